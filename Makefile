@@ -1,0 +1,46 @@
+# GoKeras. `make help` lists the targets.
+GO ?= go
+export CGO_ENABLED ?= 0
+
+.PHONY: help build test check mnist bench fmt vet staticcheck race generated rooms static fuzz
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+build: ## build all packages and the programs, static
+	$(GO) build ./...
+
+mnist: ## train the tutorial's convolutional network on handwritten digits, on two replicas
+	$(GO) run ./examples/mnist
+
+test: ## run all tests
+	$(GO) test ./...
+
+check: fmt vet staticcheck race generated rooms static ## everything that a change must pass besides the tests
+
+fmt:
+	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt disagrees with:"; echo "$$bad"; exit 1; fi
+
+vet:
+	$(GO) vet ./...
+
+staticcheck:
+	$(GO) tool staticcheck ./...
+
+race: ## the tests that run goroutines, under the race detector (needs gcc)
+	CGO_ENABLED=1 $(GO) test -race -short ./data/... ./distribute/... ./keras/... ./callbacks/... ./kernels/cpu/...
+
+generated: ## regenerate what is generated and fail when it differs from what is committed
+	./internal/check-generated.sh
+
+rooms: ## the rule of who may import whom
+	$(GO) test ./internal/rooms
+
+static: ## the programs must be static
+	./internal/check-static.sh
+
+bench: ## benchmarks with allocations
+	$(GO) test -run '^$$' -bench . -benchmem ./kernels/cpu/... ./keras/...
+
+fuzz: ## fuzz the parsers of outside bytes, 30 seconds each
+	./internal/fuzz.sh 30s

@@ -1,0 +1,126 @@
+package callbacks
+
+import (
+	"io"
+
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// Callback is told what happens during Fit, Evaluate and Predict. Embed [Base] to implement it.
+//
+// Epochs and batches count from 0. Logs passed at the end of a batch are running means over the epoch so far, as in Keras.
+// With steps per execution k, batch hooks come once for k batches, with the index of the first (begin) and of the last (end).
+type Callback interface {
+	SetModel(m Model)
+	SetParams(p Params)
+
+	OnTrainBegin() error
+	OnTrainEnd(logs *Logs) error
+	OnEpochBegin(epoch int) error
+	OnEpochEnd(epoch int, logs *Logs) error
+	OnTrainBatchBegin(batch int) error
+	OnTrainBatchEnd(batch int, logs *Logs) error
+
+	OnTestBegin() error
+	OnTestEnd(logs *Logs) error
+	OnTestBatchBegin(batch int) error
+	OnTestBatchEnd(batch int, logs *Logs) error
+
+	OnPredictBegin() error
+	OnPredictEnd() error
+	OnPredictBatchBegin(batch int) error
+	OnPredictBatchEnd(batch int) error
+}
+
+// BatchCallback is implemented by callbacks that can tell whether they use the batch hooks. Where none does, the training loop
+// leaves them out. A callback without this method is taken to use them.
+type BatchCallback interface{ WantsBatches() bool }
+
+// Params describe the run: epochs asked for and steps in an epoch (-1 while unknown).
+type Params struct {
+	Verbose int
+	Epochs  int
+	Steps   int
+}
+
+// Model is what callbacks may do with the model in training; *keras.Model implements it.
+type Model interface {
+	// Stop makes Fit end after the current batch.
+	Stop()
+	// WeightArrays returns copies of all weights, in the order of Weights.
+	WeightArrays() ([]kernels.Array, error)
+	// SetWeightArrays puts weights back.
+	SetWeightArrays(weights []kernels.Array) error
+	// OptimizerArrays and SetOptimizerArrays do the same for the optimizer's variables.
+	OptimizerArrays() ([]kernels.Array, error)
+	SetOptimizerArrays(values []kernels.Array) error
+	// LearningRate returns the rate of the current step; SetLearningRate fails where a schedule drives it.
+	LearningRate() (float64, error)
+	SetLearningRate(rate float64) error
+	// Direction says whether a logged value is better when larger ("max") or smaller ("min"); "" where that is not known.
+	Direction(name string) string
+	// SwapEMA exchanges the weights with the optimizer's moving averages; it fails without UseEMA.
+	SwapEMA() error
+	// Output is where messages go: what was given to Fit with Output, or standard output.
+	Output() io.Writer
+}
+
+// Base implements all hooks as no-ops and keeps model and params.
+type Base struct {
+	model  Model
+	params Params
+}
+
+// SetModel is called before the first hook.
+func (b *Base) SetModel(m Model) { b.model = m }
+
+// SetParams is called before the first hook, and again when the number of steps becomes known.
+func (b *Base) SetParams(p Params) { b.params = p }
+
+// Model returns the model in training.
+func (b *Base) Model() Model { return b.model }
+
+// Params returns the description of the run.
+func (b *Base) Params() Params { return b.params }
+
+// OnTrainBegin does nothing.
+func (b *Base) OnTrainBegin() error { return nil }
+
+// OnTrainEnd does nothing.
+func (b *Base) OnTrainEnd(*Logs) error { return nil }
+
+// OnEpochBegin does nothing.
+func (b *Base) OnEpochBegin(int) error { return nil }
+
+// OnEpochEnd does nothing.
+func (b *Base) OnEpochEnd(int, *Logs) error { return nil }
+
+// OnTrainBatchBegin does nothing.
+func (b *Base) OnTrainBatchBegin(int) error { return nil }
+
+// OnTrainBatchEnd does nothing.
+func (b *Base) OnTrainBatchEnd(int, *Logs) error { return nil }
+
+// OnTestBegin does nothing.
+func (b *Base) OnTestBegin() error { return nil }
+
+// OnTestEnd does nothing.
+func (b *Base) OnTestEnd(*Logs) error { return nil }
+
+// OnTestBatchBegin does nothing.
+func (b *Base) OnTestBatchBegin(int) error { return nil }
+
+// OnTestBatchEnd does nothing.
+func (b *Base) OnTestBatchEnd(int, *Logs) error { return nil }
+
+// OnPredictBegin does nothing.
+func (b *Base) OnPredictBegin() error { return nil }
+
+// OnPredictEnd does nothing.
+func (b *Base) OnPredictEnd() error { return nil }
+
+// OnPredictBatchBegin does nothing.
+func (b *Base) OnPredictBatchBegin(int) error { return nil }
+
+// OnPredictBatchEnd does nothing.
+func (b *Base) OnPredictBatchEnd(int) error { return nil }

@@ -1,0 +1,59 @@
+package callbacks
+
+import "slices"
+
+// History records the logs of each epoch. Fit adds one and returns it.
+type History struct {
+	Base
+	// Epoch lists the epochs that were run, from 0.
+	Epoch []int
+	// Logs maps each name to its values. Names that are not there in every epoch (validation with a frequency) have fewer.
+	// Of a metric with a vector result this holds the first number; Vectors has all.
+	Logs map[string][]float64
+	// Vectors maps the name of each metric with a vector result to its values.
+	Vectors map[string][][]float64
+}
+
+// OnTrainBegin starts an empty record.
+func (h *History) OnTrainBegin() error {
+	h.Epoch, h.Logs, h.Vectors = nil, map[string][]float64{}, map[string][][]float64{}
+	return nil
+}
+
+// OnEpochEnd records the epoch.
+func (h *History) OnEpochEnd(epoch int, logs *Logs) error {
+	h.Epoch = append(h.Epoch, epoch)
+	for _, name := range logs.Names() {
+		v := logs.Vector(name)
+		if len(v) == 0 {
+			continue
+		}
+		h.Logs[name] = append(h.Logs[name], v[0])
+		if len(v) > 1 {
+			h.Vectors[name] = append(h.Vectors[name], slices.Clone(v))
+		}
+	}
+	return logs.Err()
+}
+
+// WantsBatches reports that History looks at epochs only.
+func (h *History) WantsBatches() bool { return false }
+
+// Last returns the value of the last epoch that has one.
+func (h *History) Last(name string) (float64, bool) {
+	v := h.Logs[name]
+	if len(v) == 0 {
+		return 0, false
+	}
+	return v[len(v)-1], true
+}
+
+// Names returns the recorded names in alphabetical order.
+func (h *History) Names() []string {
+	names := make([]string, 0, len(h.Logs))
+	for name := range h.Logs {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

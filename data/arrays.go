@@ -1,0 +1,242 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"gorgonia.org/tensor"
+)
+
+// DefaultBatchSize is the number of examples in a batch where the user names none, as in Keras.
+const DefaultBatchSize = 32
+
+// ArrayOption is an option of Arrays and FromTensorSlices.
+type ArrayOption interface{ applyArrays(*arrayConfig) }
+
+type arrayConfig struct{ sampleWeight any }
+
+type arrayOption func(*arrayConfig)
+
+func (f arrayOption) applyArrays(c *arrayConfig) { f(c) }
+
+// SampleWeight gives each example a weight in the loss. w has shape (n), or (n, timesteps, ...) for weights in time; for
+// several outputs it is one array for all, or a list or map shaped like the targets. The default weight is 1.
+func SampleWeight(w any) ArrayOption { return arrayOption(func(c *arrayConfig) { c.sampleWeight = w }) }
+
+// ArraySource is a set of examples in memory, made by Arrays. It is immutable and safe for concurrent use.
+type ArraySource struct {
+	batch   Batch // all examples
+	columns [3][]column
+	n       int
+	err     error
+}
+
+// column is what copying rows of one array needs.
+type column struct {
+	dtype tensor.Dtype
+	raw   []byte
+	shape []int // of the whole array
+	row   int   // bytes of one example
+}
+
+// Arrays makes the source of examples that Fit, Evaluate and Predict take for data in memory.
+//
+// x holds the inputs and y the targets (nil for prediction). Each is one array, a list of arrays ([]any, []*tensor.Dense,
+// ...) or a dictionary (map[string]any, sorted by name, or [Tensors] to set the order), and an array is anything that
+// [ToDense] accepts: *tensor.Dense, nested slices, gonum matrices. Axis 0 counts the examples and must have the same length
+// everywhere. Memory is shared with the arguments where ToDense says so; do not change it while the source is used.
+//
+// What is wrong with the arguments is kept and returned by [ArraySource.Err] and by everything that uses the source, so
+// that a call such as model.Fit(ctx, data.Arrays(x, y)) stays one line.
+func Arrays(x, y any, options ...ArrayOption) *ArraySource {
+	var config arrayConfig
+	for _, o := range options {
+		o.applyArrays(&config)
+	}
+	s := &ArraySource{}
+	for i, v := range []any{x, y, config.sampleWeight} {
+		t, err := toTensors(v, componentNames[i])
+		if err != nil {
+			return &ArraySource{err: fmt.Errorf("data: Arrays: %w", err)}
+		}
+		*s.batch.components()[i] = t
+	}
+	if s.batch.X.Len() == 0 {
+		return &ArraySource{err: errors.New("data: Arrays: x is nil; expected the inputs of the model")}
+	}
+	return s.seal()
+}
+
+// seal fills what derives from the arrays of s.batch.
+func (s *ArraySource) seal() *ArraySource {
+	n, err := s.batch.rows()
+	if err != nil {
+		return &ArraySource{err: fmt.Errorf("data: Arrays: %w", err)}
+	}
+	s.n = n
+	for i, t := range s.batch.components() {
+		for _, a := range t.Arrays {
+			s.columns[i] = append(s.columns[i], column{dtype: a.Dtype(), raw: a.Raw, shape: a.Shape(), row: len(a.Raw) / n})
+		}
+	}
+	return s
+}
+
+// Err returns what was wrong with the arguments of Arrays, or nil.
+func (s *ArraySource) Err() error { return s.err }
+
+// N returns the number of examples; 0 where Err is not nil.
+func (s *ArraySource) N() int { return s.n }
+
+// All returns all examples as one batch, which shares the memory of the source.
+func (s *ArraySource) All() Batch { return s.batch }
+
+// Slice returns examples lo..hi-1 as a source that shares this one's memory; a validation split is two slices.
+func (s *ArraySource) Slice(lo, hi int) *ArraySource {
+	if s.err != nil {
+		return s
+	}
+	if lo < 0 || hi > s.n || lo >= hi {
+		return &ArraySource{err: fmt.Errorf("data: Arrays: slice [%d:%d] of %d examples; expected 0 <= lo < hi <= %d", lo, hi, s.n, s.n)}
+	}
+	part := &ArraySource{}
+	for i, t := range s.batch.components() {
+		out := part.batch.components()[i]
+		out.Names = t.Names
+		for _, a := range t.Arrays {
+			out.Arrays = append(out.Arrays, rowsOf(a, lo, hi))
+		}
+	}
+	return part.seal()
+}
+
+// Batches implements Dataset: all examples in their order, in batches of [DefaultBatchSize]. It is there so that an
+// ArraySource can be used wherever a Dataset can; Fit does not call it but applies its own batch size and shuffles.
+func (s *ArraySource) Batches(ctx context.Context, epoch int) iter.Seq2[Batch, error] {
+	return s.Loader(DefaultBatchSize, false, 0).Batches(ctx, epoch)
+}
+
+// Cardinality implements Sized for Batches.
+func (s *ArraySource) Cardinality() (n int, known bool) {
+	return (s.n + DefaultBatchSize - 1) / DefaultBatchSize, true
+}
+
+// Elements returns the examples one by one as a Pipeline, sharing the memory of the source. See FromTensorSlices.
+func (s *ArraySource) Elements() *Pipeline {
+	return &Pipeline{
+		stage: "FromTensorSlices",
+		err:   s.err,
+		size:  func() (int, bool) { return s.n, true },
+		pass: func(context.Context, int) iter.Seq2[Batch, error] {
+			return func(yield func(Batch, error) bool) {
+				for i := range s.n {
+					if !yield(rowOfBatch(&s.batch, i), nil) {
+						return
+					}
+				}
+			}
+		},
+	}
+}
+
+// rowOfBatch returns example i of a stacked batch without its leading axis, sharing memory.
+func rowOfBatch(b *Batch, i int) (row Batch) {
+	for c, t := range b.components() {
+		out := row.components()[c]
+		out.Names = t.Names
+		if len(t.Arrays) > 0 {
+			out.Arrays = make([]*tensor.Dense, len(t.Arrays))
+		}
+		for j, a := range t.Arrays {
+			out.Arrays[j] = rowOf(a, i)
+		}
+	}
+	return row
+}
+
+// Gather copies the examples of the given numbers, in their order and with repetitions, into a batch. Arrays of into that
+// have the right element type and shape are filled, others are replaced by new ones, so a batch that is passed in again and
+// again costs no allocation. Calls may run in parallel with different batches.
+func (s *ArraySource) Gather(indices []int, into *Batch) error {
+	if s.err != nil {
+		return s.err
+	}
+	if len(indices) == 0 {
+		return errors.New("data: Gather: no indices; expected at least one")
+	}
+	for _, index := range indices {
+		if index < 0 || index >= s.n {
+			return fmt.Errorf("data: Gather: index %d of %d examples; expected 0 <= index < %d", index, s.n, s.n)
+		}
+	}
+	s.gather(indices, into)
+	return nil
+}
+
+// gather is Gather of numbers that are known to be right.
+func (s *ArraySource) gather(indices []int, into *Batch) {
+	s.shape(into, len(indices))
+	for i, t := range into.components() {
+		for j, c := range s.columns[i] {
+			copyRows(t.Arrays[j].Raw, c.raw, c.row, indices)
+		}
+	}
+}
+
+// gatherRange is gather of the examples lo..hi-1.
+func (s *ArraySource) gatherRange(lo, hi int, into *Batch) {
+	s.shape(into, hi-lo)
+	for i, t := range into.components() {
+		for j, c := range s.columns[i] {
+			copy(t.Arrays[j].Raw, c.raw[lo*c.row:hi*c.row])
+		}
+	}
+}
+
+// copyRows copies the rows with the given numbers. Rows of one machine word, such as labels, are worth a loop of their own.
+func copyRows(dst, src []byte, row int, indices []int) {
+	switch row {
+	case 1:
+		for i, index := range indices {
+			dst[i] = src[index]
+		}
+	case 4:
+		for i, index := range indices {
+			*(*[4]byte)(dst[4*i:]) = *(*[4]byte)(src[4*index:])
+		}
+	case 8:
+		for i, index := range indices {
+			*(*[8]byte)(dst[8*i:]) = *(*[8]byte)(src[8*index:])
+		}
+	default:
+		for i, index := range indices {
+			copy(dst[i*row:(i+1)*row], src[index*row:(index+1)*row])
+		}
+	}
+}
+
+// shape makes the arrays of a batch fit n examples of s, keeping those that do already.
+func (s *ArraySource) shape(into *Batch, n int) {
+	for i, t := range into.components() {
+		t.Names = s.batch.components()[i].Names
+		if len(t.Arrays) != len(s.columns[i]) {
+			t.Arrays = make([]*tensor.Dense, len(s.columns[i]))
+		}
+		for j, c := range s.columns[i] {
+			if !fits(t.Arrays[j], n, &c) {
+				t.Arrays[j] = newDense(c.dtype, append([]int{n}, c.shape[1:]...)...)
+			}
+		}
+	}
+}
+
+func fits(d *tensor.Dense, n int, c *column) bool {
+	if d == nil || d.Dtype() != c.dtype || len(d.Raw) != n*c.row {
+		return false
+	}
+	shape := d.Shape()
+	return len(shape) == len(c.shape) && shape[0] == n && slices.Equal(shape[1:], c.shape[1:]) && rowMajor(d)
+}

@@ -1,0 +1,174 @@
+package datasets
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/data/datasets/internal/mnistsubset"
+)
+
+// Source says where a data set was read from.
+type Source string
+
+const (
+	FromDirectory Source = "directory"       // the folder named by the option Directory
+	FromCache     Source = "cache"           // the cache folder, where the files were already
+	FromDownload  Source = "download"        // the cache folder, to which files were downloaded by this call
+	FromProgram   Source = "embedded subset" // the part that is inside the program
+)
+
+// Images is a set of labelled images, in a part to train with and a part to test with.
+type Images struct {
+	Name   string // "MNIST"
+	Train  Split
+	Test   Split
+	Source Source
+	Path   string // folder of the files; "" for the embedded subset
+}
+
+// Split is one part of Images.
+type Split struct {
+	Images *tensor.Dense // uint8, shape (n, height, width), 0 is background
+	Labels *tensor.Dense // uint8, shape (n)
+}
+
+// Len returns the number of images.
+func (s Split) Len() int {
+	if s.Images == nil {
+		return 0
+	}
+	return s.Images.Shape()[0]
+}
+
+// Arrays returns images and labels as the source of examples that Fit and Evaluate take.
+func (s Split) Arrays() *data.ArraySource { return data.Arrays(s.Images, s.Labels) }
+
+// String tells what was loaded: "MNIST: 10000 training and 2000 test images of 28 x 28 pixels, from the embedded subset".
+func (d *Images) String() string {
+	from := "the " + string(d.Source)
+	if d.Path != "" {
+		from += " " + d.Path
+	}
+	shape := d.Train.Images.Shape()
+	return fmt.Sprintf("%s: %d training and %d test images of %d x %d pixels, from %s",
+		d.Name, d.Train.Len(), d.Test.Len(), shape[1], shape[2], from)
+}
+
+// Option is an option of MNIST.
+type Option interface{ apply(*config) }
+
+type config struct {
+	directory string
+	cache     string
+	embedded  bool
+	download  context.Context // of the call only
+	baseURL   string
+}
+
+type option func(*config)
+
+func (f option) apply(c *config) { f(c) }
+
+// Directory reads the four IDX files in a folder, plain or compressed (.gz), and fails if one is not there. Other data sets in
+// the same four files, such as Fashion-MNIST, are read as well.
+func Directory(path string) Option { return option(func(c *config) { c.directory = path }) }
+
+// Embedded reads the subset inside the program, even if the cache has all images: the same on every machine.
+func Embedded() Option { return option(func(c *config) { c.embedded = true }) }
+
+// CacheDirectory sets the folder to look into and to download to. The default is gokeras/mnist in the user's cache folder
+// (os.UserCacheDir).
+func CacheDirectory(path string) Option { return option(func(c *config) { c.cache = path }) }
+
+// Download fetches the four files (11 MB) to the cache folder if they are not there. Their SHA-256 checksums are verified.
+// The download ends when ctx does.
+func Download(ctx context.Context) Option { return option(func(c *config) { c.download = ctx }) }
+
+// BaseURL sets where Download finds the files; their names, such as train-images-idx3-ubyte.gz, are appended. The default is
+// [DefaultBaseURL].
+func BaseURL(url string) Option { return option(func(c *config) { c.baseURL = url }) }
+
+// MNIST loads the handwritten digits of Y. LeCun, C. Cortes and C. J. C. Burges: images of 28 x 28 pixels and the digits
+// 0 to 9 that they show.
+//
+// It takes the first of these that applies: the folder given with [Directory]; a download where [Download] asks for one;
+// the cache folder, if all four files are there; the subset inside the program, 10,000 training and 2,000 test images with
+// each digit equally often. The first three hold 60,000 and 10,000 images. Source and String of the result say which it
+// was. A folder that is chosen but cannot be read is an error; nothing falls back silently.
+func MNIST(options ...Option) (*Images, error) {
+	c := config{baseURL: DefaultBaseURL}
+	for _, o := range options {
+		o.apply(&c)
+	}
+	d, err := c.load()
+	if err != nil {
+		return nil, fmt.Errorf("datasets: MNIST: %w", err)
+	}
+	return d, nil
+}
+
+func (c *config) load() (*Images, error) {
+	if c.directory != "" && (c.embedded || c.download != nil) || c.embedded && c.download != nil {
+		return nil, errors.New("more than one of Directory, Download and Embedded was given; expected one source")
+	}
+	if c.directory != "" {
+		return readDirectory(c.directory, FromDirectory)
+	}
+	if c.embedded {
+		return readEmbedded()
+	}
+	cache := c.cache
+	if cache == "" {
+		user, err := os.UserCacheDir()
+		if err != nil && c.download == nil {
+			return readEmbedded() // no home folder, so nothing can be cached
+		}
+		if err != nil {
+			return nil, fmt.Errorf("no cache folder to download to: %w; give CacheDirectory", err)
+		}
+		cache = filepath.Join(user, "gokeras", "mnist")
+	}
+	if c.download != nil {
+		fetched, err := downloadMissing(c.download, c.baseURL, cache)
+		if err != nil {
+			return nil, err
+		}
+		if fetched {
+			return readDirectory(cache, FromDownload)
+		}
+		return readDirectory(cache, FromCache)
+	}
+	for _, f := range mnistFiles {
+		if _, err := f.find(cache); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				return readEmbedded()
+			}
+			return nil, err
+		}
+	}
+	return readDirectory(cache, FromCache)
+}
+
+func readEmbedded() (*Images, error) {
+	d := &Images{Name: "MNIST", Source: FromProgram}
+	for _, part := range []struct {
+		split *Split
+		read  func() ([]byte, []byte, error)
+	}{{&d.Train, mnistsubset.Train}, {&d.Test, mnistsubset.Test}} {
+		pixels, labels, err := part.read()
+		if err != nil {
+			return nil, err
+		}
+		n := len(labels)
+		part.split.Images = tensor.New(tensor.WithShape(n, 28, 28), tensor.WithBacking(pixels))
+		part.split.Labels = tensor.New(tensor.WithShape(n), tensor.WithBacking(labels))
+	}
+	return d, nil
+}

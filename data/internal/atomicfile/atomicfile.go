@@ -1,0 +1,36 @@
+// Package atomicfile writes files that other programs see either not at all or complete.
+package atomicfile
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+)
+
+// Write creates or replaces the file at path with what write produces. It writes to a new file in the same folder and
+// renames it at the end, so that an error or a crash leaves what was there before.
+func Write(path string, write func(io.Writer) error) (err error) {
+	temporary := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
+	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(temporary) // the first error is the one to report
+		}
+	}()
+	if err := write(f); err != nil {
+		_ = f.Close()
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		_ = f.Close()
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}

@@ -1,0 +1,44 @@
+package atomicfile_test
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/data/internal/atomicfile"
+)
+
+func TestWriteReplacesOnlyOnSuccess(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "file")
+	put := func(text string, err error) error {
+		return atomicfile.Write(path, func(w io.Writer) error {
+			_, _ = io.WriteString(w, text)
+			return err
+		})
+	}
+	require.NoError(t, put("old", nil))
+	broken := errors.New("broken")
+	require.ErrorIs(t, put("half", broken), broken)
+	got, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "old", string(got))
+
+	require.NoError(t, put("new", nil))
+	got, err = os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, "new", string(got))
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, entries, 1, "temporary files left behind")
+}
+
+func TestWriteReportsAMissingFolder(t *testing.T) {
+	err := atomicfile.Write(filepath.Join(t.TempDir(), "none", "file"), func(io.Writer) error { return nil })
+	require.ErrorIs(t, err, os.ErrNotExist)
+}

@@ -1,0 +1,293 @@
+package data
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"sync"
+
+	"github.com/gokeras/gokeras/internal/philox"
+)
+
+// LoaderOption is an option of ArraySource.Loader.
+type LoaderOption interface{ applyLoader(*Loader) }
+
+type loaderOption func(*Loader)
+
+func (f loaderOption) applyLoader(l *Loader) { f(l) }
+
+// DropRemainder leaves out a last batch that is shorter than the batch size. By default it is used.
+func DropRemainder() LoaderOption { return loaderOption(func(l *Loader) { l.dropRemainder = true }) }
+
+// Buffers sets how many batches exist at once; the default 2 lets one be filled while another is used. A consumer that
+// holds k batches at a time needs k + 1.
+func Buffers(n int) LoaderOption { return loaderOption(func(l *Loader) { l.buffers = n }) }
+
+// ShuffleInsideBatches lets a shuffling loader mix the examples of a batch only among themselves, Keras's shuffle="batch":
+// batch k still holds examples k*size up to (k+1)*size.
+func ShuffleInsideBatches() LoaderOption {
+	return loaderOption(func(l *Loader) { l.insideBatches = true })
+}
+
+// Loader cuts an ArraySource into batches, in buffers that it fills again and again. While a step works on one batch, a
+// goroutine of the pass copies the rows of the next. It is safe for concurrent use, but passes that overlap in time each
+// allocate their own buffers.
+type Loader struct {
+	source        *ArraySource
+	batchSize     int
+	shuffle       bool
+	seed          uint64
+	insideBatches bool
+	dropRemainder bool
+	buffers       int
+	err           error
+
+	mu   sync.Mutex
+	idle *scratch // memory of a finished pass, for the next one
+}
+
+// scratch is the memory of a pass.
+type scratch struct {
+	order   []int
+	buffers []*buffer
+}
+
+// buffer holds one batch: the arrays of full size, or beside them those of a shorter last batch.
+type buffer struct {
+	full, tail Batch
+	current    *Batch // the one of the two that was filled last
+	held       bool   // by the consumer
+}
+
+// Loader returns a loader of batches of batchSize examples; the last one of a pass may be shorter.
+//
+// With shuffle, pass number epoch goes through the examples in the order that the algorithm of Fisher and Yates makes of
+// 0, 1, ..., n-1 with stream epoch of the Philox generator with key seed: every epoch has an order of its own, and a
+// resumed run repeats it. Without shuffle the examples come in their order and seed is ignored.
+func (s *ArraySource) Loader(batchSize int, shuffle bool, seed uint64, options ...LoaderOption) *Loader {
+	l := &Loader{source: s, batchSize: batchSize, shuffle: shuffle, seed: seed, buffers: 2, err: s.err}
+	for _, o := range options {
+		o.applyLoader(l)
+	}
+	switch {
+	case l.err != nil:
+	case batchSize < 1:
+		l.err = fmt.Errorf("data: Loader: batch size %d; expected at least 1", batchSize)
+	case l.buffers < 2:
+		l.err = fmt.Errorf("data: Loader: %d buffers; expected at least 2, one to use and one to fill", l.buffers)
+	case l.steps() == 0:
+		l.err = fmt.Errorf("data: Loader: %d examples make no whole batch of %d; keep the remainder or use smaller batches", s.n, batchSize)
+	}
+	return l
+}
+
+// Err returns the error of the source or of the arguments of Loader, or nil.
+func (l *Loader) Err() error { return l.err }
+
+// steps is the number of batches of a pass.
+func (l *Loader) steps() int {
+	n := l.source.n
+	if !l.dropRemainder {
+		n += l.batchSize - 1
+	}
+	return n / l.batchSize
+}
+
+// Cardinality implements Sized: ceil(n / batchSize) batches, or floor with DropRemainder.
+func (l *Loader) Cardinality() (n int, known bool) {
+	if l.err != nil {
+		return 0, true
+	}
+	return l.steps(), true
+}
+
+// Batches implements Dataset. A batch is valid until the loop asks for the next one; then its memory is filled again.
+func (l *Loader) Batches(ctx context.Context, epoch int) iter.Seq2[Batch, error] {
+	return func(yield func(Batch, error) bool) {
+		p := l.Start(ctx, epoch)
+		defer p.Close()
+		for {
+			batch, err := p.Next()
+			switch {
+			case err == io.EOF:
+				return
+			case err != nil:
+				yield(Batch{}, err)
+				return
+			case !yield(*batch, nil):
+				return
+			}
+			p.Done(batch)
+		}
+	}
+}
+
+// Pass is one pass of a Loader under the control of its consumer, for loops that keep a batch longer than one iteration or
+// that continue a pass over the end of an epoch. Its methods must be called from one goroutine at a time.
+type Pass struct {
+	ctx     context.Context // of this pass alone: Start to Close
+	loader  *Loader
+	memory  *scratch
+	cancel  context.CancelFunc
+	ready   chan *buffer
+	free    chan *buffer
+	stopped chan struct{}
+	held    int
+	err     error
+}
+
+// Start begins a pass. The caller must Close it.
+func (l *Loader) Start(ctx context.Context, epoch int) *Pass {
+	if l.err != nil {
+		return &Pass{err: l.err}
+	}
+	p := &Pass{
+		loader:  l,
+		memory:  l.acquire(),
+		ready:   make(chan *buffer, l.buffers),
+		free:    make(chan *buffer, l.buffers),
+		stopped: make(chan struct{}),
+	}
+	p.ctx, p.cancel = context.WithCancel(ctx)
+	for _, b := range p.memory.buffers {
+		p.free <- b
+	}
+	go p.fill(epoch)
+	return p
+}
+
+// fill runs in the pass's goroutine.
+func (p *Pass) fill(epoch int) {
+	defer close(p.stopped)
+	defer close(p.ready)
+	l := p.loader
+	l.permute(p.memory.order, epoch)
+	for step := range l.steps() {
+		lo := step * l.batchSize
+		hi := min(lo+l.batchSize, l.source.n)
+		var b *buffer
+		select {
+		case b = <-p.free:
+		case <-p.ctx.Done():
+			return
+		}
+		b.current = &b.full
+		if hi-lo < l.batchSize {
+			b.current = &b.tail
+		}
+		if l.shuffle {
+			l.source.gather(p.memory.order[lo:hi], b.current)
+		} else {
+			l.source.gatherRange(lo, hi, b.current)
+		}
+		p.ready <- b // never blocks: as many places as buffers
+	}
+}
+
+// permute writes the order of a pass.
+func (l *Loader) permute(order []int, epoch int) {
+	if !l.shuffle {
+		return
+	}
+	for i := range order {
+		order[i] = i
+	}
+	random := philox.New(l.seed, uint64(epoch))
+	part := len(order)
+	if l.insideBatches {
+		part = l.batchSize
+	}
+	for lo := 0; lo < len(order); lo += part {
+		block := order[lo:min(lo+part, len(order))]
+		for i := len(block) - 1; i > 0; i-- {
+			j := random.Uint64n(uint64(i) + 1)
+			block[i], block[j] = block[j], block[i]
+		}
+	}
+}
+
+// Next returns the next batch, io.EOF after the last one, or the context's error. The batch belongs to the caller until it
+// is given back with Done.
+func (p *Pass) Next() (*Batch, error) {
+	if p.err != nil {
+		return nil, p.err
+	}
+	if p.err = canceled(p.ctx); p.err != nil {
+		return nil, p.err
+	}
+	if p.held == len(p.memory.buffers) {
+		return nil, fmt.Errorf("data: Next: all %d batches of the pass are in use; call Done, or ask for more with Buffers", p.held)
+	}
+	select {
+	case b, ok := <-p.ready:
+		if !ok {
+			if p.err = canceled(p.ctx); p.err == nil {
+				p.err = io.EOF
+			}
+			return nil, p.err
+		}
+		b.held = true
+		p.held++
+		return b.current, nil
+	case <-p.ctx.Done():
+		p.err = canceled(p.ctx)
+		return nil, p.err
+	}
+}
+
+// Done gives a batch of Next back, to be filled again. A batch that is not of this pass, or was given back before, is ignored.
+func (p *Pass) Done(batch *Batch) {
+	if p.held == 0 {
+		return
+	}
+	for _, b := range p.memory.buffers {
+		if b.held && b.current == batch {
+			b.held = false
+			p.held--
+			p.free <- b // never blocks: as many places as buffers
+			return
+		}
+	}
+}
+
+// errClosed is what Next returns after Close.
+var errClosed = errors.New("data: Next: the pass is closed")
+
+// Close ends the pass and waits for its goroutine. All its batches become invalid. Closing twice is allowed.
+func (p *Pass) Close() {
+	if p.cancel == nil {
+		return
+	}
+	p.cancel()
+	<-p.stopped
+	p.loader.release(p.memory)
+	*p = Pass{err: errClosed}
+}
+
+func (l *Loader) acquire() *scratch {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if m := l.idle; m != nil {
+		l.idle = nil
+		return m
+	}
+	m := &scratch{buffers: make([]*buffer, l.buffers)}
+	if l.shuffle {
+		m.order = make([]int, l.source.n)
+	}
+	for i := range m.buffers {
+		m.buffers[i] = &buffer{}
+	}
+	return m
+}
+
+func (l *Loader) release(m *scratch) {
+	for _, b := range m.buffers {
+		b.held = false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.idle = m
+}

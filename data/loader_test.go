@@ -1,0 +1,329 @@
+package data_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/data"
+)
+
+// pairs is a source whose y and weight follow from x, so that a test sees rows that were mixed up.
+func pairs(n int) *data.ArraySource {
+	x, y := make([]int64, 2*n), make([]float32, n)
+	for i := range n {
+		x[2*i], x[2*i+1], y[i] = int64(i), int64(-i), float32(i)/2
+	}
+	return data.Arrays(dense(x, n, 2), y, data.SampleWeight(upTo(n)))
+}
+
+// orderOf returns the numbers of the examples in a batch of pairs.
+func orderOf(t *testing.T, batch data.Batch) []int64 {
+	t.Helper()
+	order := []int64{}
+	x, y, w := batch.X.Single().Data().([]int64), batch.Y.Single().Data().([]float32), batch.SampleWeight.Single().Data().([]int64)
+	for i := range y {
+		require.Equal(t, []int64{w[i], -w[i]}, x[2*i:2*i+2])
+		require.Equal(t, float32(w[i])/2, y[i])
+		order = append(order, w[i])
+	}
+	return order
+}
+
+// passOf returns the sizes of the batches of a pass and the order of the examples.
+func passOf(t *testing.T, l *data.Loader, epoch int) (sizes []int, order []int64) {
+	t.Helper()
+	for batch, err := range l.Batches(t.Context(), epoch) {
+		require.NoError(t, err)
+		require.Equal(t, batch.Size(), batch.Y.Single().Shape()[0])
+		sizes, order = append(sizes, batch.Size()), append(order, orderOf(t, batch)...)
+	}
+	return sizes, order
+}
+
+func TestLoaderInOrder(t *testing.T) {
+	noLeak(t)
+	for _, c := range []struct {
+		n, size int
+		options []data.LoaderOption
+		want    []int
+	}{
+		{10, 4, nil, []int{4, 4, 2}},
+		{8, 4, nil, []int{4, 4}},
+		{3, 4, nil, []int{3}},
+		{10, 1, nil, []int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}},
+		{10, 4, []data.LoaderOption{data.DropRemainder()}, []int{4, 4}},
+		{10, 3, []data.LoaderOption{data.Buffers(5)}, []int{3, 3, 3, 1}},
+	} {
+		l := pairs(c.n).Loader(c.size, false, 0, c.options...)
+		require.NoError(t, l.Err())
+		for epoch := range 2 { // the second pass takes over the buffers of the first
+			sizes, order := passOf(t, l, epoch)
+			assert.Equal(t, c.want, sizes)
+			assert.Equal(t, upTo(len(order)), order)
+		}
+		n, known := l.Cardinality()
+		assert.True(t, known)
+		assert.Equal(t, len(c.want), n)
+	}
+}
+
+func TestLoaderShuffles(t *testing.T) {
+	noLeak(t)
+	l := pairs(100).Loader(32, true, 7)
+	sizes, first := passOf(t, l, 0)
+	assert.Equal(t, []int{32, 32, 32, 4}, sizes)
+	_, second := passOf(t, l, 1)
+	_, again := passOf(t, l, 0)
+	_, other := passOf(t, pairs(100).Loader(32, true, 8), 0)
+	_, otherSize := passOf(t, pairs(100).Loader(9, true, 7), 0)
+	assert.Equal(t, first, again, "the same epoch has the same order")
+	assert.Equal(t, first, otherSize, "the order does not depend on the batch size")
+	assert.NotEqual(t, first, second)
+	assert.NotEqual(t, first, other)
+	for _, order := range [][]int64{first, second, other} {
+		assert.NotEqual(t, upTo(100), order)
+		slices.Sort(order)
+		assert.Equal(t, upTo(100), order, "every example comes once")
+	}
+}
+
+func TestLoaderShufflesInsideBatches(t *testing.T) {
+	l := pairs(50).Loader(20, true, 1, data.ShuffleInsideBatches())
+	_, order := passOf(t, l, 0)
+	assert.NotEqual(t, upTo(50), order)
+	for lo := 0; lo < 50; lo += 20 {
+		part := slices.Clone(order[lo:min(lo+20, 50)])
+		slices.Sort(part)
+		assert.Equal(t, upTo(50)[lo:min(lo+20, 50)], part)
+	}
+}
+
+func TestLoaderRejects(t *testing.T) {
+	for want, l := range map[string]*data.Loader{
+		"batch size 0":               pairs(4).Loader(0, false, 0),
+		"1 buffers":                  pairs(4).Loader(2, false, 0, data.Buffers(1)),
+		"4 examples make no whole":   pairs(4).Loader(5, false, 0, data.DropRemainder()),
+		"y has 2; every array needs": data.Arrays(upTo(1), upTo(2)).Loader(1, false, 0),
+	} {
+		require.ErrorContains(t, l.Err(), want)
+		n, err := firstError(t, t.Context(), l)
+		assert.Zero(t, n)
+		require.ErrorIs(t, err, l.Err())
+		p := l.Start(t.Context(), 0)
+		_, err = p.Next()
+		require.ErrorIs(t, err, l.Err())
+		p.Close()
+	}
+}
+
+func TestLoaderPassesMayOverlap(t *testing.T) {
+	noLeak(t)
+	l := pairs(20).Loader(3, true, 3)
+	_, alone := passOf(t, l, 0)
+	outer := []int64{}
+	for batch, err := range l.Batches(t.Context(), 0) {
+		require.NoError(t, err)
+		_, inner := passOf(t, l, 0)
+		require.Equal(t, alone, inner)
+		outer = append(outer, orderOf(t, batch)...)
+	}
+	assert.Equal(t, alone, outer)
+}
+
+func TestLoaderEndsWithItsLoop(t *testing.T) {
+	noLeak(t)
+	l := pairs(100).Loader(5, true, 0)
+	for range 3 {
+		for _, err := range l.Batches(t.Context(), 0) {
+			require.NoError(t, err)
+			break
+		}
+	}
+	_, order := passOf(t, l, 0)
+	assert.Len(t, order, 100)
+
+	require.Panics(t, func() { // a panic in the loop body ends the pass too
+		for range l.Batches(t.Context(), 0) {
+			panic("body")
+		}
+	})
+}
+
+func TestLoaderStopsWhenItsContextEnds(t *testing.T) {
+	noLeak(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	l := pairs(100).Loader(1, false, 0)
+	n := 0
+	var failure error
+	for _, err := range l.Batches(ctx, 0) {
+		require.NoError(t, failure)
+		if failure = err; err == nil {
+			n++
+		}
+		if n == 3 {
+			cancel()
+		}
+	}
+	require.ErrorIs(t, failure, context.Canceled)
+	assert.Equal(t, 3, n)
+	n, err := firstError(t, ctx, l)
+	require.ErrorIs(t, err, context.Canceled)
+	assert.Zero(t, n)
+}
+
+// A consumer may hold several batches; none changes before it is given back.
+func TestPassHoldsBatches(t *testing.T) {
+	noLeak(t)
+	l := pairs(20).Loader(4, false, 0, data.Buffers(3))
+	p := l.Start(t.Context(), 0)
+	defer p.Close()
+	var held []*data.Batch
+	for range 3 {
+		batch, err := p.Next()
+		require.NoError(t, err)
+		held = append(held, batch)
+	}
+	_, err := p.Next()
+	require.ErrorContains(t, err, "all 3 batches of the pass are in use")
+	for i, batch := range held {
+		assert.Equal(t, upTo(20)[4*i:4*i+4], orderOf(t, *batch))
+	}
+	p.Done(held[1])
+	p.Done(held[1])        // given back already
+	p.Done(&data.Batch{})  // not of this pass
+	batch, err := p.Next() // takes the place of held[1]
+	require.NoError(t, err)
+	assert.Equal(t, upTo(20)[12:16], orderOf(t, *batch))
+	_, err = p.Next()
+	require.ErrorContains(t, err, "in use")
+	assert.Equal(t, upTo(20)[8:12], orderOf(t, *held[2]))
+
+	p.Done(held[0])
+	p.Done(batch)
+	p.Done(held[2])
+	batch, err = p.Next()
+	require.NoError(t, err)
+	assert.Equal(t, upTo(20)[16:], orderOf(t, *batch))
+	for range 2 {
+		_, err = p.Next()
+		require.ErrorIs(t, err, io.EOF)
+	}
+	p.Close()
+	p.Close()
+	p.Done(batch)
+	_, err = p.Next()
+	require.ErrorContains(t, err, "closed")
+
+	_, order := passOf(t, l, 0) // the buffers that were held at Close are free again
+	assert.Equal(t, upTo(20), order)
+}
+
+// A batch that was held when its pass was closed must not be taken for one of the next pass.
+func TestDoneOfAnEarlierPassIsIgnored(t *testing.T) {
+	l := pairs(20).Loader(4, false, 0)
+	first := l.Start(t.Context(), 0)
+	var old *data.Batch
+	for range 2 {
+		batch, err := first.Next()
+		require.NoError(t, err)
+		old = batch
+	}
+	first.Close()
+	second := l.Start(t.Context(), 0)
+	defer second.Close()
+	_, err := second.Next()
+	require.NoError(t, err)
+	second.Done(old)
+	_, err = second.Next()
+	require.NoError(t, err)
+	_, err = second.Next()
+	require.ErrorContains(t, err, "in use")
+}
+
+// Passes one after another use the same arrays: two of full size and at most two for the shorter last batch.
+func TestLoaderReusesItsArrays(t *testing.T) {
+	l := pairs(10).Loader(4, true, 0)
+	arrays := map[*tensor.Dense]bool{}
+	for epoch := range 5 {
+		for batch, err := range l.Batches(t.Context(), epoch) {
+			require.NoError(t, err)
+			arrays[batch.X.Single()] = true
+		}
+	}
+	assert.LessOrEqual(t, len(arrays), 4)
+}
+
+func TestLoaderStepDoesNotAllocate(t *testing.T) {
+	l := pairs(1<<14).Loader(8, true, 0)
+	p := l.Start(t.Context(), 0)
+	defer p.Close()
+	step := func() {
+		batch, err := p.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Done(batch)
+	}
+	for range 10 {
+		step()
+	}
+	assert.Zero(t, testing.AllocsPerRun(1000, step))
+}
+
+func ExampleArraySource_Loader() {
+	x := [][]float32{{0}, {1}, {2}, {3}, {4}}
+	loader := data.Arrays(x, nil).Loader(2, false, 0)
+	for batch, err := range loader.Batches(context.Background(), 0) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(batch.X.Single().Data())
+	}
+	// Output:
+	// [0 1]
+	// [2 3]
+	// [4]
+}
+
+func ExampleLoader_Start() {
+	loader := data.Arrays([]float32{0, 1, 2}, nil).Loader(2, false, 0)
+	pass := loader.Start(context.Background(), 0)
+	defer pass.Close()
+	for {
+		batch, err := pass.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		fmt.Println(batch.X.Single().Data())
+		pass.Done(batch) // its memory may be filled again
+	}
+	// Output:
+	// [0 1]
+	// [2]
+}
+
+func BenchmarkLoader(b *testing.B) {
+	source := data.Arrays(dense(make([]uint8, 60000*784), 60000, 28, 28), make([]uint8, 60000))
+	l := source.Loader(64, true, 1)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range l.Batches(b.Context(), 0) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,289 @@
+package data
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/data/internal/atomicfile"
+)
+
+const npyMagic = "\x93NUMPY"
+
+// maxNPYHeader bounds the header, which is text and short for all arrays that can be read here.
+const maxNPYHeader = 1 << 16
+
+// npyTypes maps NumPy's type codes, without byte order, to element types. float16 ("f2") is widened to float32.
+var npyTypes = map[string]tensor.Dtype{
+	"b1": tensor.Bool,
+	"i1": tensor.Int8, "i2": tensor.Int16, "i4": tensor.Int32, "i8": tensor.Int64,
+	"u1": tensor.Uint8, "u2": tensor.Uint16, "u4": tensor.Uint32, "u8": tensor.Uint64,
+	"f4": tensor.Float32, "f8": tensor.Float64,
+	"c8": tensor.Complex64, "c16": tensor.Complex128,
+}
+
+// ReadNPY reads one array in NumPy's .npy format, versions 1.0 to 3.0, either byte order, C or Fortran order. The result is
+// row-major in this machine's byte order. float16 becomes float32, since Go has no such type; complex numbers are read but
+// no model takes them. Objects, strings and records are errors, as are arrays without values.
+//
+// Source of the format: NumPy, module numpy.lib.format.
+func ReadNPY(r io.Reader) (*tensor.Dense, error) {
+	d, err := readNPY(r, unknownSize)
+	if err != nil {
+		return nil, fmt.Errorf("data: ReadNPY: %w", err)
+	}
+	return d, nil
+}
+
+// LoadNPY reads a .npy file; see ReadNPY.
+func LoadNPY(path string) (*tensor.Dense, error) {
+	d, err := loadNPY(path)
+	if err != nil {
+		return nil, fmt.Errorf("data: LoadNPY: %s: %w", path, err)
+	}
+	return d, nil
+}
+
+func loadNPY(path string) (*tensor.Dense, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	r := bufio.NewReaderSize(f, 1<<16)
+	d, err := readNPY(r, int(min(info.Size(), maxBytes/16)))
+	if err != nil {
+		return nil, err
+	}
+	return d, expectEnd(r)
+}
+
+// npyHeader is the dictionary at the beginning of a .npy file.
+type npyHeader struct {
+	dtype   tensor.Dtype
+	half    bool // the values are float16
+	swap    bool // the byte order is not this machine's
+	fortran bool
+	shape   []int
+	item    int // bytes of a stored value
+}
+
+func readNPY(r io.Reader, hint int) (*tensor.Dense, error) {
+	text, err := readNPYHeader(r)
+	if err != nil {
+		return nil, err
+	}
+	h, err := parseNPYHeader(text)
+	if err != nil {
+		return nil, fmt.Errorf("header %q: %w", abbreviate(text), err)
+	}
+	n, ok := volume(h.shape, 2*max(h.item, 4)) // twice: widening and reordering make a copy
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("shape %v is too large for memory", h.shape)
+	case n == 0:
+		return nil, fmt.Errorf("shape %v holds no values", h.shape)
+	}
+	raw, err := readPayload(r, n*h.item, hint)
+	if err != nil {
+		return nil, err
+	}
+	return h.decode(raw), nil
+}
+
+func readNPYHeader(r io.Reader) (string, error) {
+	var head [8]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return "", fmt.Errorf("header: %w", noEOF(err))
+	}
+	if string(head[:6]) != npyMagic {
+		return "", fmt.Errorf("starts with % x; expected %q: not a .npy file", head[:6], npyMagic)
+	}
+	lengthSize := 2
+	switch head[6] {
+	case 1:
+	case 2, 3:
+		lengthSize = 4
+	default:
+		return "", fmt.Errorf("format version %d.%d; expected 1.0, 2.0 or 3.0", head[6], head[7])
+	}
+	var length [4]byte
+	if _, err := io.ReadFull(r, length[:lengthSize]); err != nil {
+		return "", fmt.Errorf("header: %w", noEOF(err))
+	}
+	n := binary.LittleEndian.Uint32(length[:])
+	if n > maxNPYHeader {
+		return "", fmt.Errorf("header of %d bytes; expected at most %d", n, maxNPYHeader)
+	}
+	text := make([]byte, n)
+	if _, err := io.ReadFull(r, text); err != nil {
+		return "", fmt.Errorf("header: %w", noEOF(err))
+	}
+	return string(text), nil
+}
+
+// decode turns the stored bytes into an array; it may use their memory.
+func (h *npyHeader) decode(raw []byte) *tensor.Dense {
+	if h.swap {
+		word := h.item
+		if h.dtype == tensor.Complex64 || h.dtype == tensor.Complex128 {
+			word /= 2 // real and imaginary part are swapped each by itself
+		}
+		swapBytes(raw, word)
+	}
+	if h.half {
+		wide := alignedBytes(2 * len(raw))
+		out := viewAs[float32](wide)
+		for i, bits := range viewAs[uint16](raw) {
+			out[i] = halfToFloat32(bits)
+		}
+		raw = wide
+	}
+	values := typedSlice(h.dtype, raw)
+	if !h.fortran || len(h.shape) < 2 {
+		return denseOf(values, h.shape...)
+	}
+	strides, step := make([]int, len(h.shape)), 1
+	for i, d := range h.shape {
+		strides[i], step = step, step*d
+	}
+	return packStrided(h.dtype, raw, h.shape, strides)
+}
+
+// halfToFloat32 widens an IEEE 754 binary16 number, exactly.
+func halfToFloat32(h uint16) float32 {
+	sign := uint32(h&0x8000) << 16
+	exponent, fraction := uint32(h>>10&0x1f), uint32(h&0x3ff)
+	switch exponent {
+	case 0: // zero and subnormals: fraction * 2^-24
+		return math.Float32frombits(sign | math.Float32bits(float32(fraction)*0x1p-24))
+	case 0x1f: // infinity and NaN
+		return math.Float32frombits(sign | 0x7f800000 | fraction<<13)
+	default:
+		return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
+	}
+}
+
+// WriteNPY writes an array in NumPy's .npy format, version 1.0, in C order and this machine's byte order.
+func WriteNPY(w io.Writer, d *tensor.Dense) error {
+	if err := writeNPY(w, d); err != nil {
+		return fmt.Errorf("data: WriteNPY: %w", err)
+	}
+	return nil
+}
+
+// SaveNPY writes a .npy file, replacing one that is there only when everything was written.
+func SaveNPY(path string, d *tensor.Dense) error {
+	if err := atomicfile.Write(path, func(w io.Writer) error { return writeNPY(w, d) }); err != nil {
+		return fmt.Errorf("data: SaveNPY: %s: %w", path, err)
+	}
+	return nil
+}
+
+func writeNPY(w io.Writer, d *tensor.Dense) error {
+	if d == nil {
+		return errors.New("the array is nil")
+	}
+	code, err := npyCode(d.Dtype())
+	if err != nil {
+		return err
+	}
+	dims := make([]string, d.Dims())
+	for i, n := range d.Shape() {
+		dims[i] = strconv.Itoa(n)
+	}
+	if len(dims) == 1 {
+		dims = append(dims, "") // (3,) and not (3)
+	}
+	shape := strings.TrimSuffix(strings.Join(dims, ", "), " ")
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", code, shape)
+	// The header ends with a newline and is padded so that the values begin at a multiple of 64.
+	padding := 63 - (len(npyMagic)+4+len(text))%64
+	text += strings.Repeat(" ", padding) + "\n"
+	head := append([]byte(npyMagic), 1, 0)
+	head = binary.LittleEndian.AppendUint16(head, uint16(len(text)))
+	if _, err := w.Write(append(head, text...)); err != nil {
+		return err
+	}
+	_, err = w.Write(compact(d).Raw)
+	return err
+}
+
+// npyCode gives NumPy's name of an element type in this machine's byte order.
+func npyCode(dt tensor.Dtype) (string, error) {
+	switch dt { // Go's own sizes
+	case tensor.Int:
+		dt = tensor.Int64
+		if strconv.IntSize == 32 {
+			dt = tensor.Int32
+		}
+	case tensor.Uint:
+		dt = tensor.Uint64
+		if strconv.IntSize == 32 {
+			dt = tensor.Uint32
+		}
+	}
+	order := ">"
+	if nativeIsLittle {
+		order = "<"
+	}
+	if dt.Size() == 1 {
+		order = "|"
+	}
+	for code, candidate := range npyTypes {
+		if candidate == dt {
+			return order + code, nil
+		}
+	}
+	return "", fmt.Errorf("elements of type %s have no place in a .npy file; %s", dt, dtypeHint)
+}
+
+// abbreviate shortens a text for an error message.
+func abbreviate(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) > 80 {
+		return s[:80] + "..."
+	}
+	return s
+}
+
+// dtypeOfNPY reads a descr such as "<f4".
+func (h *npyHeader) setDescr(descr string) error {
+	if len(descr) < 2 {
+		return fmt.Errorf("element type %q is unknown", descr)
+	}
+	order, code := descr[0], descr[1:]
+	if !strings.ContainsRune("<>|=", rune(order)) {
+		order, code = '=', descr
+	}
+	h.swap = order == '<' && !nativeIsLittle || order == '>' && nativeIsLittle
+	if h.half = code == "f2"; h.half {
+		h.dtype, h.item = tensor.Float32, 2
+		return nil
+	}
+	dt, ok := npyTypes[code]
+	if !ok {
+		codes := []string{"f2"}
+		for c := range npyTypes {
+			codes = append(codes, c)
+		}
+		slices.Sort(codes)
+		return fmt.Errorf("element type %q cannot be read (objects are Python pickles, strings and records are no numbers); expected one of %s",
+			descr, strings.Join(codes, ", "))
+	}
+	h.dtype, h.item = dt, int(dt.Size())
+	return nil
+}

@@ -1,0 +1,120 @@
+package data
+
+import (
+	"archive/zip"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/data/internal/atomicfile"
+)
+
+// LoadNPZ reads the arrays of a .npz file of NumPy (numpy.savez and savez_compressed) as a named set, in the order of the
+// file. Members that are not .npy files are left out. Every array is bounded by what its member really holds, and each
+// member's checksum is verified.
+func LoadNPZ(path string) (Tensors, error) {
+	t, err := loadNPZ(path)
+	if err != nil {
+		return Tensors{}, fmt.Errorf("data: LoadNPZ: %s: %w", path, err)
+	}
+	return t, nil
+}
+
+func loadNPZ(path string) (Tensors, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return Tensors{}, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return Tensors{}, err
+	}
+	return readNPZ(f, info.Size())
+}
+
+// ReadNPZ is LoadNPZ of an open archive of the given size.
+func ReadNPZ(r io.ReaderAt, size int64) (Tensors, error) {
+	t, err := readNPZ(r, size)
+	if err != nil {
+		return Tensors{}, fmt.Errorf("data: ReadNPZ: %w", err)
+	}
+	return t, nil
+}
+
+func readNPZ(r io.ReaderAt, size int64) (Tensors, error) {
+	archive, err := zip.NewReader(r, size)
+	if err != nil {
+		return Tensors{}, err
+	}
+	var t Tensors
+	for _, member := range archive.File {
+		name, ok := strings.CutSuffix(member.Name, ".npy")
+		if !ok {
+			continue
+		}
+		if slices.Contains(t.Names, name) {
+			return Tensors{}, fmt.Errorf("two members are named %q", member.Name)
+		}
+		d, err := readMember(member, size)
+		if err != nil {
+			return Tensors{}, fmt.Errorf("member %q: %w", member.Name, err)
+		}
+		t.Names, t.Arrays = append(t.Names, name), append(t.Arrays, d)
+	}
+	if t.Len() == 0 {
+		return Tensors{}, errors.New("the archive holds no .npy member")
+	}
+	return t, nil
+}
+
+func readMember(member *zip.File, archiveSize int64) (*tensor.Dense, error) {
+	r, err := member.Open()
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	// What the directory says about sizes is as little to be trusted as the header; the size of the archive is.
+	stored := min(int64(min(member.CompressedSize64, maxBytes/16)), archiveSize)
+	d, err := readNPY(r, int(8*stored))
+	if err != nil {
+		return nil, err
+	}
+	return d, expectEnd(r) // reading to the end verifies the checksum
+}
+
+// SaveNPZ writes arrays as a .npz file without compression, as numpy.savez does; unnamed arrays become arr_0, arr_1, ... A
+// file that is there is replaced only when everything was written.
+func SaveNPZ(path string, arrays Tensors) error {
+	err := arrays.check("arrays")
+	if err == nil {
+		err = atomicfile.Write(path, func(w io.Writer) error { return writeNPZ(w, arrays) })
+	}
+	if err != nil {
+		return fmt.Errorf("data: SaveNPZ: %s: %w", path, err)
+	}
+	return nil
+}
+
+func writeNPZ(w io.Writer, arrays Tensors) error {
+	archive := zip.NewWriter(w)
+	for i, d := range arrays.Arrays {
+		name := fmt.Sprintf("arr_%d", i)
+		if arrays.Names != nil {
+			name = arrays.Names[i]
+		}
+		member, err := archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
+		if err != nil {
+			return err
+		}
+		if err := writeNPY(member, d); err != nil {
+			return fmt.Errorf("array %q: %w", name, err)
+		}
+	}
+	return archive.Close()
+}

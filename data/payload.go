@@ -1,0 +1,113 @@
+package data
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"unsafe"
+
+	"gorgonia.org/tensor"
+)
+
+// maxRank bounds the rank in a file header, NumPy's own limit.
+const maxRank = 64
+
+// unknownSize is the size hint where nothing is known about how much data will come.
+const unknownSize = 1 << 16
+
+// readPayload reads exactly n bytes of array data. Memory grows with what really arrives: at first min(n, hint) bytes, then
+// at most twice what was read, so that a header that promises more than the file holds costs nothing. The result is
+// aligned for every element type.
+func readPayload(r io.Reader, n, hint int) ([]byte, error) {
+	buf := alignedBytes(min(n, max(hint, 512)))
+	for have := 0; ; {
+		k, err := io.ReadFull(r, buf[have:])
+		have += k
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return nil, fmt.Errorf("the header promises %d bytes of values, but only %d follow: %w", n, have, io.ErrUnexpectedEOF)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if have == n {
+			return buf, nil
+		}
+		grown := alignedBytes(int(min(uint(n), 2*uint(have))))
+		copy(grown, buf)
+		buf = grown
+	}
+}
+
+// expectEnd fails where data follows the values.
+func expectEnd(r io.Reader) error {
+	var one [1]byte
+	switch _, err := io.ReadFull(r, one[:]); err {
+	case io.EOF:
+		return nil
+	case nil:
+		return errors.New("more data follows the values that the header promises")
+	default:
+		return err
+	}
+}
+
+// alignedBytes allocates n bytes at an address that suits 8-byte elements.
+func alignedBytes(n int) []byte {
+	words := make([]uint64, (n+7)/8)
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), 8*len(words))[:n:n]
+}
+
+// typedSlice views bytes of alignedBytes as a slice of a model's element type, without copying.
+func typedSlice(dt tensor.Dtype, raw []byte) any {
+	switch dt {
+	case tensor.Float32:
+		return viewAs[float32](raw)
+	case tensor.Float64:
+		return viewAs[float64](raw)
+	case tensor.Bool:
+		for i, b := range raw {
+			raw[i] = min(b, 1) // any other bit pattern would not be a Go bool
+		}
+		return viewAs[bool](raw)
+	case tensor.Int8:
+		return viewAs[int8](raw)
+	case tensor.Int16:
+		return viewAs[int16](raw)
+	case tensor.Int32:
+		return viewAs[int32](raw)
+	case tensor.Int64:
+		return viewAs[int64](raw)
+	case tensor.Uint8:
+		return raw
+	case tensor.Uint16:
+		return viewAs[uint16](raw)
+	case tensor.Uint32:
+		return viewAs[uint32](raw)
+	case tensor.Uint64:
+		return viewAs[uint64](raw)
+	case tensor.Complex64:
+		return viewAs[complex64](raw)
+	default: // the callers' tables hold no other type
+		return viewAs[complex128](raw)
+	}
+}
+
+func viewAs[T any](raw []byte) []T {
+	var zero T
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(raw))), len(raw)/int(unsafe.Sizeof(zero)))
+}
+
+// nativeIsLittle says in which order this machine keeps the bytes of a number.
+var nativeIsLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
+
+// swapBytes reverses the bytes of every word of the given size.
+func swapBytes(raw []byte, word int) {
+	if word == 1 {
+		return
+	}
+	for ; len(raw) >= word; raw = raw[word:] {
+		slices.Reverse(raw[:word])
+	}
+}

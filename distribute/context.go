@@ -1,0 +1,69 @@
+package distribute
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Context is what a layer gets to know when it is called: the trace, whether it is training, and the default dtype policy.
+type Context struct {
+	*Replica
+	// Training tells dropout to drop and batch normalization to use the statistics of the batch.
+	Training bool
+	// Policy applies to layers that have none of their own.
+	Policy ops.DTypePolicy
+
+	compute []ir.DType
+}
+
+// Training returns the context for calling a model in a training step.
+func (r *Replica) Training() *Context { return r.context(true) }
+
+// Inference returns the context for calling a model for evaluation or prediction.
+func (r *Replica) Inference() *Context { return r.context(false) }
+
+func (r *Replica) context(training bool) *Context {
+	p, _ := ops.ParseDTypePolicy("")
+	return &Context{Replica: r, Training: training, Policy: p}
+}
+
+// ComputeDType returns the type in which the layer being called computes.
+func (c *Context) ComputeDType() ir.DType {
+	if n := len(c.compute); n > 0 {
+		return c.compute[n-1]
+	}
+	return c.Policy.Compute
+}
+
+// EnterLayer begins the call of a layer of the given name and compute type; LeaveLayer ends it.
+func (c *Context) EnterLayer(name string, compute ir.DType) {
+	c.Graph().Enter(name)
+	c.compute = append(c.compute, compute)
+}
+
+// LeaveLayer ends what EnterLayer began.
+func (c *Context) LeaveLayer() {
+	c.Graph().Leave()
+	c.compute = c.compute[:len(c.compute)-1]
+}
+
+// Weight reads a variable in the type in which the layer computes (floats only; others are read as they are).
+func (c *Context) Weight(v *Variable) *ops.Tensor {
+	x := c.Read(v)
+	if x.DType().IsFloat() {
+		return ops.Cast(x, c.ComputeDType())
+	}
+	return x
+}
+
+// AddLoss adds a scalar to the loss of the step, as Keras's add_loss does. Each replica's scalar counts for its part of the
+// batch: it is weighted by local over global batch size, so that the sum over replicas is the mean.
+func (c *Context) AddLoss(loss *ops.Tensor) {
+	if loss.Rank() != 0 {
+		loss = ops.Sum(loss)
+	}
+	c.losses = append(c.losses, loss)
+}
+
+// Losses returns what AddLoss collected in this trace.
+func (r *Replica) Losses() []*ops.Tensor { return r.losses }

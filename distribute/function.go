@@ -1,0 +1,353 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// TraceFunc describes one replica's computation: it builds the graph from the replica's inputs and returns the results.
+// Variables that it assigns keep their new values after the run.
+type TraceFunc func(r *Replica, in []*ops.Tensor) []*ops.Tensor
+
+// cacheLimit bounds the compiled shapes kept by one function. A training run needs two (full and last batch) for each of train
+// and test; serving with many batch sizes recompiles the least recently used.
+const cacheLimit = 16
+
+// Function is traced code. It is compiled once for each combination of input types and then replayed on every replica of its
+// strategy. It may be used by many goroutines; each run has an instance to itself.
+type Function struct {
+	strategy Strategy
+	name     string
+	trace    TraceFunc
+	step     func(x, y, w int) TraceFunc // makes trace of a StepFunction once the kinds of inputs are known
+
+	// Seed sets the random numbers of Strategy.Run.
+	Seed  uint64
+	steps atomic.Uint32
+
+	mu     sync.Mutex
+	shapes []*compiled // most recently used last
+}
+
+// compiled is the program for one combination of input types, with the instances that are not running.
+type compiled struct {
+	key      string
+	programs []*tracedProgram // by replica; replicas with equal shapes share one
+	idle     []*Instance
+	evicted  bool
+}
+
+type tracedProgram struct {
+	program   *ir.Program
+	variables []*Variable
+	inputs    []int // program input of each variable
+	random    int   // program input of the random state, or -1
+	results   int
+}
+
+// NewFunction prepares f for a strategy. Nothing is traced before the first run.
+func NewFunction(s Strategy, name string, f TraceFunc) *Function {
+	return &Function{strategy: s, name: name, trace: f}
+}
+
+// Strategy returns the strategy that the function runs under.
+func (f *Function) Strategy() Strategy { return f.strategy }
+
+// Instance is one compiled copy of a function, with its own memory for inputs and results. Fill the inputs, run, read the
+// results; give it back with Release.
+type Instance struct {
+	owner *compiled
+	// CompileTime is how long tracing and compiling took; 0 for an instance that was ready.
+	CompileTime time.Duration
+
+	replicas []replicaInstance
+	run      []func()
+	wait     sync.WaitGroup
+	ctx      context.Context
+	errs     []error
+}
+
+type replicaInstance struct {
+	exec    kernels.Executable
+	comm    kernels.Communicator
+	inputs  []kernels.Buffer
+	outputs []kernels.Buffer
+	data    []kernels.Buffer
+	results []kernels.Buffer
+	random  kernels.Buffer
+	state   [16]byte
+}
+
+// Acquire returns an instance for the given types of each replica's inputs, compiling where needed. local is the number of
+// examples of each replica.
+func (f *Function) Acquire(types [][]ir.Type, local []int) (*Instance, error) {
+	start := time.Now()
+	c, inst, err := f.lookup(types, local)
+	if err != nil || inst != nil {
+		return inst, err
+	}
+	inst, err = f.instantiate(c, len(types))
+	if err != nil {
+		return nil, err
+	}
+	inst.CompileTime = time.Since(start)
+	return inst, nil
+}
+
+func (f *Function) lookup(types [][]ir.Type, local []int) (*compiled, *Instance, error) {
+	key := fmt.Sprint(types, local)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, c := range f.shapes {
+		if c.key != key {
+			continue
+		}
+		f.shapes = append(append(f.shapes[:i:i], f.shapes[i+1:]...), c)
+		if n := len(c.idle); n > 0 {
+			inst := c.idle[n-1]
+			c.idle = c.idle[:n-1]
+			inst.CompileTime = 0
+			return c, inst, nil
+		}
+		return c, nil, nil
+	}
+	c := &compiled{key: key}
+	global := 0
+	for _, n := range local {
+		global += n
+	}
+	shared := map[string]*tracedProgram{}
+	for i := range types {
+		k := fmt.Sprint(types[i], local[i])
+		if shared[k] == nil {
+			p, err := f.traceProgram(types[i], local[i], global)
+			if err != nil {
+				return nil, nil, err
+			}
+			shared[k] = p
+		}
+		c.programs = append(c.programs, shared[k])
+	}
+	f.shapes = append(f.shapes, c)
+	if len(f.shapes) > cacheLimit {
+		f.shapes[0].close()
+		f.shapes = f.shapes[1:]
+	}
+	return c, nil, nil
+}
+
+func (f *Function) traceProgram(types []ir.Type, local, global int) (p *tracedProgram, err error) {
+	defer ops.Catch(&err)
+	r := NewReplica(f.name, f.strategy.NumReplicasInSync(), local, global)
+	in := make([]*ops.Tensor, len(types))
+	for i, t := range types {
+		in[i] = r.graph.Input(fmt.Sprint("in", i), t.DType, t.Shape...)
+	}
+	results := f.trace(r, in)
+	p = &tracedProgram{program: r.graph.Program(), random: -1, results: len(results)}
+	for i, t := range results {
+		p.program.AddOutput(fmt.Sprint("out", i), ops.In(r.graph, t))
+	}
+	for _, v := range r.variables {
+		e := r.entries[v]
+		p.variables, p.inputs = append(p.variables, v), append(p.inputs, e.input)
+		if e.assigned {
+			p.program.AddAlias(v.Path(), e.current.Value(), e.input)
+		}
+	}
+	if r.random != nil {
+		for i, in := range p.program.Inputs {
+			if in.Value == r.random.Value() {
+				p.random = i
+			}
+		}
+	}
+	return p, nil
+}
+
+func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
+	devices := f.strategy.Devices()
+	comms, err := f.strategy.Communicators()
+	if err != nil {
+		return nil, err
+	}
+	inst := &Instance{owner: c, replicas: make([]replicaInstance, len(devices)), errs: make([]error, len(devices))}
+	for i, d := range devices {
+		if err := inst.replicas[i].build(c.programs[i], d, i, f.strategy, comms[i]); err != nil {
+			inst.close()
+			return nil, fmt.Errorf("distribute: compiling %s for %v: %w", f.name, d, err)
+		}
+		inst.run = append(inst.run, func() {
+			inst.errs[i] = inst.runReplica(i)
+			inst.wait.Done()
+		})
+	}
+	return inst, nil
+}
+
+func (r *replicaInstance) build(p *tracedProgram, d kernels.Device, replica int, s Strategy, comm kernels.Communicator) error {
+	backend, err := kernels.Lookup(d.Kind)
+	if err != nil {
+		return err
+	}
+	r.comm = comm
+	r.exec, err = backend.Compile(p.program, kernels.CompileOptions{Device: d, Replica: replica, Replicas: s.NumReplicasInSync(), Comm: comm})
+	if err != nil {
+		return err
+	}
+	r.inputs = make([]kernels.Buffer, len(p.program.Inputs))
+	for i, v := range p.variables {
+		if err := v.Place(s, 0); err != nil {
+			return err
+		}
+		if r.inputs[p.inputs[i]], err = v.Buffer(replica); err != nil {
+			return err
+		}
+	}
+	for i, in := range p.program.Inputs {
+		if r.inputs[i] != nil {
+			continue
+		}
+		if r.inputs[i], err = backend.NewBuffer(d, p.program.Type(in.Value)); err != nil {
+			return err
+		}
+		if i == p.random {
+			r.random = r.inputs[i]
+		} else {
+			r.data = append(r.data, r.inputs[i])
+		}
+	}
+	r.outputs = make([]kernels.Buffer, len(p.program.Outputs)) // nil where a variable is replaced
+	for i, out := range p.program.Outputs[:p.results] {
+		if r.outputs[i], err = backend.NewBuffer(d, p.program.Type(out.Value)); err != nil {
+			return err
+		}
+	}
+	r.results = r.outputs[:p.results]
+	return nil
+}
+
+// Input returns the memory of input i on a replica, to be filled before Run.
+func (inst *Instance) Input(replica, i int) kernels.Buffer { return inst.replicas[replica].data[i] }
+
+// Output returns the memory of result i on a replica, valid until the next Run.
+func (inst *Instance) Output(replica, i int) kernels.Buffer { return inst.replicas[replica].results[i] }
+
+// Stats describes the program of the first replica.
+func (inst *Instance) Stats() kernels.Stats { return inst.replicas[0].exec.Stats() }
+
+// Run computes one step on all replicas. seed and step set the random numbers: equal ones give equal numbers.
+func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
+	for i := range inst.replicas {
+		if err := inst.replicas[i].setRandom(seed, step, uint32(i)); err != nil {
+			return err
+		}
+	}
+	inst.ctx = ctx
+	if len(inst.replicas) == 1 {
+		return inst.runReplica(0)
+	}
+	inst.wait.Add(len(inst.run))
+	for _, run := range inst.run[1:] {
+		go run()
+	}
+	inst.run[0]()
+	inst.wait.Wait()
+	var failed error
+	for _, err := range inst.errs {
+		// The replica that failed first has the cause; the others were only told.
+		if err != nil && (failed == nil || errors.Is(failed, errAborted) || errors.Is(failed, err)) {
+			failed = err
+		}
+	}
+	if failed != nil {
+		inst.replicas[0].comm.Reset()
+	}
+	return failed
+}
+
+var errAborted = errors.New("another replica failed")
+
+func (inst *Instance) runReplica(i int) error {
+	r := &inst.replicas[i]
+	err := r.exec.Run(inst.ctx, r.inputs, r.outputs)
+	if err != nil && r.comm != nil {
+		r.comm.Abort(fmt.Errorf("%w: replica %d: %w", errAborted, i, err))
+	}
+	return err
+}
+
+func (r *replicaInstance) setRandom(seed uint64, step, replica uint32) error {
+	if r.random == nil {
+		return nil
+	}
+	s := r.state[:]
+	for i := range 4 {
+		s[i], s[4+i] = byte(seed>>(8*i)), byte(seed>>(32+8*i))
+		s[8+i], s[12+i] = byte(step>>(8*i)), byte(replica>>(8*i))
+	}
+	return r.random.Write(s)
+}
+
+// Release gives an instance back for the next Acquire.
+func (f *Function) Release(inst *Instance) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if inst.owner.evicted {
+		inst.close()
+		return
+	}
+	inst.owner.idle = append(inst.owner.idle, inst)
+}
+
+// Close frees the memory of all instances that are not running. The function can still be used; it compiles again.
+func (f *Function) Close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, c := range f.shapes {
+		c.close()
+	}
+	f.shapes = nil
+}
+
+func (c *compiled) close() {
+	c.evicted = true
+	for _, inst := range c.idle {
+		inst.close()
+	}
+	c.idle = nil
+}
+
+func (inst *Instance) close() {
+	for i := range inst.replicas {
+		r := &inst.replicas[i]
+		if r.exec != nil {
+			r.exec.Close()
+		}
+		for _, b := range append(append([]kernels.Buffer{r.random}, r.data...), r.results...) {
+			if b != nil {
+				b.Free()
+			}
+		}
+	}
+}
+
+// Programs returns the printed programs compiled so far, for debugging.
+func (f *Function) Programs() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var b strings.Builder
+	for _, c := range f.shapes {
+		b.WriteString(c.programs[0].program.String())
+	}
+	return b.String()
+}

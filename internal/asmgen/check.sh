@@ -1,0 +1,21 @@
+#!/bin/sh
+# Fails if the committed assembly is not what the generators write. It puts the committed files back.
+set -eu
+root=$(cd "$(dirname "$0")/../.." && pwd)
+keep=$(mktemp -d)
+trap 'rm -rf "$keep"' EXIT
+status=0
+for package in micro vec; do
+	dir=$root/kernels/cpu/internal/$package
+	mkdir "$keep/$package"
+	cp "$dir"/*_amd64.s "$dir"/*_gen_amd64.go "$keep/$package/"
+	(cd "$dir" && go generate .)
+	for file in "$keep/$package"/*; do
+		if ! cmp -s "$file" "$dir/$(basename "$file")"; then
+			echo "kernels/cpu/internal/$package/$(basename "$file") is stale: run go generate ./kernels/cpu/internal/$package" >&2
+			status=1
+		fi
+	done
+	cp "$keep/$package"/* "$dir/"
+done
+exit $status

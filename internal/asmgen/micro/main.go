@@ -1,0 +1,498 @@
+// Command micro writes the assembly of package kernels/cpu/internal/micro and the Go file that declares and dispatches it.
+//
+// Every function computes whole register tiles for the contract in that package's documentation. There is one per processor
+// family, element type, number of vectors in a row of the tile, and number of rows.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// Offsets in the argument block, which is the struct call of the package.
+const (
+	argA = 8 * iota
+	argB
+	argC
+	argBias
+	argK
+	argSegments
+	argOuter
+	argARow
+	argAK
+	argASegment
+	argAOuter
+	argBK
+	argBSegment
+	argBOuter
+	argCRow
+	argTiles
+	argATile
+	argCTile
+	argMask
+	argMaskTable
+	argFlags
+	argLines
+	argALine
+	argCLine
+)
+
+const (
+	flagAccumulate = 1 << iota
+	flagReLU
+	flagMasked
+)
+
+// kernel is one function.
+type kernel struct {
+	wide     bool // AVX-512, else AVX2
+	double   bool // float64, else float32
+	channels bool // A is a vector like B, else a scalar
+	vectors  int
+	rows     int
+}
+
+func (k kernel) family() string {
+	name := "f32"
+	if k.double {
+		name = "f64"
+	}
+	if k.wide {
+		name += "AVX512"
+	} else {
+		name += "AVX2"
+	}
+	if k.channels {
+		name += "Channels"
+	}
+	return fmt.Sprintf("%sV%d", name, k.vectors)
+}
+
+func (k kernel) name() string { return fmt.Sprintf("%sR%d", k.family(), k.rows) }
+
+func (k kernel) vectorBytes() int {
+	if k.wide {
+		return 64
+	}
+	return 32
+}
+
+func (k kernel) vector() reg.VecVirtual {
+	if k.wide {
+		return ZMM()
+	}
+	return YMM()
+}
+
+// rowsPerBase is how many rows one base register reaches with the strides 1, 3 and 5 in registers.
+const rowsPerBase = 7
+
+// rowAddress returns the address of row r, given the base registers and 1, 3 and 5 times the row stride.
+func rowAddress(bases []reg.GPVirtual, strides [3]reg.GPVirtual, r int) Mem {
+	m := Mem{Base: bases[r/rowsPerBase]}
+	switch r % rowsPerBase {
+	case 1:
+		return m.Idx(strides[0], 1)
+	case 2:
+		return m.Idx(strides[0], 2)
+	case 3:
+		return m.Idx(strides[1], 1)
+	case 4:
+		return m.Idx(strides[0], 4)
+	case 5:
+		return m.Idx(strides[2], 1)
+	case 6:
+		return m.Idx(strides[1], 2)
+	}
+	return m
+}
+
+func (k kernel) emit() {
+	TEXT(k.name(), NOSPLIT, "func(c uintptr)")
+	Doc(fmt.Sprintf("%s computes tiles of %d rows and %d vectors.", k.name(), k.rows, k.vectors))
+	args := Load(Param("c"), GP64())
+	arg := func(offset int) Mem { return Mem{Base: args, Disp: offset} }
+	local := AllocLocal(10 * 8)
+	lineA, lineC, linesLeft := local.Offset(56), local.Offset(64), local.Offset(72)
+	runA, runC, tilesLeft := local.Offset(0), local.Offset(8), local.Offset(16)
+	outerA, outerB, outerLeft, segmentsLeft := local.Offset(24), local.Offset(32), local.Offset(40), local.Offset(48)
+	move := func(dst, src Mem) {
+		r := GP64()
+		MOVQ(src, r)
+		MOVQ(r, dst)
+	}
+	move(lineA, arg(argA))
+	move(lineC, arg(argC))
+	move(linesLeft, arg(argLines))
+	var mask reg.OpmaskVirtual
+	if k.wide {
+		mask = K()
+		if k.double {
+			KMOVB(arg(argMask), mask)
+		} else {
+			KMOVW(arg(argMask), mask)
+		}
+	}
+	var strides [3]reg.GPVirtual
+	for i := range strides {
+		strides[i] = GP64()
+	}
+	MOVQ(arg(argARow), strides[0])
+	LEAQ(Mem{Base: strides[0]}.Idx(strides[0], 2), strides[1])
+	LEAQ(Mem{Base: strides[0]}.Idx(strides[0], 4), strides[2])
+	stepA, stepB := GP64(), GP64()
+	MOVQ(arg(argAK), stepA)
+	MOVQ(arg(argBK), stepB)
+
+	Label("line")
+	move(runA, lineA)
+	move(runC, lineC)
+	move(tilesLeft, arg(argTiles))
+
+	Label("tile")
+	sums := k.start(arg, mask)
+	move(outerA, runA)
+	move(outerB, arg(argB))
+	move(outerLeft, arg(argOuter))
+
+	Label("outer")
+	segmentA, segmentB := GP64(), GP64()
+	MOVQ(outerA, segmentA)
+	MOVQ(outerB, segmentB)
+	move(segmentsLeft, arg(argSegments))
+
+	Label("segment")
+	bases := make([]reg.GPVirtual, (k.rows+rowsPerBase-1)/rowsPerBase)
+	for i := range bases {
+		bases[i] = GP64()
+		if i == 0 {
+			MOVQ(segmentA, bases[0])
+			continue
+		}
+		LEAQ(Mem{Base: bases[i-1]}.Idx(strides[1], 2), bases[i])
+		ADDQ(strides[0], bases[i])
+	}
+	b, left := GP64(), GP64()
+	MOVQ(segmentB, b)
+	MOVQ(arg(argK), left)
+
+	Label("product")
+	k.products(sums, bases, strides, b)
+	for _, base := range bases {
+		ADDQ(stepA, base)
+	}
+	ADDQ(stepB, b)
+	DECQ(left)
+	JNE(LabelRef("product"))
+
+	ADDQ(arg(argASegment), segmentA)
+	ADDQ(arg(argBSegment), segmentB)
+	DECQ(segmentsLeft)
+	JNE(LabelRef("segment"))
+	advance := func(dst, by Mem) {
+		r := GP64()
+		MOVQ(by, r)
+		ADDQ(r, dst)
+	}
+	advance(outerA, arg(argAOuter))
+	advance(outerB, arg(argBOuter))
+	DECQ(outerLeft)
+	JNE(LabelRef("outer"))
+
+	k.epilogue(sums, arg, runC, mask)
+
+	advance(runA, arg(argATile))
+	advance(runC, arg(argCTile))
+	DECQ(tilesLeft)
+	JNE(LabelRef("tile"))
+	advance(lineA, arg(argALine))
+	advance(lineC, arg(argCLine))
+	DECQ(linesLeft)
+	JNE(LabelRef("line"))
+	VZEROUPPER()
+	RET()
+}
+
+// products adds the products of one k to the sums.
+func (k kernel) products(sums [][]reg.VecVirtual, bases []reg.GPVirtual, strides [3]reg.GPVirtual, b reg.GPVirtual) {
+	vectors := make([]reg.VecVirtual, k.vectors)
+	for i := range vectors {
+		vectors[i] = k.vector()
+		k.load(Mem{Base: b, Disp: i * k.vectorBytes()}, vectors[i])
+	}
+	for r := range sums {
+		a := rowAddress(bases, strides, r)
+		switch {
+		case k.channels:
+			for i, v := range vectors {
+				k.multiplyAdd(a.Offset(i*k.vectorBytes()), v, sums[r][i])
+			}
+		case k.wide:
+			for i, v := range vectors {
+				if k.double {
+					VFMADD231PD_BCST(a, v, sums[r][i])
+				} else {
+					VFMADD231PS_BCST(a, v, sums[r][i])
+				}
+			}
+		default:
+			scalar := k.vector()
+			if k.double {
+				VBROADCASTSD(a, scalar)
+			} else {
+				VBROADCASTSS(a, scalar)
+			}
+			for i, v := range vectors {
+				k.multiplyAdd(scalar, v, sums[r][i])
+			}
+		}
+	}
+}
+
+// start returns the sums, which begin with the bias or with 0.
+func (k kernel) start(arg func(int) Mem, mask reg.OpmaskVirtual) [][]reg.VecVirtual {
+	sums := make([][]reg.VecVirtual, k.rows)
+	for r := range sums {
+		for range k.vectors {
+			sums[r] = append(sums[r], k.vector())
+		}
+	}
+	bias := GP64()
+	MOVQ(arg(argBias), bias)
+	TESTQ(bias, bias)
+	JE(LabelRef("noBias"))
+	for i, v := range sums[0] {
+		m := Mem{Base: bias, Disp: i * k.vectorBytes()}
+		switch {
+		case i < k.vectors-1:
+			k.load(m, v)
+		case k.wide:
+			k.loadMasked512(m, mask, v)
+		default:
+			table, lanes := GP64(), YMM()
+			MOVQ(arg(argMaskTable), table)
+			VMOVDQU(Mem{Base: table}, lanes)
+			k.loadMasked256(m, lanes, v)
+		}
+	}
+	for _, row := range sums[1:] {
+		for i, v := range row {
+			VMOVAPS(sums[0][i], v)
+		}
+	}
+	JMP(LabelRef("started"))
+	Label("noBias")
+	for _, row := range sums {
+		for _, v := range row {
+			k.zero(v)
+		}
+	}
+	Label("started")
+	return sums
+}
+
+// epilogue adds C, applies relu and stores. AVX-512 always masks the last vector; AVX2, where masked stores are slow, has a path
+// of its own for it.
+func (k kernel) epilogue(sums [][]reg.VecVirtual, arg func(int) Mem, runC Mem, mask reg.OpmaskVirtual) {
+	if k.wide {
+		k.finish(sums, arg, runC, "", mask, nil)
+		return
+	}
+	flags := GP64()
+	MOVQ(arg(argFlags), flags)
+	TESTQ(U32(flagMasked), flags)
+	JNE(LabelRef("masked"))
+	k.finish(sums, arg, runC, "", nil, nil)
+	JMP(LabelRef("stored"))
+	Label("masked")
+	table, lanes := GP64(), YMM()
+	MOVQ(arg(argMaskTable), table)
+	VMOVDQU(Mem{Base: table}, lanes)
+	k.finish(sums, arg, runC, "Masked", nil, lanes)
+	Label("stored")
+}
+
+func (k kernel) finish(sums [][]reg.VecVirtual, arg func(int) Mem, runC Mem, suffix string, bits reg.OpmaskVirtual, lanes reg.VecVirtual) {
+	flags, c, row := GP64(), GP64(), GP64()
+	MOVQ(arg(argFlags), flags)
+	MOVQ(arg(argCRow), row)
+	TESTQ(U32(flagAccumulate), flags)
+	JE(LabelRef("overwrite" + suffix))
+	MOVQ(runC, c)
+	k.eachVector(sums, c, row, func(m Mem, v reg.VecVirtual, last bool) {
+		old := k.vector()
+		switch {
+		case last && bits != nil:
+			k.loadMasked512(m, bits, old)
+		case last && lanes != nil:
+			k.loadMasked256(m, lanes, old)
+		default:
+			k.load(m, old)
+		}
+		k.add(old, v)
+	})
+	Label("overwrite" + suffix)
+	TESTQ(U32(flagReLU), flags)
+	JE(LabelRef("linear" + suffix))
+	zero := k.vector()
+	k.zero(zero)
+	for r := range sums {
+		for _, v := range sums[r] {
+			k.max(v, zero)
+		}
+	}
+	Label("linear" + suffix)
+	MOVQ(runC, c)
+	k.eachVector(sums, c, row, func(m Mem, v reg.VecVirtual, last bool) {
+		switch {
+		case last && bits != nil && k.double:
+			VMOVUPD(v, bits, m)
+		case last && bits != nil:
+			VMOVUPS(v, bits, m)
+		case last && lanes != nil && k.double:
+			VMASKMOVPD(v, lanes, m)
+		case last && lanes != nil:
+			VMASKMOVPS(v, lanes, m)
+		case k.double:
+			VMOVUPD(v, m)
+		default:
+			VMOVUPS(v, m)
+		}
+	})
+}
+
+// eachVector visits the sums with their places in C; it advances c.
+func (k kernel) eachVector(sums [][]reg.VecVirtual, c, row reg.GPVirtual, visit func(m Mem, v reg.VecVirtual, last bool)) {
+	for r := range sums {
+		for i, v := range sums[r] {
+			visit(Mem{Base: c, Disp: i * k.vectorBytes()}, v, i == k.vectors-1)
+		}
+		if r < len(sums)-1 {
+			ADDQ(row, c)
+		}
+	}
+}
+
+func (k kernel) zero(v reg.VecVirtual) {
+	switch {
+	case k.wide:
+		VPXORD(v, v, v)
+	default:
+		VXORPS(v, v, v)
+	}
+}
+
+func (k kernel) load(m Mem, v reg.VecVirtual) {
+	if k.double {
+		VMOVUPD(m, v)
+	} else {
+		VMOVUPS(m, v)
+	}
+}
+
+func (k kernel) loadMasked512(m Mem, mask reg.OpmaskVirtual, v reg.VecVirtual) {
+	if k.double {
+		VMOVUPD_Z(m, mask, v)
+	} else {
+		VMOVUPS_Z(m, mask, v)
+	}
+}
+
+func (k kernel) loadMasked256(m Mem, mask, v reg.VecVirtual) {
+	if k.double {
+		VMASKMOVPD(m, mask, v)
+	} else {
+		VMASKMOVPS(m, mask, v)
+	}
+}
+
+func (k kernel) multiplyAdd(a Op, b, sum reg.VecVirtual) {
+	if k.double {
+		VFMADD231PD(a, b, sum)
+	} else {
+		VFMADD231PS(a, b, sum)
+	}
+}
+
+func (k kernel) add(a, to reg.VecVirtual) {
+	if k.double {
+		VADDPD(a, to, to)
+	} else {
+		VADDPS(a, to, to)
+	}
+}
+
+// max stores max(zero, v) in v: for NaN the instruction returns its last source, which is v.
+func (k kernel) max(v, zero reg.VecVirtual) {
+	if k.double {
+		VMAXPD(v, zero, v)
+	} else {
+		VMAXPS(v, zero, v)
+	}
+}
+
+// families lists the kernels, all rows of a family together.
+func families() [][]kernel {
+	var all [][]kernel
+	for _, double := range []bool{false, true} {
+		for _, wide := range []bool{false, true} {
+			for _, channels := range []bool{false, true} {
+				for _, vectors := range []int{1, 2} {
+					var family []kernel
+					for rows := 1; rows <= maxRows(wide, channels, vectors); rows++ {
+						family = append(family, kernel{wide: wide, double: double, channels: channels, vectors: vectors, rows: rows})
+					}
+					all = append(all, family)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// maxRows is bounded by the registers: 16 with AVX2, 32 with AVX-512; a tile needs one per vector, B's vectors, and one or two
+// more. Depthwise kernels need two loads per product and gain nothing from more rows.
+func maxRows(wide, channels bool, vectors int) int {
+	switch {
+	case channels:
+		return 4
+	case wide:
+		return 14
+	case vectors == 1:
+		return 12
+	}
+	return 6
+}
+
+func main() {
+	dispatch := flag.String("dispatch", "", "Go file to write with the declarations and the dispatch")
+	flag.Parse()
+	var calls, stubs strings.Builder
+	for _, family := range families() {
+		name := family[0].family()
+		fmt.Fprintf(&calls, "\n//go:noinline\nfunc call%s(rows int, c *call) {\n\tswitch rows {\n", strings.ToUpper(name[:1])+name[1:])
+		for _, k := range family {
+			k.emit()
+			fmt.Fprintf(&calls, "\tcase %d:\n\t\t%s(c)\n", k.rows, k.name())
+			fmt.Fprintf(&stubs, "\n//go:noescape\nfunc %s(c *call)\n", k.name())
+		}
+		calls.WriteString("\t}\n}\n")
+	}
+	emitTranspose()
+	emitCopyRows()
+	stubs.WriteString(transposeStub)
+	text := "// Code generated by internal/asmgen/micro; DO NOT EDIT.\n\npackage micro\n\nimport \"unsafe\"\n" +
+		"\n// The functions call... run one assembly function each. They are neither inlined nor leaves: assembly cannot be preempted,\n" +
+		"// and a loop that calls nothing else would hold up the garbage collector until it ends.\n" + calls.String() + stubs.String()
+	if err := os.WriteFile(*dispatch, []byte(text), 0o644); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	Generate()
+}

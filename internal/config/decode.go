@@ -1,0 +1,262 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Decode reads a configuration into a struct (into is a pointer to it). Keys that are missing leave their fields alone, so that
+// the zero value means the default; unknown keys are an error, except those in ignore or in the type's IgnoredConfig.
+func Decode(raw json.RawMessage, into any, ignore ...string) error {
+	v := reflect.ValueOf(into)
+	for v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
+		return fmt.Errorf("config: cannot decode into %T; expected a pointer to a struct", into)
+	}
+	name := ClassName(into)
+	keys := map[string]json.RawMessage{}
+	if !isNull(raw) {
+		if err := json.Unmarshal(raw, &keys); err != nil {
+			return fmt.Errorf("config of %s: expected a JSON object, received %s", name, shorten(raw))
+		}
+	}
+	if m, ok := into.(interface {
+		MigrateConfig(map[string]json.RawMessage) error
+	}); ok {
+		if err := m.MigrateConfig(keys); err != nil {
+			return fmt.Errorf("config of %s: %w", name, err)
+		}
+	}
+	fields := fieldsOf(v.Elem().Type())
+	byKey := make(map[string]field, len(fields))
+	for _, f := range fields {
+		byKey[f.key] = f
+	}
+	if i, ok := into.(interface{ IgnoredConfig() []string }); ok {
+		ignore = append(slices.Clone(ignore), i.IgnoredConfig()...)
+	}
+	sorted := make([]string, 0, len(keys))
+	for key := range keys {
+		sorted = append(sorted, key)
+	}
+	slices.Sort(sorted)
+	for _, key := range sorted {
+		f, known := byKey[key]
+		if !known {
+			if err := checkIgnored(key, keys[key], ignore, byKey); err != nil {
+				return fmt.Errorf("config of %s: %w", name, err)
+			}
+			continue
+		}
+		if err := f.decode(keys[key], v.Elem().FieldByIndex(f.index)); err != nil {
+			return fmt.Errorf("config of %s: key %q: %w", name, key, err)
+		}
+	}
+	return nil
+}
+
+func checkIgnored(key string, raw json.RawMessage, ignore []string, byKey map[string]field) error {
+	if slices.Contains(ignore, key) {
+		return nil
+	}
+	if slices.Contains(ignore, key+"=null") {
+		if isNull(raw) || string(bytes.TrimSpace(raw)) == "false" {
+			return nil
+		}
+		return fmt.Errorf("key %q has the value %s; this feature of Keras is not supported, only null is accepted", key, shorten(raw))
+	}
+	known := make([]string, 0, len(byKey))
+	for k := range byKey {
+		known = append(known, k)
+	}
+	slices.Sort(known)
+	return fmt.Errorf("unknown key %q; known: %s", key, strings.Join(known, ", "))
+}
+
+func isNull(raw json.RawMessage) bool {
+	s := bytes.TrimSpace(raw)
+	return len(s) == 0 || string(s) == "null"
+}
+
+func (f field) decode(raw json.RawMessage, into reflect.Value) error {
+	if f.not {
+		var b bool
+		if isNull(raw) {
+			return nil
+		}
+		if err := json.Unmarshal(raw, &b); err != nil || into.Kind() != reflect.Bool {
+			return fmt.Errorf("expected true or false, received %s", shorten(raw))
+		}
+		into.SetBool(!b)
+		return nil
+	}
+	if into.Kind() == reflect.Interface {
+		return f.decodeInterface(raw, into)
+	}
+	if f.key == "dtype" || f.key == "seed" {
+		raw = unwrap(raw)
+	}
+	return assign(raw, into, f.shape)
+}
+
+// unwrap takes the plain value out of the objects that Keras writes for dtype policies and seeds.
+func unwrap(raw json.RawMessage) json.RawMessage {
+	o, err := ParseObject(raw)
+	if err != nil {
+		return raw
+	}
+	var c struct {
+		Name json.RawMessage `json:"name"`
+		Seed json.RawMessage `json:"seed"`
+	}
+	if json.Unmarshal(o.Config, &c) != nil {
+		return raw
+	}
+	if o.ClassName == "SeedGenerator" {
+		return c.Seed
+	}
+	if strings.HasSuffix(o.ClassName, "DTypePolicy") && c.Name != nil {
+		return c.Name
+	}
+	return raw
+}
+
+func (f field) decodeInterface(raw json.RawMessage, into reflect.Value) error {
+	if isNull(raw) {
+		into.SetZero()
+		return nil
+	}
+	v, err := parseAny(raw)
+	if err != nil {
+		return err
+	}
+	if k, ok := kindOf(f.key); ok {
+		if v, err = k.resolve(v); err != nil {
+			return err
+		}
+	}
+	if v == nil {
+		into.SetZero()
+		return nil
+	}
+	value := reflect.ValueOf(v)
+	if !value.Type().AssignableTo(into.Type()) {
+		return fmt.Errorf("expected a %v, received %s", into.Type(), shorten(raw))
+	}
+	into.Set(value)
+	return nil
+}
+
+// assign reads plain JSON into numbers, strings, bools, pointers to them, and lists.
+func assign(raw json.RawMessage, into reflect.Value, shape bool) error {
+	if isNull(raw) {
+		into.SetZero()
+		return nil
+	}
+	switch into.Kind() {
+	case reflect.Pointer:
+		v := reflect.New(into.Type().Elem())
+		if err := assign(raw, v.Elem(), shape); err != nil {
+			return err
+		}
+		into.Set(v)
+		return nil
+	case reflect.Slice:
+		return assignSlice(raw, into, shape)
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		return assignInteger(raw, into)
+	case reflect.Float64, reflect.Float32:
+		x, err := parseFloat(raw)
+		if err != nil {
+			return err
+		}
+		into.SetFloat(x)
+		return nil
+	}
+	if err := json.Unmarshal(raw, into.Addr().Interface()); err != nil {
+		return fmt.Errorf("expected a %v, received %s", into.Type(), shorten(raw))
+	}
+	return nil
+}
+
+// assignSlice reads a list; a single value stands for a list of one.
+func assignSlice(raw json.RawMessage, into reflect.Value, shape bool) error {
+	var parts []json.RawMessage
+	if json.Unmarshal(raw, &parts) != nil {
+		parts = []json.RawMessage{raw}
+	}
+	out := reflect.MakeSlice(into.Type(), len(parts), len(parts))
+	for i, part := range parts {
+		if isNull(part) {
+			if !shape {
+				return fmt.Errorf("element %d is null; expected a %v", i, into.Type().Elem())
+			}
+			out.Index(i).SetInt(-1)
+			continue
+		}
+		if err := assign(part, out.Index(i), shape); err != nil {
+			return fmt.Errorf("element %d: %w", i, err)
+		}
+	}
+	into.Set(out)
+	return nil
+}
+
+func assignInteger(raw json.RawMessage, into reflect.Value) error {
+	if json.Unmarshal(raw, into.Addr().Interface()) == nil {
+		return nil
+	}
+	// Python writes whole floats as 2.0, and bools where an int is meant.
+	var b bool
+	if json.Unmarshal(raw, &b) == nil {
+		n := int64(0)
+		if b {
+			n = 1
+		}
+		return setInteger(into, n)
+	}
+	x, err := parseFloat(raw)
+	if err != nil || x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+		return fmt.Errorf("expected a whole number, received %s", shorten(raw))
+	}
+	return setInteger(into, int64(x))
+}
+
+func setInteger(into reflect.Value, n int64) error {
+	if into.CanInt() && !into.OverflowInt(n) {
+		into.SetInt(n)
+		return nil
+	}
+	if into.CanUint() && n >= 0 && !into.OverflowUint(uint64(n)) {
+		into.SetUint(uint64(n))
+		return nil
+	}
+	return fmt.Errorf("%d does not fit a %v", n, into.Type())
+}
+
+// parseFloat reads a number; Python's NaN and Infinity come as strings.
+func parseFloat(raw json.RawMessage) (float64, error) {
+	var x float64
+	if json.Unmarshal(raw, &x) == nil {
+		return x, nil
+	}
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		switch s {
+		case "Infinity", "inf":
+			return math.Inf(1), nil
+		case "-Infinity", "-inf":
+			return math.Inf(-1), nil
+		case "NaN", "nan":
+			return math.NaN(), nil
+		}
+	}
+	return 0, fmt.Errorf("expected a number, received %s", shorten(raw))
+}

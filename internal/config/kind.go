@@ -1,0 +1,169 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+)
+
+// Object is a configured value of a class, as Keras writes it.
+type Object struct {
+	Module         string          `json:"module"`
+	ClassName      string          `json:"class_name"`
+	Config         json.RawMessage `json:"config"`
+	RegisteredName string          `json:"registered_name"`
+}
+
+// FunctionName returns the name in an object that stands for a Python function, and whether it is one.
+func (o Object) FunctionName() (string, bool) {
+	if o.ClassName != "function" {
+		return "", false
+	}
+	name := o.RegisteredName
+	if json.Unmarshal(o.Config, &name) != nil {
+		return "", false
+	}
+	return name, true
+}
+
+// Resolver turns what a configuration holds into a value: a name (string), an [Object], a number (float64), a bool, a list
+// ([]any) or a map (map[string]any). It also accepts what is a value already.
+type Resolver func(v any) (any, error)
+
+// Describer turns a value into what the configuration holds for it: something JSON can hold.
+type Describer func(v any) (any, error)
+
+type kind struct {
+	suffix   string
+	resolve  Resolver
+	describe Describer
+}
+
+var kinds = struct {
+	sync.RWMutex
+	list []kind
+}{}
+
+// RegisterKind says how fields whose key is suffix, or ends in "_" + suffix, are read. The packages of the kinds call it from
+// init; a suffix taken twice panics.
+func RegisterKind(suffix string, resolve Resolver) { RegisterKindWith(suffix, resolve, nil) }
+
+// RegisterKindWith is RegisterKind for kinds whose values are not written as objects of their type (functions, for example).
+func RegisterKindWith(suffix string, resolve Resolver, describe Describer) {
+	kinds.Lock()
+	defer kinds.Unlock()
+	for _, k := range kinds.list {
+		if k.suffix == suffix {
+			panic("config: RegisterKind called twice for " + suffix)
+		}
+	}
+	kinds.list = append(kinds.list, kind{suffix, resolve, describe})
+}
+
+// kindOf finds the kind with the longest suffix that fits the key.
+func kindOf(key string) (kind, bool) {
+	kinds.RLock()
+	defer kinds.RUnlock()
+	var best kind
+	found := false
+	for _, k := range kinds.list {
+		if (key == k.suffix || strings.HasSuffix(key, "_"+k.suffix)) && len(k.suffix) > len(best.suffix) {
+			best, found = k, true
+		}
+	}
+	return best, found
+}
+
+// parseAny reads JSON of unknown form: objects with a class name become an Object.
+func parseAny(raw json.RawMessage) (any, error) {
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return nil, err
+	}
+	if m, ok := v.(map[string]any); ok {
+		if _, isObject := m["class_name"].(string); isObject {
+			return ParseObject(raw)
+		}
+	}
+	return v, nil
+}
+
+// ParseObject reads an object with module, class name and configuration. Missing parts stay empty.
+func ParseObject(raw json.RawMessage) (Object, error) {
+	var o struct {
+		Module         *string         `json:"module"`
+		ClassName      string          `json:"class_name"`
+		Config         json.RawMessage `json:"config"`
+		RegisteredName *string         `json:"registered_name"`
+	}
+	if err := json.Unmarshal(raw, &o); err != nil {
+		return Object{}, fmt.Errorf("expected an object with class_name and config: %w", err)
+	}
+	if o.ClassName == "" {
+		return Object{}, fmt.Errorf("expected an object with class_name and config, received %s", shorten(raw))
+	}
+	out := Object{ClassName: o.ClassName, Config: o.Config}
+	if o.Module != nil {
+		out.Module = *o.Module
+	}
+	if o.RegisteredName != nil {
+		out.RegisteredName = *o.RegisteredName
+	}
+	return out, nil
+}
+
+// root is the import path that the project's packages begin with.
+var root = strings.TrimSuffix(reflect.TypeFor[Object]().PkgPath(), "internal/config")
+
+// ClassName returns the class name of a value: its ConfigClassName method's answer, or its Go type name.
+func ClassName(v any) string {
+	if n, ok := v.(interface{ ConfigClassName() string }); ok {
+		return n.ConfigClassName()
+	}
+	t := reflect.TypeOf(v)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Name()
+}
+
+// Module returns the Keras module of a value's type, derived from its package: "keras.layers", "keras.initializers",
+// "keras.optimizers.schedules". It is "" for types from outside the project.
+func Module(v any) string {
+	t := reflect.TypeOf(v)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	path, ours := strings.CutPrefix(t.PkgPath(), root)
+	if !ours || root == "" {
+		return ""
+	}
+	path = strings.TrimPrefix(path, "layers/")
+	return "keras." + strings.ReplaceAll(path, "/", ".")
+}
+
+// EncodeObject returns the full object for a configured value: module, class name, configuration and registered name. Types
+// from outside the project are registered as "Custom>Name".
+func EncodeObject(v any) (map[string]any, error) {
+	c, err := Encode(v)
+	if err != nil {
+		return nil, err
+	}
+	o := map[string]any{"module": nil, "class_name": ClassName(v), "config": c, "registered_name": nil}
+	if m := Module(v); m != "" {
+		o["module"] = m
+	} else {
+		o["registered_name"] = "Custom>" + ClassName(v)
+	}
+	return o, nil
+}
+
+func shorten(raw []byte) string {
+	const limit = 120
+	if len(raw) > limit {
+		return string(raw[:limit]) + "..."
+	}
+	return string(raw)
+}

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// field is one configuration field of a struct.
+type field struct {
+	key        string
+	index      []int
+	name       string // of the Go field
+	not        bool
+	omitEmpty  bool
+	shape      bool
+	scalar     bool
+	plain      bool
+	length     int
+	hasDefault bool
+	def        string
+}
+
+var fieldCache sync.Map // reflect.Type -> []field
+
+// fieldsOf returns the configuration fields of a struct type in order of declaration.
+func fieldsOf(t reflect.Type) []field {
+	if cached, ok := fieldCache.Load(t); ok {
+		return cached.([]field)
+	}
+	fields := collectFields(t, nil)
+	fieldCache.Store(t, fields)
+	return fields
+}
+
+func collectFields(t reflect.Type, path []int) []field {
+	var out []field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		index := append(append([]int{}, path...), i)
+		tag, tagged := f.Tag.Lookup("keras")
+		switch {
+		case f.Anonymous && !tagged && f.Type.Kind() == reflect.Struct:
+			out = append(out, collectFields(f.Type, index)...)
+		case tagged && f.IsExported():
+			out = append(out, parseTag(f.Name, tag, index))
+		}
+	}
+	return out
+}
+
+// parseTag panics on a tag that makes no sense: it is part of the program, not input.
+func parseTag(name, tag string, index []int) field {
+	tag, def, hasDefault := strings.Cut(tag, ",default=")
+	parts := strings.Split(tag, ",")
+	f := field{key: parts[0], index: index, name: name, hasDefault: hasDefault, def: def}
+	for _, option := range parts[1:] {
+		switch n, isLength := strings.CutPrefix(option, "length="); {
+		case isLength:
+			length, err := strconv.Atoi(n)
+			if err != nil {
+				panic(fmt.Sprintf("config: field %s: tag option %q: %v", name, option, err))
+			}
+			f.length = length
+		case option == "not":
+			f.not = true
+		case option == "omitempty":
+			f.omitEmpty = true
+		case option == "shape":
+			f.shape = true
+		case option == "scalar":
+			f.scalar = true
+		case option == "plain":
+			f.plain = true
+		default:
+			panic(fmt.Sprintf("config: field %s: unknown tag option %q", name, option))
+		}
+	}
+	return f
+}

@@ -1,0 +1,118 @@
+// Package rooms holds the rule of who may import whom, as a test.
+package rooms
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/gokeras/gokeras/"
+
+// floors lists every room with its floor. A package imports only rooms on lower floors and its own subfolders; a room is
+// matched by its longest prefix. A package without a row fails the test, so that the table cannot rot.
+var floors = map[string]int{
+	"kernels/ir":          1,
+	"internal":            1,
+	"kernels":             2,
+	"kernels/reference":   3,
+	"kernels/kernelstest": 4,
+	"kernels/cpu":         3,
+	"keras/ops":           4,
+	"distribute":          5,
+	"layers":              6,
+	"losses":              6,
+	"metrics":             6,
+	"optimizers":          6,
+	"data":                6,
+	"callbacks":           6,
+	"keras":               7,
+	"cmd":                 8,
+	"examples":            8,
+}
+
+// restricted lists outside packages that only some rooms may import.
+var restricted = map[string]string{
+	"google.golang.org/grpc":       "distribute",
+	"github.com/ebitengine/purego": "kernels/cuda or kernels/pjrt",
+}
+
+func room(pkg string) (string, int) {
+	for name := pkg; name != ""; {
+		if floor, ok := floors[name]; ok {
+			return name, floor
+		}
+		cut := strings.LastIndex(name, "/")
+		if cut < 0 {
+			break
+		}
+		name = name[:cut]
+	}
+	return "", 0
+}
+
+// check returns what is wrong with pkg importing imported, or "".
+func check(pkg, imported string) string {
+	from, low := room(pkg)
+	to, high := room(imported)
+	switch {
+	case from == "":
+		return pkg + " has no row in the table of rooms"
+	case to == "":
+		return imported + " has no row in the table of rooms"
+	case from == to, strings.HasPrefix(imported, from+"/"):
+		return ""
+	case low == 1 && high == 1 && from != "internal": // kernels/ir stands alone
+		return pkg + " imports " + imported + ": the program must not depend on anything"
+	case low <= high && !strings.HasPrefix(imported, "internal"):
+		return pkg + " imports " + imported + ", which is not on a lower floor"
+	}
+	return ""
+}
+
+func TestRooms(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", "{{.ImportPath}} {{join .Imports \" \"}}", module+"...").Output()
+	require.NoError(t, err)
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		pkg := strings.TrimPrefix(words[0], module)
+		for _, imported := range words[1:] {
+			for outside, home := range restricted {
+				if strings.HasPrefix(imported, outside) && !strings.Contains(home, strings.SplitN(pkg, "/", 2)[0]) {
+					t.Errorf("%s imports %s, which belongs to %s", pkg, imported, home)
+				}
+			}
+			if !strings.HasPrefix(imported, module) {
+				continue
+			}
+			if problem := check(pkg, strings.TrimPrefix(imported, module)); problem != "" {
+				t.Error(problem)
+			}
+		}
+	}
+}
+
+// The rule must be able to fail.
+func TestRuleFails(t *testing.T) {
+	for _, c := range [][2]string{
+		{"layers", "losses"},
+		{"kernels/cpu", "keras/ops"},
+		{"keras/ops", "keras"},
+		{"layers", "keras"},
+		{"unknown/room", "keras"},
+		{"kernels/ir", "internal/philox"},
+	} {
+		require.NotEmpty(t, check(c[0], c[1]), "%s importing %s must be refused", c[0], c[1])
+	}
+	for _, c := range [][2]string{
+		{"keras", "layers"},
+		{"layers", "layers/activations"},
+		{"kernels/cpu", "kernels/cpu/internal/pool"},
+		{"kernels/cpu", "kernels"},
+		{"layers/initializers", "internal/philox"},
+	} {
+		require.Empty(t, check(c[0], c[1]))
+	}
+}

@@ -1,0 +1,149 @@
+package keras
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/gokeras/gokeras/callbacks"
+	"github.com/gokeras/gokeras/data"
+)
+
+// Evaluate returns the loss and metrics of the model on data, by name: scores["loss"], scores["accuracy"].
+func (m *Model) Evaluate(ctx context.Context, ds data.Dataset, options ...FitOption) (map[string]float64, error) {
+	logs, err := m.EvaluateLogs(ctx, ds, options...)
+	if err != nil {
+		return nil, err
+	}
+	scores := map[string]float64{}
+	for _, name := range logs.Names() {
+		scores[name], _ = logs.Get(name)
+	}
+	return scores, nil
+}
+
+// EvaluateLogs is Evaluate with the full results of metrics that have several numbers.
+func (m *Model) EvaluateLogs(ctx context.Context, ds data.Dataset, options ...FitOption) (*callbacks.Logs, error) {
+	c, err := newFitConfig("Evaluate", options)
+	if err != nil {
+		return nil, err
+	}
+	if m.compiled == nil {
+		return nil, m.errNotCompiled("Evaluate")
+	}
+	if !m.training.TryLock() {
+		return nil, fmt.Errorf("keras: Evaluate: model %q is training or evaluating in another goroutine; wait for it to end", m.Name())
+	}
+	defer m.training.Unlock()
+	src, err := newSource(ds, c, c.batchSize, c.steps, 0)
+	if err != nil {
+		return nil, err
+	}
+	m.output = c.output
+	e := &evaluator{m: m, source: src}
+	defer e.close()
+	all := append([]callbacks.Callback{}, c.callbacks...)
+	if c.verbose > 0 {
+		all = append(all, callbacks.NewProgbarLogger(c.verbose, c.output))
+	}
+	e.list = callbacks.NewList(all, m, callbacks.Params{Verbose: c.verbose, Epochs: 1, Steps: src.steps()})
+	logs, err := e.run(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("keras: Evaluate: %w", err)
+	}
+	return logs, nil
+}
+
+// evaluator runs the test step over data; Fit keeps one for validation.
+type evaluator struct {
+	m       *Model
+	source  source
+	list    *callbacks.List
+	feed    *feeder
+	parts   parts
+	results *resultReader
+}
+
+func (e *evaluator) close() {
+	e.source.close()
+	if e.feed != nil {
+		e.feed.release()
+	}
+}
+
+func (e *evaluator) run(ctx context.Context) (*callbacks.Logs, error) {
+	e.source.close() // always from the beginning
+	if err := e.source.begin(ctx, 0); err != nil {
+		return nil, err
+	}
+	if err := e.list.Each(func(cb callbacks.Callback) error { return cb.OnTestBegin() }); err != nil {
+		return nil, err
+	}
+	seen := 0
+	for limit := e.source.steps(); limit < 0 || seen < limit; seen++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		b, err := e.source.next()
+		if err == io.EOF {
+			break
+		}
+		if err == nil {
+			err = e.batch(ctx, b, seen)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("batch %d: %w", seen, err)
+		}
+	}
+	if seen == 0 {
+		return nil, fmt.Errorf("the data are empty; expected at least one batch")
+	}
+	logs := e.results.logs("")
+	if err := logs.Err(); err != nil {
+		return nil, err
+	}
+	return logs, e.list.Each(func(cb callbacks.Callback) error { return cb.OnTestEnd(logs) })
+}
+
+func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
+	if err := e.m.arrange(b, &e.parts); err != nil {
+		return err
+	}
+	if index == 0 {
+		if err := e.prepare(); err != nil {
+			return err
+		}
+	}
+	watched := e.list.WantsBatches()
+	if watched {
+		if err := e.list.Each(func(cb callbacks.Callback) error { return cb.OnTestBatchBegin(index) }); err != nil {
+			return err
+		}
+	}
+	inst, err := e.feed.load(&e.parts)
+	if err != nil {
+		return err
+	}
+	if err := inst.Run(ctx, e.m.seed, e.m.steps); err != nil || !watched {
+		return err
+	}
+	logs := e.results.logs("")
+	return e.list.Each(func(cb callbacks.Callback) error { return cb.OnTestBatchEnd(index, logs) })
+}
+
+// prepare makes model and functions ready for the shapes of the first batch, and starts the metrics anew.
+func (e *evaluator) prepare() error {
+	c := e.m.compiled
+	if !c.ready || c.test == nil {
+		if err := e.m.ready(&e.parts, nil); err != nil {
+			return err
+		}
+	}
+	if e.feed == nil || e.feed.fn != c.test {
+		e.feed = newFeeder(c.test, e.m.policy.Float())
+	}
+	if e.results == nil {
+		e.results = newResultReader(e.m)
+	}
+	return e.m.resetMetrics()
+}

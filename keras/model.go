@@ -1,0 +1,316 @@
+package keras
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// Model is a network with its weights, and, once compiled, what is needed to train it. It is a layer, so models nest.
+//
+// Predict may be called from many goroutines at once. Training and evaluation have the model for themselves: a second Fit or
+// Evaluate at the same time is an error.
+type Model struct {
+	layers.Base
+
+	topology topology
+	strategy distribute.Strategy
+	seed     uint64
+	policy   ops.DTypePolicy
+
+	ownPolicy bool // named by the user, so it holds for a model inside another too
+
+	inputTypes  []ir.Type // of the first batch seen; batch axis Unknown
+	outputTypes []ir.Type
+	placed      bool
+	mu          sync.Mutex // guards building and the functions below
+	training    sync.Mutex // held while Fit or a batch method changes weights
+	compiled    *compiled
+	predict     *distribute.Function
+
+	steps   uint32 // training steps so far: the random numbers of each are different
+	stopped atomic.Bool
+	output  io.Writer
+	history *History
+}
+
+// topology is the way in which a model's layers are connected.
+type topology interface {
+	forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor
+	members() []layers.Layer
+	// inputs are the declared inputs, nil where the first batch decides.
+	inputs() []*layers.KerasTensor
+	// inputNames and outputNames are the keys of dict data; nil where there are none.
+	inputNames() []string
+	outputNames() []string
+	className() string
+}
+
+// Option is an option of NewSequential, NewFunctional and NewModel: one of this package, or distribute.Scope.
+type Option interface {
+	ScopeStrategy() distribute.Strategy
+}
+
+type modelConfig struct {
+	name       string
+	strategy   distribute.Strategy
+	seed       uint64
+	policy     string
+	inputShape []int
+	inputDType string
+	batchSize  int
+}
+
+type modelOption func(*modelConfig)
+
+// ScopeStrategy returns nil: the option is not about a strategy.
+func (modelOption) ScopeStrategy() distribute.Strategy { return nil }
+
+// Name names the model; the default is made from its kind ("sequential").
+func Name(name string) Option { return modelOption(func(c *modelConfig) { c.name = name }) }
+
+// Seed sets the seed of initial weights, dropout and shuffling; the default is 0. Equal seeds give equal runs, bit for bit.
+func Seed(seed uint64) Option { return modelOption(func(c *modelConfig) { c.seed = seed }) }
+
+// DTypePolicy sets the types of computation and variables for layers that have no policy of their own: "float32" (the
+// default), "float64", "bfloat16", "float16", "mixed_bfloat16", "mixed_float16" (with loss scaling).
+func DTypePolicy(name string) Option { return modelOption(func(c *modelConfig) { c.policy = name }) }
+
+// InputShape declares the shape of one example of a Sequential model, without the batch axis, so that it is built at once.
+func InputShape(shape ...int) Option {
+	return modelOption(func(c *modelConfig) { c.inputShape = append([]int{}, shape...) })
+}
+
+// InputDType declares the element type of the input of a Sequential model with InputShape; the default is "float32".
+func InputDType(dtype string) Option {
+	return modelOption(func(c *modelConfig) { c.inputDType = dtype })
+}
+
+func configure(options []Option) modelConfig {
+	var c modelConfig
+	for _, o := range options {
+		switch o := o.(type) {
+		case nil:
+		case modelOption:
+			o(&c)
+		default:
+			if s := o.ScopeStrategy(); s != nil {
+				c.strategy = s
+			}
+		}
+	}
+	if c.strategy == nil {
+		c.strategy = distribute.Default()
+	}
+	return c
+}
+
+// newModel puts a model together from its topology.
+func newModel(t topology, c modelConfig) (*Model, error) {
+	policy, err := ops.ParseDTypePolicy(c.policy)
+	if err != nil {
+		return nil, fmt.Errorf("keras: %w", err)
+	}
+	m := &Model{topology: t, strategy: c.strategy, seed: c.seed, policy: policy, ownPolicy: c.policy != ""}
+	if c.name == "" {
+		c.name = layers.SnakeCase(t.className())
+	}
+	layers.SetName(m, c.name)
+	if err := m.adopt(); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// adopt takes the topology's layers in and names them.
+func (m *Model) adopt() error {
+	layers.SetSublayers(m, m.topology.members())
+	if err := layers.AssignNames(m); err != nil {
+		return fmt.Errorf("keras: model %q: %w", m.Name(), err)
+	}
+	return nil
+}
+
+// Name returns the model's name.
+func (m *Model) Name() string { return layers.Name(m) }
+
+// ClassName returns "Sequential", "Functional" or the name of the subclass.
+func (m *Model) ClassName() string { return m.topology.className() }
+
+// Strategy returns the strategy under which the model's variables live.
+func (m *Model) Strategy() distribute.Strategy { return m.strategy }
+
+// Layers returns the layers that the model is directly made of, in order.
+func (m *Model) Layers() []layers.Layer { return m.topology.members() }
+
+// GetLayer returns the layer of the given name. Use Layers for access by position.
+func (m *Model) GetLayer(name string) (layers.Layer, error) {
+	var names []string
+	for _, l := range m.Layers() {
+		if layers.Name(l) == name {
+			return l, nil
+		}
+		names = append(names, layers.Name(l))
+	}
+	return nil, fmt.Errorf("keras: model %q has no layer %q; its layers are %q", m.Name(), name, names)
+}
+
+// Inputs returns the declared symbolic inputs; nil for a model whose first batch decides.
+func (m *Model) Inputs() []*layers.KerasTensor { return m.topology.inputs() }
+
+// OutputNames returns the names under which losses, metrics and targets of a model with several outputs are given.
+func (m *Model) OutputNames() []string { return m.topology.outputNames() }
+
+// Call applies the model inside a trace, as a layer of another model or in a custom loop.
+func (m *Model) Call(c *layers.Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return m.CallAll(c, inputs...)[0]
+}
+
+// CallAll is Call for models with several outputs.
+func (m *Model) CallAll(c *layers.Context, inputs ...*ops.Tensor) []*ops.Tensor {
+	return layers.InvokeAll(m, c, inputs...)
+}
+
+// Forward connects the layers; Call is what users want. A model with a policy of its own applies it to its layers.
+func (m *Model) Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
+	if !m.ownPolicy {
+		return m.topology.forward(c, inputs)
+	}
+	outer := c.Policy
+	c.Policy = m.policy
+	outputs := m.topology.forward(c, inputs)
+	c.Policy = outer
+	return outputs
+}
+
+// ComputeMask keeps the masks that the model's own layers made.
+func (m *Model) ComputeMask(_ *layers.Context, _, outputs []*ops.Tensor) []*ops.Tensor {
+	masks := make([]*ops.Tensor, len(outputs))
+	for i, y := range outputs {
+		masks[i] = y.Mask()
+	}
+	return masks
+}
+
+// Build makes the weights for inputs of the given shapes, one for each input, with the batch axis (layers.Unknown while open).
+func (m *Model) Build(shapes ...[]int) error {
+	types := make([]ir.Type, len(shapes))
+	for i, s := range shapes {
+		types[i] = ir.Type{DType: m.policy.Float(), Shape: s}
+	}
+	return m.build(types)
+}
+
+func (m *Model) build(types []ir.Type) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.placed && m.inputTypes != nil {
+		return nil
+	}
+	open := make([]ir.Type, len(types))
+	for i, t := range types {
+		open[i] = ir.Type{DType: t.DType, Shape: t.Shape.Clone()}
+		if len(t.Shape) > 0 {
+			open[i].Shape[0] = layers.Unknown
+		}
+	}
+	var err error
+	if m.outputTypes, err = layers.InferTypes(m, open); err != nil {
+		return fmt.Errorf("keras: %w", err)
+	}
+	m.inputTypes = open
+	return m.place(m.strategy)
+}
+
+// place gives all variables to the strategy.
+func (m *Model) place(s distribute.Strategy) error {
+	for _, v := range layers.Weights(m) {
+		if err := v.Place(s, m.seed); err != nil {
+			return fmt.Errorf("keras: model %q: %w", m.Name(), err)
+		}
+	}
+	m.placed = true
+	return nil
+}
+
+// Weights returns all variables of the model in Keras's order.
+func (m *Model) Weights() distribute.Variables { return layers.Weights(m) }
+
+// TrainableVariables returns the variables that training changes.
+func (m *Model) TrainableVariables() distribute.Variables { return layers.TrainableWeights(m) }
+
+// NonTrainableVariables returns moving statistics and the variables of frozen layers.
+func (m *Model) NonTrainableVariables() distribute.Variables { return layers.NonTrainableWeights(m) }
+
+// SetTrainable freezes or thaws all layers of the model; compile again for it to take effect.
+func (m *Model) SetTrainable(trainable bool) { layers.SetTrainable(m, trainable) }
+
+// CountParams returns the number of elements of all weights.
+func (m *Model) CountParams() int { return m.Weights().Count() }
+
+// WeightArrays returns copies of all weights in the order of Weights.
+func (m *Model) WeightArrays() ([]kernels.Array, error) { return readAll(m.Weights()) }
+
+// SetWeightArrays replaces all weights; see SetWeights.
+func (m *Model) SetWeightArrays(weights []kernels.Array) error {
+	vars := m.Weights()
+	if len(weights) != len(vars) {
+		return fmt.Errorf("keras: model %q has %d weights, received %d; build the model first, or check that the weights are of the same model", m.Name(), len(vars), len(weights))
+	}
+	return writeAll(vars, weights)
+}
+
+func readAll(vars distribute.Variables) ([]kernels.Array, error) {
+	out := make([]kernels.Array, len(vars))
+	for i, v := range vars {
+		var err error
+		if out[i], err = v.Value(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// writeAll sets all values or, where a shape is wrong, none.
+func writeAll(vars distribute.Variables, values []kernels.Array) error {
+	for i, v := range vars {
+		if !v.Type().Shape.Equal(values[i].Type.Shape) {
+			return fmt.Errorf("keras: weight %d, %s, has shape %v, received shape %v", i, v.Path(), v.Type().Shape, values[i].Type.Shape)
+		}
+	}
+	for i, v := range vars {
+		if err := v.SetValue(values[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Stop makes Fit end after the current batch; callbacks call it.
+func (m *Model) Stop() { m.stopped.Store(true) }
+
+// History returns the record of the last Fit, or nil.
+func (m *Model) History() *History { return m.history }
+
+// inputIndex returns for each declared input the position of its array in data with the given names.
+func (m *Model) inputIndex(names []string) ([]int, error) {
+	want := m.topology.inputNames()
+	if names == nil || want == nil {
+		return nil, nil
+	}
+	order := make([]int, len(want))
+	for i, name := range want {
+		if order[i] = slices.Index(names, name); order[i] < 0 {
+			return nil, fmt.Errorf("keras: model %q has an input %q, but the data have only %q", m.Name(), name, names)
+		}
+	}
+	return order, nil
+}

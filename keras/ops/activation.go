@@ -1,0 +1,189 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Constants of the self-normalizing activation (Klambauer et al., "Self-Normalizing Neural Networks", 2017).
+const (
+	seluAlpha = 1.6732632423543772
+	seluScale = 1.0507009873554805
+)
+
+// Exponential returns e to the power x; it is [Exp] under its name among the activations.
+func Exponential(x *Tensor) *Tensor { return Exp(x) }
+
+// ReluWith is the rectifier with all of Keras's options: with threshold t and slope s,
+//
+//	x > t:  min(x, maxValue), but at least 0
+//	x <= t: s · (x - t)
+//
+// maxValue is math.Inf(1) for none.
+func ReluWith(x *Tensor, negativeSlope, maxValue, threshold float64) *Tensor {
+	if negativeSlope == 0 && threshold == 0 && math.IsInf(maxValue, 1) {
+		return Relu(x)
+	}
+	if negativeSlope != 0 && threshold == 0 && math.IsInf(maxValue, 1) {
+		return LeakyRelu(x, negativeSlope)
+	}
+	positive := Relu(x)
+	switch {
+	case threshold != 0:
+		positive = Where(CompareScalar(ir.Gt, x, threshold), x, ZerosLike(x))
+	case maxValue == 6: // Keras's own special case, which differs in the gradient at 6
+		positive = Relu6(x)
+	}
+	if !math.IsInf(maxValue, 1) && !(threshold == 0 && maxValue == 6) {
+		positive = Clip(positive, 0, maxValue)
+	}
+	if negativeSlope != 0 {
+		below := Relu(AddScalar(Negative(x), threshold))
+		positive = Subtract(positive, MultiplyScalar(below, negativeSlope))
+	}
+	return positive.WithMask(x.mask)
+}
+
+// Relu6 returns min(max(x, 0), 6). Its gradient is 0 at both ends.
+func Relu6(x *Tensor) *Tensor {
+	return Where(CompareScalar(ir.Ge, x, 6), FullLike(x, 6), Relu(x)).WithMask(x.mask)
+}
+
+// LeakyRelu returns x where x >= 0 and slope · x below.
+func LeakyRelu(x *Tensor, slope float64) *Tensor {
+	x = float(x)
+	return Where(CompareScalar(ir.Ge, x, 0), x, MultiplyScalar(x, slope)).WithMask(x.mask)
+}
+
+// Elu returns x where x > 0 and alpha · (e^x - 1) below. Source: Clevert et al., 2015.
+func Elu(x *Tensor, alpha float64) *Tensor {
+	x = float(x)
+	positive := CompareScalar(ir.Gt, x, 0)
+	// The exponential sees no positive number, or its overflow would spoil the gradient of the other branch.
+	low := Expm1(Where(positive, ZerosLike(x), x))
+	if alpha != 1 {
+		low = MultiplyScalar(low, alpha)
+	}
+	return Where(positive, x, low).WithMask(x.mask)
+}
+
+// Selu returns 1.0507009873554805 · elu(x, 1.6732632423543772).
+func Selu(x *Tensor) *Tensor { return MultiplyScalar(Elu(x, seluAlpha), seluScale) }
+
+// Celu returns max(x, 0) + alpha · (e^(min(x, 0)/alpha) - 1). Source: Barron, 2017.
+func Celu(x *Tensor, alpha float64) *Tensor {
+	x = float(x)
+	low := Expm1(DivideScalar(MinimumScalar(x, 0), alpha))
+	return Add(MaximumScalar(x, 0), MultiplyScalar(low, alpha)).WithMask(x.mask)
+}
+
+// Softplus returns ln(1 + e^x), computed as max(x, 0) + ln(1 + e^-|x|). Its gradient is sigmoid(x).
+func Softplus(x *Tensor) *Tensor {
+	x = float(x)
+	return Add(MaximumScalar(x, 0), Log1p(Exp(Negative(Abs(x))))).WithMask(x.mask)
+}
+
+// LogSigmoid returns ln(sigmoid(x)) = -softplus(-x).
+func LogSigmoid(x *Tensor) *Tensor { return Negative(Softplus(Negative(x))) }
+
+// Softsign returns x / (1 + |x|).
+func Softsign(x *Tensor) *Tensor {
+	x = float(x)
+	return Divide(x, AddScalar(Abs(x), 1)).WithMask(x.mask)
+}
+
+// Silu returns x · sigmoid(x), also called swish.
+func Silu(x *Tensor) *Tensor { x = float(x); return Multiply(x, Sigmoid(x)).WithMask(x.mask) }
+
+// Mish returns x · tanh(softplus(x)). Source: Misra, 2019.
+func Mish(x *Tensor) *Tensor { x = float(x); return Multiply(x, Tanh(Softplus(x))).WithMask(x.mask) }
+
+// Gelu returns x · Φ(x) with the distribution function Φ(x) = (1 + erf(x/√2)) / 2 of the normal distribution, or the approximation
+// x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2. Source: Hendrycks, Gimpel, 2016.
+func Gelu(x *Tensor, approximate bool) *Tensor {
+	x = float(x)
+	half := MultiplyScalar(x, 0.5)
+	if approximate {
+		inner := Multiply(x, AddScalar(MultiplyScalar(Square(x), 0.044715), 1))
+		return Multiply(half, AddScalar(Tanh(MultiplyScalar(inner, math.Sqrt(2/math.Pi))), 1)).WithMask(x.mask)
+	}
+	return Multiply(half, AddScalar(Erf(MultiplyScalar(x, math.Sqrt2/2)), 1)).WithMask(x.mask)
+}
+
+// Glu cuts x into halves a and b along axis and returns a · sigmoid(b). Source: Dauphin et al., 2017.
+func Glu(x *Tensor, axis int) *Tensor {
+	halves := Split(float(x), 2, axis)
+	return Multiply(halves[0], Sigmoid(halves[1]))
+}
+
+// HardSigmoid returns min(max(x/6 + 1/2, 0), 1), computed as relu6(x + 3) / 6.
+func HardSigmoid(x *Tensor) *Tensor {
+	return MultiplyScalar(Relu6(AddScalar(float(x), 3)), 1.0/6)
+}
+
+// HardSilu returns x · hardSigmoid(x), also called hard swish.
+func HardSilu(x *Tensor) *Tensor {
+	x = float(x)
+	return Multiply(x, HardSigmoid(x)).WithMask(x.mask)
+}
+
+// HardTanh returns x limited to [-1, 1].
+func HardTanh(x *Tensor) *Tensor {
+	one := OnesLike(x)
+	low := Where(CompareScalar(ir.Lt, x, -1), Negative(one), x)
+	return Where(CompareScalar(ir.Gt, x, 1), one, low).WithMask(x.mask)
+}
+
+// HardShrink returns x where |x| > threshold and 0 elsewhere.
+func HardShrink(x *Tensor, threshold float64) *Tensor {
+	return Where(CompareScalar(ir.Gt, Abs(x), threshold), x, ZerosLike(x)).WithMask(x.mask)
+}
+
+// SoftShrink moves x by threshold towards 0 and returns 0 where |x| <= threshold.
+func SoftShrink(x *Tensor, threshold float64) *Tensor {
+	low := Where(CompareScalar(ir.Lt, x, -threshold), AddScalar(x, threshold), ZerosLike(x))
+	return Where(CompareScalar(ir.Gt, x, threshold), SubtractScalar(x, threshold), low).WithMask(x.mask)
+}
+
+// TanhShrink returns x - tanh(x).
+func TanhShrink(x *Tensor) *Tensor { x = float(x); return Subtract(x, Tanh(x)).WithMask(x.mask) }
+
+// Squareplus returns (x + sqrt(x² + b)) / 2. Source: Barron, 2021.
+func Squareplus(x *Tensor, b float64) *Tensor {
+	x = float(x)
+	return MultiplyScalar(Add(x, Sqrt(AddScalar(Square(x), b))), 0.5).WithMask(x.mask)
+}
+
+// SparsePlus returns 0 where x <= -1, x where x >= 1 and (x + 1)²/4 between.
+func SparsePlus(x *Tensor) *Tensor {
+	x = float(x)
+	between := MultiplyScalar(Square(AddScalar(x, 1)), 0.25)
+	high := Where(CompareScalar(ir.Ge, x, 1), x, between)
+	return Where(CompareScalar(ir.Le, x, -1), ZerosLike(x), high).WithMask(x.mask)
+}
+
+// SparseSigmoid returns min(max(x + 1, 0), 2) / 2.
+func SparseSigmoid(x *Tensor) *Tensor {
+	return MultiplyScalar(Clip(AddScalar(float(x), 1), 0, 2), 0.5)
+}
+
+// Sparsemax projects x along axis to the nearest point of the probability simplex: max(x - tau, 0), with tau such that the result
+// sums to 1. Source: Martins, Astudillo, "From Softmax to Sparsemax", ICML 2016, algorithm 1.
+func Sparsemax(x *Tensor, axis int) *Tensor {
+	x = float(x)
+	sorted := Negative(Sort(Negative(x), axis))
+	sums := Cumsum(sorted, axis)
+	rank := AddScalar(Iota(x, x.DType(), axis, x.Shape()...), 1)
+	support := CompareScalar(ir.Gt, Subtract(sorted, Divide(SubtractScalar(sums, 1), rank)), 0)
+	// The largest supported sum is the sum over the support: sorted elements of the support come first and sum up to it.
+	inside := Where(support, sorted, ZerosLike(sorted))
+	size := Sum(Cast(support, x.DType()), axis)
+	tau := Divide(SubtractScalar(Sum(inside, axis), 1), size)
+	return MaximumScalar(Subtract(x, KeepDims(tau, x, axis)), 0).WithMask(x.mask)
+}
+
+// Threshold returns x where x > threshold and value elsewhere.
+func Threshold(x *Tensor, threshold, value float64) *Tensor {
+	return Where(CompareScalar(ir.Gt, x, threshold), x, FullLike(x, value)).WithMask(x.mask)
+}

@@ -1,0 +1,103 @@
+package ops
+
+import "github.com/gokeras/gokeras/kernels/ir"
+
+// AllReduce combines each tensor with its counterparts in all replicas (ir.Sum, ir.Mean, ir.Max, ir.Min) and gives every replica the
+// result. bucket groups the all-reduces that a backend launches together. With one replica the tensors come back as they are.
+//
+// The gradient treats the replicas' targets as one: that of a sum is the sum of the replicas' gradients, that of a mean their mean,
+// and that of a maximum goes to the replicas that hold it, in equal shares.
+func AllReduce(kind ir.Kind, replicas, bucket int, xs ...*Tensor) []*Tensor {
+	if replicas == 1 || len(xs) == 0 {
+		return append([]*Tensor{}, xs...)
+	}
+	return apply(ir.AllReduce, ir.CollectiveAttrs{Kind: kind, Replicas: replicas, Bucket: bucket}, xs...)
+}
+
+// AllGather joins the tensors of all replicas along axis, in replica order, and gives every replica the result.
+func AllGather(x *Tensor, axis, replicas int) *Tensor {
+	axis = x.Axis(axis)
+	if replicas == 1 {
+		return x
+	}
+	return apply1(ir.AllGather, ir.CollectiveAttrs{Axis: axis, Replicas: replicas}, x)
+}
+
+// ReduceScatter combines the tensors of all replicas and gives replica i the i-th of equal parts along axis.
+func ReduceScatter(kind ir.Kind, x *Tensor, axis, replicas int) *Tensor {
+	axis = x.Axis(axis)
+	if replicas == 1 {
+		return x
+	}
+	return apply1(ir.ReduceScatter, ir.CollectiveAttrs{Kind: kind, Axis: axis, Replicas: replicas}, x)
+}
+
+// CollectiveBroadcast gives every replica the tensor of replica root.
+func CollectiveBroadcast(x *Tensor, root, replicas int) *Tensor {
+	if replicas == 1 {
+		return x
+	}
+	return apply1(ir.CollectiveBroadcast, ir.CollectiveAttrs{Root: root, Replicas: replicas}, x)
+}
+
+// ReplicaID returns the number of the replica that runs the program, a uint32 scalar from 0.
+func ReplicaID(t Traced, replicas int) *Tensor {
+	return t.Graph().add(ir.ReplicaID, ir.CollectiveAttrs{Replicas: replicas})[0]
+}
+
+func init() {
+	rules[ir.ReplicaID] = zeroGradient
+	rules[ir.AllReduce] = allReduceRule
+	rules[ir.AllGather] = func(c *vjp) []*Tensor {
+		a := c.node.Attrs.(ir.CollectiveAttrs)
+		return []*Tensor{ReduceScatter(ir.Sum, c.dy(0), a.Axis, a.Replicas)}
+	}
+	rules[ir.ReduceScatter] = func(c *vjp) []*Tensor {
+		a := c.node.Attrs.(ir.CollectiveAttrs)
+		if a.Kind != ir.Sum && a.Kind != ir.Mean {
+			Failf(c.r.g, "reduce-scatter of kind %q has no gradient; only sum and mean do", a.Kind)
+		}
+		dx := AllGather(c.dy(0), a.Axis, a.Replicas)
+		if a.Kind == ir.Mean {
+			dx = DivideScalar(dx, float64(a.Replicas))
+		}
+		return []*Tensor{dx}
+	}
+	rules[ir.CollectiveBroadcast] = func(c *vjp) []*Tensor {
+		a := c.node.Attrs.(ir.CollectiveAttrs)
+		total := AllReduce(ir.Sum, a.Replicas, 0, c.dy(0))[0]
+		isRoot := CompareScalar(ir.Eq, ReplicaID(total, a.Replicas), float64(a.Root))
+		return []*Tensor{Where(isRoot, total, ZerosLike(total))}
+	}
+}
+
+// allReduceRule reduces only the gradients that exist; all replicas trace the same program, so they agree on which.
+func allReduceRule(c *vjp) []*Tensor {
+	a := c.node.Attrs.(ir.CollectiveAttrs)
+	grads := make([]*Tensor, len(c.node.Inputs))
+	var which []int
+	var dys []*Tensor
+	for i, dy := range c.dys {
+		if dy != nil && c.needs(i) {
+			which, dys = append(which, i), append(dys, dy)
+		}
+	}
+	if len(dys) == 0 {
+		return grads
+	}
+	if a.Kind == ir.Sum || a.Kind == ir.Mean {
+		for j, dx := range AllReduce(a.Kind, a.Replicas, a.Bucket, dys...) {
+			grads[which[j]] = dx
+		}
+		return grads
+	}
+	hits := make([]*Tensor, len(dys))
+	for j, i := range which {
+		hits[j] = Cast(Equal(c.in(i), c.out(i)), dys[j].DType())
+	}
+	totals := AllReduce(ir.Sum, a.Replicas, a.Bucket, append(dys, hits...)...)
+	for j, i := range which {
+		grads[i] = Multiply(hits[j], Divide(totals[j], totals[len(which)+j]))
+	}
+	return grads
+}

@@ -1,0 +1,174 @@
+package ops
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// body starts the graph of a loop or branch body inside g. Tensors of g may be used in it freely.
+func (g *Graph) body(name string) *Graph { return &Graph{program: ir.New(name), parent: g} }
+
+// traceBody traces f over inputs of the given types and returns the graph and the results.
+func (g *Graph) traceBody(name string, types []ir.Type, f func(b *Graph, in []*Tensor) []*Tensor) (*Graph, []ir.Value) {
+	b := g.body(name)
+	in := make([]*Tensor, len(types))
+	for i, t := range types {
+		in[i] = b.Input(fmt.Sprint("in", i), t.DType, t.Shape...)
+	}
+	b.trace(func() {
+		for _, t := range f(b, in) {
+			b.results = append(b.results, b.use(t))
+		}
+	})
+	return b, b.results
+}
+
+// trace runs f, which adds to body b.
+func (b *Graph) trace(f func()) {
+	root := b.Root()
+	n := len(root.active)
+	root.active = append(root.active, b)
+	f()
+	root.active = root.active[:n]
+}
+
+// current returns the innermost body being traced inside g, or g: a loop belongs there, since its body may use tensors of it.
+func (g *Graph) current() *Graph {
+	if active := g.Root().active; len(active) > 0 && g.encloses(active[len(active)-1]) {
+		return active[len(active)-1]
+	}
+	return g
+}
+
+// place returns the graph that a node on tensors of g goes to: the branch being traced inside g, so that the node runs only when
+// the branch is taken, or g.
+func (g *Graph) place() *Graph {
+	active := g.Root().active
+	for i := len(active) - 1; i >= 0; i-- {
+		if b := active[i]; b.branch {
+			if g.encloses(b) {
+				return b
+			}
+			break
+		}
+	}
+	return g
+}
+
+// snapshot freezes the body traced so far into a sub-program with the given inputs and outputs.
+func (g *Graph) snapshot(inputs, outputs []ir.Value) *ir.Program {
+	p, err := ir.Extract(g.program, g.program.Name, inputs, outputs)
+	if err != nil {
+		Fail(g, err)
+	}
+	return p
+}
+
+func (g *Graph) inputValues() []ir.Value {
+	values := make([]ir.Value, len(g.program.Inputs))
+	for i, in := range g.program.Inputs {
+		values[i] = in.Value
+	}
+	return values
+}
+
+func types(ts []*Tensor) []ir.Type {
+	out := make([]ir.Type, len(ts))
+	for i, t := range ts {
+		out[i] = t.Type()
+	}
+	return out
+}
+
+// keepBody remembers the graph behind the loop added last, for its gradient.
+func (g *Graph) keepBody(b *Graph) {
+	if g.bodies == nil {
+		g.bodies = map[int]*Graph{}
+	}
+	g.bodies[len(g.program.Nodes)-1] = b
+}
+
+// ScanOptions change how Scan runs.
+type ScanOptions struct {
+	// Reverse runs from the last step to the first; each y is stored at its own step.
+	Reverse bool
+	// Length is the number of steps where there are no xs.
+	Length int
+}
+
+// Scan is a loop: f maps the carried tensors and one slice of each x (axis 0 is the step) to new carried tensors and one slice
+// of each y. It returns the final carries and the ys stacked along a new axis 0. The body is one program however long the
+// loop; it may use any tensor of the surrounding trace. Scan is differentiable.
+func Scan(f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor, o ScanOptions) (final, stacked []*Tensor) {
+	g := graphOf(append(append([]*Tensor{}, carry...), xs...)...)
+	if g == nil {
+		Failf(nil, "scan: needs at least one carried or stacked tensor, received none")
+	}
+	g = g.current()
+	length := o.Length
+	bodyTypes := types(carry)
+	for i, x := range xs {
+		if x.Rank() == 0 || i > 0 && x.Dim(0) != length {
+			Failf(g, "scan: stacked tensor %d has shape %v; all need the same number of steps as axis 0", i, x.Shape())
+		}
+		length = x.Dim(0)
+		bodyTypes = append(bodyTypes, ir.Type{DType: x.DType(), Shape: x.Shape()[1:]})
+	}
+	b, out := g.traceBody("scan", bodyTypes, func(_ *Graph, in []*Tensor) []*Tensor {
+		next, ys := f(in[:len(carry)], in[len(carry):])
+		if len(next) != len(carry) {
+			Failf(g, "scan: the body returned %d carried tensors for %d", len(next), len(carry))
+		}
+		for i := range next {
+			if !next[i].Type().Equal(carry[i].Type()) {
+				Failf(g, "scan: carried tensor %d begins as %v and the body returned %v; they must be of one type", i, carry[i].Type(), next[i].Type())
+			}
+		}
+		return append(append([]*Tensor{}, next...), ys...)
+	})
+	attrs := ir.ScanAttrs{Body: b.snapshot(b.inputValues(), out), Length: length, Carry: len(carry), Xs: len(xs), Reverse: o.Reverse}
+	operands := append(append([]*Tensor{}, carry...), xs...)
+	for _, c := range b.captured {
+		operands = append(operands, c.outer)
+	}
+	results := g.add(ir.Scan, attrs, operands...)
+	g.keepBody(b)
+	return results[:len(carry)], results[len(carry):]
+}
+
+// WhileLoop repeats body on the state while cond (a bool scalar) holds and returns the last state. The number of steps is not
+// known when the program is built, so it has no gradient; use Scan where one is needed.
+func WhileLoop(cond func(state []*Tensor) *Tensor, body func(state []*Tensor) []*Tensor, state ...*Tensor) []*Tensor {
+	g := graphOf(state...)
+	if g == nil {
+		Failf(nil, "while_loop: needs at least one state tensor, received none")
+	}
+	g = g.current()
+	c, cOut := g.traceBody("while_cond", types(state), func(_ *Graph, in []*Tensor) []*Tensor { return []*Tensor{cond(in)} })
+	b, bOut := g.traceBody("while_body", types(state), func(_ *Graph, in []*Tensor) []*Tensor { return body(in) })
+	// Both sub-programs take the same operands: state, the condition's captures, the body's captures.
+	operands := append([]*Tensor{}, state...)
+	cIn, bIn := c.inputValues()[:len(state)], b.inputValues()[:len(state)]
+	for _, k := range c.captured {
+		operands = append(operands, k.outer)
+		cIn = append(cIn, k.inner)
+		bIn = append(bIn, b.program.AddInput("unused", k.outer.Type()))
+	}
+	for _, k := range b.captured {
+		operands = append(operands, k.outer)
+		bIn = append(bIn, k.inner)
+		cIn = append(cIn, c.program.AddInput("unused", k.outer.Type()))
+	}
+	attrs := ir.WhileAttrs{Cond: c.snapshot(cIn, cOut), Body: b.snapshot(bIn, bOut), State: len(state)}
+	return g.add(ir.While, attrs, operands...)
+}
+
+func init() {
+	rules[ir.Scan] = scanRule
+	rules[ir.Cond] = condRule
+	rules[ir.While] = func(c *vjp) []*Tensor {
+		Failf(c.r.g, "while_loop has no gradient, because its number of steps is not known; use ops.Scan")
+		return nil
+	}
+}

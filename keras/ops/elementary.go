@@ -1,0 +1,129 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Erfc returns 1 - erf(x). Far above 0 it loses digits, as the difference does.
+func Erfc(x *Tensor) *Tensor { x = float(x); return Subtract(OnesLike(x), Erf(x)) }
+
+// Cbrt returns the real cube root.
+func Cbrt(x *Tensor) *Tensor {
+	x = float(x)
+	isZero := CompareScalar(ir.Eq, x, 0)
+	root := PowerScalar(Where(isZero, OnesLike(x), Abs(x)), 1.0/3)
+	return Multiply(Sign(x), root)
+}
+
+// Deg2rad returns x · π/180.
+func Deg2rad(x *Tensor) *Tensor { return MultiplyScalar(float(x), math.Pi/180) }
+
+// Rad2deg returns x · 180/π.
+func Rad2deg(x *Tensor) *Tensor { return MultiplyScalar(float(x), 180/math.Pi) }
+
+// Hypot returns sqrt(a² + b²) without overflow.
+func Hypot(a, b *Tensor) *Tensor {
+	a, b = common(Abs(float(a)), Abs(float(b)))
+	top, low := Maximum(a, b), Minimum(a, b)
+	isZero := CompareScalar(ir.Eq, top, 0)
+	ratio := Divide(low, Where(isZero, OnesLike(top), top))
+	infinite := CompareScalar(ir.Eq, top, math.Inf(1))
+	ratio = Where(infinite, ZerosLike(ratio), ratio)
+	return Multiply(top, Sqrt(AddScalar(Square(ratio), 1)))
+}
+
+// Heaviside returns 0 where x < 0, 1 where x > 0 and h where x is 0.
+func Heaviside(x, h *Tensor) *Tensor {
+	x, h = common(x, h)
+	step := Where(CompareScalar(ir.Lt, x, 0), ZerosLike(x), OnesLike(x))
+	step = Where(CompareScalar(ir.Eq, x, 0), h, step)
+	return Where(Isnan(x), x, step)
+}
+
+// Fmax returns the larger of a and b, and where one is NaN the other.
+func Fmax(a, b *Tensor) *Tensor {
+	a, b = common(a, b)
+	return Where(Isnan(a), b, Where(Isnan(b), a, Maximum(a, b)))
+}
+
+// Fmin returns the smaller of a and b, and where one is NaN the other.
+func Fmin(a, b *Tensor) *Tensor {
+	a, b = common(a, b)
+	return Where(Isnan(a), b, Where(Isnan(b), a, Minimum(a, b)))
+}
+
+// Trunc cuts off the digits behind the point.
+func Trunc(x *Tensor) *Tensor {
+	x = float(x)
+	return Multiply(Sign(x), Floor(Abs(x)))
+}
+
+// Sinc returns sin(πx)/(πx), 1 at 0.
+func Sinc(x *Tensor) *Tensor {
+	x = MultiplyScalar(float(x), math.Pi)
+	isZero := CompareScalar(ir.Eq, x, 0)
+	safe := Where(isZero, OnesLike(x), x)
+	return Where(isZero, OnesLike(x), Divide(Sin(safe), safe))
+}
+
+// Logaddexp2 returns log2(2^a + 2^b) without overflow.
+func Logaddexp2(a, b *Tensor) *Tensor {
+	return MultiplyScalar(Logaddexp(MultiplyScalar(float(a), math.Ln2), MultiplyScalar(float(b), math.Ln2)), 1/math.Ln2)
+}
+
+// Isneginf returns whether each element is minus infinity.
+func Isneginf(x *Tensor) *Tensor { return CompareScalar(ir.Eq, float(x), math.Inf(-1)) }
+
+// Isposinf returns whether each element is plus infinity.
+func Isposinf(x *Tensor) *Tensor { return CompareScalar(ir.Eq, float(x), math.Inf(1)) }
+
+// NanToNum replaces NaN by nan, plus infinity by posinf and minus infinity by neginf.
+func NanToNum(x *Tensor, nan, posinf, neginf float64) *Tensor {
+	if !x.DType().IsFloat() {
+		return x
+	}
+	y := Where(Isnan(x), FullLike(x, nan), x)
+	y = Where(Isposinf(x), FullLike(x, posinf), y)
+	return Where(Isneginf(x), FullLike(x, neginf), y)
+}
+
+// Isin returns whether each element of x is one of the elements of values.
+func Isin(x, values *Tensor) *Tensor {
+	return Any(Equal(ExpandDims(x, -1), Ravel(values)), -1)
+}
+
+// ArrayEqual returns whether a and b have the same shape and equal elements.
+func ArrayEqual(a, b *Tensor) *Tensor {
+	if !a.Shape().Equal(b.Shape()) {
+		return Full(graphOf(a, b), ir.Bool, 0)
+	}
+	return All(Equal(a, b))
+}
+
+// SaturateCast converts x to another type; numbers beyond its range become its least or greatest.
+func SaturateCast(x *Tensor, dtype ir.DType) *Tensor {
+	from := x.DType()
+	if from.IsFloat() || !from.IsInteger() || !dtype.IsInteger() {
+		return Cast(x, dtype) // floats saturate already
+	}
+	low, high := integerRange(dtype)
+	fromLow, fromHigh := integerRange(from)
+	if low > fromLow {
+		x = MaximumScalar(x, low)
+	}
+	if high < fromHigh {
+		x = MinimumScalar(x, high)
+	}
+	return Cast(x, dtype)
+}
+
+// integerRange returns the least and greatest number of an integer type; those beyond 2^53 are rounded outwards.
+func integerRange(d ir.DType) (low, high float64) {
+	bits := d.Size() * 8
+	if d.IsSigned() {
+		return -math.Ldexp(1, bits-1), math.Ldexp(1, bits-1) - 1
+	}
+	return 0, math.Ldexp(1, bits) - 1
+}

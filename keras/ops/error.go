@@ -1,0 +1,56 @@
+package ops
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Error is a mistake found while a graph was built. It is the only value that graph-building code panics with.
+type Error struct {
+	// Path is the layer in which it happened, such as "model/dense_1"; "" outside any layer.
+	Path string
+	// Err says what was received, what was expected and what to do.
+	Err error
+}
+
+// Error returns "path: message".
+func (e *Error) Error() string {
+	if e.Path == "" {
+		return e.Err.Error()
+	}
+	return e.Path + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Failf reports a mistake at the current place of g (nil where there is none) by panicking with *Error.
+func Failf(g *Graph, format string, args ...any) {
+	Fail(g, fmt.Errorf(format, args...))
+}
+
+// Fail is Failf with a ready error. An error that already has a path is passed on as it is.
+func Fail(g *Graph, err error) {
+	var e *Error
+	if errors.As(err, &e) && e.Path != "" {
+		panic(&Error{Err: err})
+	}
+	path := ""
+	if g != nil {
+		path = g.Path()
+	}
+	panic(&Error{Path: path, Err: err})
+}
+
+// Catch turns the panic of Fail into an error; any other panic goes on. Use it as
+//
+//	defer ops.Catch(&err)
+func Catch(err *error) {
+	switch r := recover().(type) {
+	case nil:
+	case *Error:
+		*err = r
+	default:
+		panic(r)
+	}
+}

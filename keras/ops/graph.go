@@ -1,0 +1,223 @@
+package ops
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Graph is a program under construction. It is used by one goroutine.
+type Graph struct {
+	program *ir.Program
+	parent  *Graph // of a loop or branch body: the graph that its free tensors come from
+	scope   []string
+
+	captured []capture           // of a body: outer tensors and the inputs that stand for them
+	results  []ir.Value          // of a body: its outputs
+	custom   map[int]*customRule // gradient rules of the nodes made by CustomGradient
+	bodies   map[int]*Graph      // loop node -> graph its body was traced in
+	branches map[int][2]*branch  // Cond node -> its branches
+	branch   bool                // a branch of a Cond: only one of two runs
+	active   []*Graph            // of the root: the bodies being traced, outermost first
+	random   func() *Tensor
+	owner    any
+	streams  map[string]uint32
+}
+
+type capture struct {
+	outer *Tensor
+	inner ir.Value
+}
+
+// NewGraph starts an empty program.
+func NewGraph(name string) *Graph { return &Graph{program: ir.New(name)} }
+
+// Program returns the program traced so far.
+func (g *Graph) Program() *ir.Program { return g.program }
+
+// Graph returns g, so that a graph serves where something traced (a replica, a layer context) is asked for.
+func (g *Graph) Graph() *Graph { return g }
+
+// Traced is anything that belongs to a graph under construction.
+type Traced interface{ Graph() *Graph }
+
+// Input adds a parameter of the given type.
+func (g *Graph) Input(name string, dtype ir.DType, shape ...int) *Tensor {
+	return &Tensor{g: g, v: g.program.AddInput(name, ir.Type{DType: dtype, Shape: shape})}
+}
+
+// Root returns the outermost graph.
+func (g *Graph) Root() *Graph {
+	for g.parent != nil {
+		g = g.parent
+	}
+	return g
+}
+
+// SetOwner ties the trace to the object that manages it, which code deeper down finds with Owner.
+func (g *Graph) SetOwner(owner any) { g.owner = owner }
+
+// Owner returns what SetOwner was given, or nil.
+func (g *Graph) Owner() any { return g.owner }
+
+// InScope runs f with name added to the path that nodes and errors carry.
+func (g *Graph) InScope(name string, f func()) {
+	g.Enter(name)
+	f()
+	g.Leave()
+}
+
+// Enter adds name to the path; Leave takes the last one off. After a panic of Fail the path is left as it was at the
+// mistake, and the graph is of no further use.
+func (g *Graph) Enter(name string) { g.scope = append(g.scope, name) }
+
+// Leave undoes the last Enter.
+func (g *Graph) Leave() { g.scope = g.scope[:len(g.scope)-1] }
+
+// Path returns the current scope, "model/dense".
+func (g *Graph) Path() string {
+	path := strings.Join(g.scope, "/")
+	if g.parent == nil {
+		return path
+	}
+	outer := g.parent.Path()
+	if outer == "" || path == "" {
+		return outer + path
+	}
+	return outer + "/" + path
+}
+
+// SetRandom sets where the graph gets its random state from: a uint32[4] tensor (seed low, seed high, step, replica). The
+// function is called at most once, when a random op is first traced.
+func (g *Graph) SetRandom(state func() *Tensor) {
+	var t *Tensor
+	g.random = func() *Tensor {
+		if t == nil {
+			t = state()
+		}
+		return t
+	}
+}
+
+// RandomState returns the random state of the trace.
+func (g *Graph) RandomState() *Tensor {
+	root := g.Root()
+	if root.random == nil {
+		Failf(g, "a random operation needs a random state, but this graph has none; call SetRandom on it first")
+	}
+	active := root.active
+	root.active = nil // the state belongs to the root, not to the branch that asks for it first
+	t := root.random()
+	root.active = active
+	return t
+}
+
+// Stream returns a number for a random op that differs from that of all other random ops of the trace and is the same in
+// every trace of the same model: it is made from the path, the seed and a count.
+func (g *Graph) Stream(seed uint64) uint32 {
+	root := g.Root()
+	if root.streams == nil {
+		root.streams = map[string]uint32{}
+	}
+	path := g.Path()
+	n := root.streams[path]
+	root.streams[path] = n + 1
+	h := uint64(14695981039346656037) // FNV-1a
+	mix := func(b byte) { h = (h ^ uint64(b)) * 1099511628211 }
+	for i := range len(path) {
+		mix(path[i])
+	}
+	for i := range 8 {
+		mix(byte(seed >> (8 * i)))
+	}
+	for i := range 4 {
+		mix(byte(n >> (8 * i)))
+	}
+	return uint32(h ^ h>>32)
+}
+
+// add appends a node and wraps its results. Operands may come from outer graphs.
+func (g *Graph) add(op ir.Op, attrs ir.Attrs, in ...*Tensor) []*Tensor {
+	g = g.place()
+	if g.parent != nil && !slices.Contains(g.Root().active, g) {
+		Failf(g, "a tensor made inside the body %q of a loop or branch was used after the body had ended; return it from the body", g.program.Name)
+	}
+	values := make([]ir.Value, len(in))
+	for i, t := range in {
+		values[i] = g.use(t)
+	}
+	out, err := g.program.Add(g.Path(), op, attrs, values...)
+	if err != nil {
+		Fail(g, err)
+	}
+	return g.wrap(out)
+}
+
+func (g *Graph) wrap(values []ir.Value) []*Tensor {
+	ts := make([]*Tensor, len(values))
+	for i, v := range values {
+		ts[i] = &Tensor{g: g, v: v}
+	}
+	return ts
+}
+
+// use returns the value that stands for t in g, capturing it from an outer graph where needed.
+func (g *Graph) use(t *Tensor) ir.Value {
+	if t == nil {
+		Failf(g, "an operand is nil; every operation needs all of its tensors")
+	}
+	if t.g == g {
+		return t.v
+	}
+	if !t.g.encloses(g) {
+		Failf(g, "a tensor of graph %q was used in graph %q; a tensor lives only in the trace that made it", t.g.program.Name, g.program.Name)
+	}
+	outer := t
+	if g.parent != t.g { // hand it down level by level
+		outer = &Tensor{g: g.parent, v: g.parent.use(t)}
+	}
+	for _, c := range g.captured {
+		if c.outer.v == outer.v {
+			return c.inner
+		}
+	}
+	v := g.program.AddInput("captured", outer.Type())
+	g.captured = append(g.captured, capture{outer, v})
+	return v
+}
+
+// In returns the value that stands for t in the program of g, for use as one of its outputs.
+func In(g *Graph, t *Tensor) ir.Value { return g.use(t) }
+
+// encloses reports whether g is an ancestor of inner, or inner itself.
+func (g *Graph) encloses(inner *Graph) bool {
+	for ; inner != nil; inner = inner.parent {
+		if inner == g {
+			return true
+		}
+	}
+	return false
+}
+
+// graphOf returns the innermost graph among those of the operands.
+func graphOf(in ...*Tensor) *Graph {
+	var g *Graph
+	for _, t := range in {
+		if t == nil {
+			Failf(g, "an operand is nil; every operation needs all of its tensors")
+		}
+		if g == nil || g.encloses(t.g) {
+			g = t.g
+		}
+	}
+	return g
+}
+
+func apply(op ir.Op, attrs ir.Attrs, in ...*Tensor) []*Tensor {
+	return graphOf(in...).add(op, attrs, in...)
+}
+
+func apply1(op ir.Op, attrs ir.Attrs, in ...*Tensor) *Tensor {
+	return graphOf(in...).add(op, attrs, in...)[0]
+}

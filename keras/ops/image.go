@@ -1,0 +1,161 @@
+package ops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// DepthwiseConv convolves each channel on its own: x is (batch, spatial..., channels), kernel (window..., channels, multiplier), and
+// each channel gives multiplier channels of the result.
+func DepthwiseConv(x, kernel *Tensor, o ConvOptions) *Tensor {
+	n := kernel.Rank() - 2
+	if n < 1 || x.Dim(-1) != kernel.Dim(-2) {
+		Failf(graphOf(x, kernel), "depthwise conv: kernel %v must be (window..., channels, multiplier) for the %d channels of x %v", kernel.Shape(), x.Dim(-1), x.Shape())
+	}
+	o.Groups = x.Dim(-1)
+	shape := slices.Concat(kernel.Shape()[:n], ir.Shape{1, kernel.Dim(-2) * kernel.Dim(-1)})
+	return Conv(x, Reshape(kernel, shape...), o)
+}
+
+// SeparableConv is [DepthwiseConv] with kernel depthwise, followed by a convolution of window 1 with kernel pointwise
+// (1..., channels·multiplier, out).
+func SeparableConv(x, depthwise, pointwise *Tensor, o ConvOptions) *Tensor {
+	return Conv(DepthwiseConv(x, depthwise, o), pointwise, ConvOptions{})
+}
+
+// adaptive reduces each spatial axis of x (batch, spatial..., channels) to the given length: cell i of m covers the elements from
+// floor(i·n/m) to below ceil((i+1)·n/m).
+func adaptive(x *Tensor, sizes []int, reduce func(x *Tensor, axes ...int) *Tensor) *Tensor {
+	if len(sizes) != x.Rank()-2 {
+		Failf(x.g, "adaptive pooling: x %v has %d spatial axes, received the sizes %v", x.Shape(), x.Rank()-2, sizes)
+	}
+	for i, m := range sizes {
+		axis, n := i+1, x.Dim(i+1)
+		if m < 1 || n < 1 {
+			Failf(x.g, "adaptive pooling: cannot make %d cells of the %d elements of axis %d", m, n, axis)
+		}
+		cells := make([]*Tensor, m)
+		for k := range cells {
+			cells[k] = reduce(SliceAxis(x, axis, k*n/m, ((k+1)*n+m-1)/m), axis)
+		}
+		x = Stack(axis, cells...)
+	}
+	return x
+}
+
+// AdaptiveAveragePool averages x (batch, spatial..., channels) over windows chosen so that the spatial axes get the given lengths.
+func AdaptiveAveragePool(x *Tensor, sizes ...int) *Tensor { return adaptive(float(x), sizes, Mean) }
+
+// AdaptiveMaxPool takes the maxima over windows chosen so that the spatial axes of x (batch, spatial..., channels) get the given
+// lengths.
+func AdaptiveMaxPool(x *Tensor, sizes ...int) *Tensor { return adaptive(x, sizes, Max) }
+
+// DepthToSpace moves blocks of channels of x (batch, height, width, block²·channels) into space: (batch, height·block, width·block,
+// channels).
+func DepthToSpace(x *Tensor, block int) *Tensor {
+	if x.Rank() != 4 || block < 1 || x.Dim(3)%(block*block) != 0 {
+		Failf(x.g, "depth to space: needs (batch, height, width, channels) with channels divisible by %d², received %v", block, x.Shape())
+	}
+	b, h, w, c := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)/(block*block)
+	y := Transpose(Reshape(x, b, h, w, block, block, c), 0, 1, 3, 2, 4, 5)
+	return Reshape(y, b, h*block, w*block, c)
+}
+
+// SpaceToDepth is the inverse of [DepthToSpace]: x is (batch, height, width, channels).
+func SpaceToDepth(x *Tensor, block int) *Tensor {
+	if x.Rank() != 4 || block < 1 || x.Dim(1)%block != 0 || x.Dim(2)%block != 0 {
+		Failf(x.g, "space to depth: needs (batch, height, width, channels) with height and width divisible by %d, received %v", block, x.Shape())
+	}
+	b, h, w, c := x.Dim(0), x.Dim(1)/block, x.Dim(2)/block, x.Dim(3)
+	y := Transpose(Reshape(x, b, h, block, w, block, c), 0, 1, 3, 2, 4, 5)
+	return Reshape(y, b, h, w, block*block*c)
+}
+
+// MultiHot returns rows of length classes with ones at all places that the last axis of x numbers; numbers outside are left out.
+func MultiHot(x *Tensor, classes int, dtype ir.DType) *Tensor {
+	return Cast(Any(OneHot(x, classes, ir.Bool), -2), dtype)
+}
+
+// PadMode extends x by low[i] and high[i] elements at the ends of axis i. The mode says what with: "reflect" mirrors at the outermost
+// element without repeating it, "symmetric" repeats it, "edge" repeats the outermost element alone, "wrap" goes on at the other end.
+// For a constant see [Pad].
+func PadMode(x *Tensor, low, high []int, mode string) *Tensor {
+	if len(low) != x.Rank() || len(high) != x.Rank() {
+		Failf(x.g, "pad: low %v and high %v must have one entry for each axis of %v", low, high, x.Shape())
+	}
+	for axis, n := range x.Shape() {
+		if low[axis] == 0 && high[axis] == 0 {
+			continue
+		}
+		if low[axis] < 0 || high[axis] < 0 || n == 0 {
+			Failf(x.g, "pad: cannot add %d and %d elements to axis %d of %v", low[axis], high[axis], axis, x.Shape())
+		}
+		places := make([]float64, low[axis]+n+high[axis])
+		for i := range places {
+			places[i] = float64(mirror(x.g, i-low[axis], n, mode))
+		}
+		x = Take(x, Constant(x, ir.Int32, ir.Shape{len(places)}, places), axis)
+	}
+	return x
+}
+
+// mirror returns the element of an axis of length n that stands at place i, which may be outside.
+func mirror(g *Graph, i, n int, mode string) int {
+	period := func(p int) int { return (i%p + p) % p }
+	switch mode {
+	case "reflect":
+		if n == 1 {
+			return 0
+		}
+		k := period(2*n - 2)
+		return min(k, 2*n-2-k)
+	case "symmetric":
+		k := period(2 * n)
+		return min(k, 2*n-1-k)
+	case "edge":
+		return min(max(i, 0), n-1)
+	case "wrap":
+		return period(n)
+	}
+	Failf(g, "pad: unknown mode %q; known: reflect, symmetric, edge, wrap", mode)
+	return 0
+}
+
+// Scatter adds values to zeros of the given shape: the last axis of indices (..., k) holds a position along the first k axes of the
+// result, and values is (..., rest of the shape). Positions outside are an error when the program runs.
+func Scatter(indices, values *Tensor, shape ...int) *Tensor {
+	return scatterPoints(ir.Sum, Zeros(graphOf(indices, values), values.DType(), shape...), indices, values)
+}
+
+// ScatterUpdatePoints returns x with the elements (or slices) at the positions that the last axis of indices (..., k) holds along the
+// first k axes replaced by values; where several meet, the last one stays. It is keras.ops.scatter_update.
+func ScatterUpdatePoints(x, indices, values *Tensor) *Tensor {
+	return scatterPoints(ir.Set, x, indices, values)
+}
+
+func scatterPoints(kind ir.Kind, x, indices, values *Tensor) *Tensor {
+	g := graphOf(x, indices, values)
+	if indices.Rank() == 0 || indices.Dim(-1) < 1 || indices.Dim(-1) > x.Rank() {
+		Failf(g, "scatter: the last axis of indices %v must hold positions along the first axes of %v", indices.Shape(), x.Shape())
+	}
+	k := indices.Dim(-1)
+	lead, rest := x.Shape()[:k], x.Shape()[k:]
+	var flat *Tensor
+	for i, part := range Unstack(Cast(indices, ir.Int32), -1) {
+		if lead.Size() > math.MaxInt32/(k+1) { // sums of k positions must fit
+			Failf(g, "scatter: %v has more places than int32 can count", lead)
+		}
+		n := lead[i]
+		part = fromFront(part, n)
+		valid := LogicalAnd(CompareScalar(ir.Ge, part, 0), CompareScalar(ir.Lt, part, float64(n)))
+		// A position outside must not land in a neighbouring row: -n·size stays below zero whatever is added.
+		part = Where(valid, MultiplyScalar(part, float64(lead[i+1:].Size())), FullLike(part, -float64(lead.Size())))
+		flat = sumOf(flat, part)
+	}
+	// Negative sums are outside for certain; they must not count from the end.
+	flat = Where(CompareScalar(ir.Lt, flat, 0), FullLike(flat, float64(lead.Size())), flat)
+	y := scatter(kind, Reshape(x, append([]int{lead.Size()}, rest...)...), flat, values, 0)
+	return Reshape(y, x.Shape()...)
+}

@@ -1,0 +1,80 @@
+package ops
+
+// Inner sums the products of a and b over the last axes of both; the result has the other axes of a, then those of b.
+func Inner(a, b *Tensor) *Tensor {
+	if a.Rank() == 0 || b.Rank() == 0 {
+		return Multiply(a, b)
+	}
+	return Tensordot(a, b, []int{-1}, []int{-1})
+}
+
+// Vdot sums the products of all elements of a and b, which have the same number of elements.
+func Vdot(a, b *Tensor) *Tensor { return Tensordot(Ravel(a), Ravel(b), []int{0}, []int{0}) }
+
+// NumpyDot is numpy.dot: the product with a scalar, or the sum over the last axis of a and the second to last (of a vector, the
+// only) axis of b; leading axes do not pair up. keras.ops.dot has this meaning.
+func NumpyDot(a, b *Tensor) *Tensor {
+	if a.Rank() == 0 || b.Rank() == 0 {
+		return Multiply(a, b)
+	}
+	return Tensordot(a, b, []int{-1}, []int{max(b.Rank()-2, 0)})
+}
+
+// Kron returns the Kronecker product: each element of a times the whole of b, laid out as a is.
+func Kron(a, b *Tensor) *Tensor {
+	for a.Rank() < b.Rank() {
+		a = ExpandDims(a, 0)
+	}
+	for b.Rank() < a.Rank() {
+		b = ExpandDims(b, 0)
+	}
+	shape := make([]int, a.Rank())
+	var as, bs []int
+	for i := range shape {
+		as, bs = append(as, a.Dim(i), 1), append(bs, 1, b.Dim(i))
+		shape[i] = a.Dim(i) * b.Dim(i)
+	}
+	return Reshape(Multiply(Reshape(a, as...), Reshape(b, bs...)), shape...)
+}
+
+// Cross returns the vector product over the last axes, of length 3; two of length 2 give the third component alone. Other axes
+// broadcast.
+func Cross(a, b *Tensor) *Tensor {
+	if a.Rank() == 0 || b.Rank() == 0 || a.Dim(-1) < 2 || a.Dim(-1) > 3 || b.Dim(-1) < 2 || b.Dim(-1) > 3 {
+		Failf(graphOf(a, b), "cross: the last axes must have length 2 or 3, received shapes %v and %v", a.Shape(), b.Shape())
+	}
+	part := func(x *Tensor, i int) *Tensor {
+		if i >= x.Dim(-1) {
+			return ZerosLike(Index(x, -1, 0))
+		}
+		return Index(x, -1, i)
+	}
+	component := func(i, j int) *Tensor {
+		return Subtract(Multiply(part(a, i), part(b, j)), Multiply(part(a, j), part(b, i)))
+	}
+	if a.Dim(-1) == 2 && b.Dim(-1) == 2 {
+		return component(0, 1)
+	}
+	return Stack(-1, component(1, 2), component(2, 0), component(0, 1))
+}
+
+// Normalize divides x by its p-norm (Σ|x|^p)^(1/p) along axis, but at least by epsilon; for order 2 see [L2Normalize].
+func Normalize(x *Tensor, axis int, order, epsilon float64) *Tensor {
+	x = float(x)
+	if order == 2 {
+		return L2Normalize(x, axis, epsilon)
+	}
+	length := Sum(Abs(x), axis)
+	if order != 1 {
+		length = PowerScalar(Sum(PowerScalar(Abs(x), order), axis), 1/order)
+	}
+	return Divide(x, KeepDims(MaximumScalar(length, epsilon), x, axis)).WithMask(x.mask)
+}
+
+// Cdist returns the Euclidean distances between the rows of a (..., m, d) and those of b (..., n, d), (..., m, n).
+func Cdist(a, b *Tensor) *Tensor {
+	if a.Rank() < 2 || b.Rank() < 2 || a.Dim(-1) != b.Dim(-1) {
+		Failf(graphOf(a, b), "cdist: needs (..., m, d) and (..., n, d), received %v and %v", a.Shape(), b.Shape())
+	}
+	return Norm(Subtract(ExpandDims(float(a), -2), ExpandDims(float(b), -3)), -1)
+}

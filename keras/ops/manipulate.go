@@ -1,0 +1,218 @@
+package ops
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// MoveAxis moves one axis to another place; the others keep their order.
+func MoveAxis(x *Tensor, from, to int) *Tensor {
+	from, to = x.Axis(from), x.Axis(to)
+	perm := slices.Delete(span(0, x.Rank()), from, from+1)
+	return Transpose(x, slices.Insert(perm, to, from)...)
+}
+
+// SwapAxes exchanges two axes.
+func SwapAxes(x *Tensor, a, b int) *Tensor {
+	perm := span(0, x.Rank())
+	a, b = x.Axis(a), x.Axis(b)
+	perm[a], perm[b] = perm[b], perm[a]
+	return Transpose(x, perm...)
+}
+
+// Repeat repeats each slice along axis n times: [a b] becomes [a a b b].
+func Repeat(x *Tensor, n, axis int) *Tensor {
+	axis = x.Axis(axis)
+	if n < 0 {
+		Failf(x.g, "repeat: the count must not be negative, received %d", n)
+	}
+	wide := slices.Insert(x.Shape().Clone(), axis+1, n)
+	y := BroadcastTo(ExpandDims(x, axis+1), wide...)
+	out := x.Shape().Clone()
+	out[axis] *= n
+	return Reshape(y, out...)
+}
+
+// Tile lays copies of x side by side, reps[i] along axis i: [a b] becomes [a b a b]. Missing axes of x, or missing reps, count as 1
+// at the front.
+func Tile(x *Tensor, reps ...int) *Tensor {
+	for x.Rank() < len(reps) {
+		x = ExpandDims(x, 0)
+	}
+	reps = append(slices.Repeat([]int{1}, x.Rank()-len(reps)), reps...)
+	var split, wide, out []int
+	for i, d := range x.Shape() {
+		if reps[i] < 0 {
+			Failf(x.g, "tile: the counts must not be negative, received %v", reps)
+		}
+		split, wide, out = append(split, 1, d), append(wide, reps[i], d), append(out, reps[i]*d)
+	}
+	return Reshape(BroadcastTo(Reshape(x, split...), wide...), out...)
+}
+
+// Roll moves the elements by shift places along axis; those that fall off the end come in at the front.
+func Roll(x *Tensor, shift, axis int) *Tensor {
+	axis = x.Axis(axis)
+	n := x.Dim(axis)
+	if n == 0 || shift%n == 0 {
+		return x
+	}
+	cut := n - (shift%n+n)%n
+	return Concatenate(axis, SliceAxis(x, axis, cut, n), SliceAxis(x, axis, 0, cut))
+}
+
+// Tril keeps the lower triangle of the last two axes: elements with column - row <= k; the others become zero.
+func Tril(x *Tensor, k int) *Tensor { return triangle(x, ir.Le, k) }
+
+// Triu keeps the upper triangle of the last two axes: elements with column - row >= k; the others become zero.
+func Triu(x *Tensor, k int) *Tensor { return triangle(x, ir.Ge, k) }
+
+func triangle(x *Tensor, d ir.Direction, k int) *Tensor {
+	if x.Rank() < 2 {
+		Failf(x.g, "a triangle needs a tensor of rank 2 or more, received shape %v", x.Shape())
+	}
+	return Where(diagonals(x, d, k, x.Dim(-2), x.Dim(-1)), x, ZerosLike(x))
+}
+
+// diagonals is the bool (rows, columns) matrix of whether column - row is in relation d to k.
+func diagonals(t Traced, d ir.Direction, k, rows, columns int) *Tensor {
+	column := Iota(t, ir.Int32, 1, rows, columns)
+	return CompareScalar(d, Subtract(column, Iota(t, ir.Int32, 0, rows, columns)), float64(k))
+}
+
+// Tri returns the (rows, columns) matrix with ones where column - row <= k.
+func Tri(t Traced, dtype ir.DType, rows, columns, k int) *Tensor {
+	return Cast(diagonals(t, ir.Le, k, rows, columns), dtype)
+}
+
+// Diag returns the square matrix with vector x on its main diagonal and zeros elsewhere. (For the diagonal of a matrix see
+// [Diagonal].)
+func Diag(x *Tensor) *Tensor {
+	if x.Rank() != 1 {
+		Failf(x.g, "diag: needs a vector, received shape %v; for the diagonal of a matrix use Diagonal", x.Shape())
+	}
+	n := x.Dim(0)
+	return Where(diagonals(x, ir.Eq, 0, n, n), BroadcastTo(x, n, n), Zeros(x, x.DType(), n, n))
+}
+
+// Diagonal returns the elements with equal positions along two axes, which disappear; the diagonal is the new last axis.
+func Diagonal(x *Tensor, axis1, axis2 int) *Tensor {
+	axis1, axis2 = x.Axis(axis1), x.Axis(axis2)
+	if axis1 == axis2 {
+		Failf(x.g, "diagonal: needs two different axes, received axis %d twice", axis1)
+	}
+	rest := free(x, []int{axis1, axis2}, nil)
+	x = Transpose(x, append(slices.Clone(rest), axis1, axis2)...)
+	rows, columns := x.Dim(-2), x.Dim(-1)
+	n := min(rows, columns)
+	lead := x.Shape()[:len(rest)].Clone()
+	if n == 0 {
+		return Reshape(SliceAxis(x, -1, 0, 0), append(lead, 0)...)
+	}
+	// Along the flat matrix diagonal elements are columns+1 apart.
+	flat := Reshape(x, append(slices.Clone(lead), rows*columns)...)
+	start, limit, stride := make([]int, flat.Rank()), flat.Shape().Clone(), orAll(nil, 1, flat.Rank())
+	limit[len(limit)-1] = (n-1)*(columns+1) + 1
+	stride[len(stride)-1] = columns + 1
+	return StridedSlice(flat, start, limit, stride)
+}
+
+// Trace returns the sum of the main diagonal of two axes, which disappear.
+func Trace(x *Tensor, axis1, axis2 int) *Tensor { return Sum(Diagonal(x, axis1, axis2), -1) }
+
+// Ravel returns x as a vector.
+func Ravel(x *Tensor) *Tensor { return Reshape(x, x.Shape().Size()) }
+
+// Unstack cuts x along axis into its slices, without that axis.
+func Unstack(x *Tensor, axis int) []*Tensor {
+	out := make([]*Tensor, x.Dim(axis))
+	for i := range out {
+		out[i] = Index(x, axis, i)
+	}
+	return out
+}
+
+// SplitAt cuts x along axis before each of the given positions, which must not decrease.
+func SplitAt(x *Tensor, positions []int, axis int) []*Tensor {
+	n := x.Dim(axis)
+	out := make([]*Tensor, 0, len(positions)+1)
+	from := 0
+	for _, to := range append(slices.Clone(positions), n) {
+		if to < from || to > n {
+			Failf(x.g, "split: positions %v must not decrease nor exceed the length %d of axis %d", positions, n, axis)
+		}
+		out = append(out, SliceAxis(x, axis, from, to))
+		from = to
+	}
+	return out
+}
+
+// Meshgrid returns one tensor for each vector, in which it varies along its own axis and repeats along those of the others. With
+// Cartesian set (NumPy's indexing "xy") the first two axes are exchanged.
+func Meshgrid(cartesian bool, xs ...*Tensor) []*Tensor {
+	shape := make([]int, len(xs))
+	for i, x := range xs {
+		if x.Rank() != 1 {
+			Failf(x.g, "meshgrid: needs vectors, tensor %d has shape %v", i, x.Shape())
+		}
+		shape[i] = x.Dim(0)
+	}
+	out := make([]*Tensor, len(xs))
+	for i, x := range xs {
+		alone := orAll(nil, 1, len(xs))
+		alone[i] = shape[i]
+		out[i] = BroadcastTo(Reshape(x, alone...), shape...)
+		if cartesian && len(xs) > 1 {
+			out[i] = SwapAxes(out[i], 0, 1)
+		}
+	}
+	return out
+}
+
+// DynamicSlice cuts a part of the given sizes that begins at starts (one integer scalar for each axis), moved so that it fits.
+func DynamicSlice(x *Tensor, starts []*Tensor, sizes ...int) *Tensor {
+	in := []*Tensor{x}
+	for _, s := range starts {
+		in = append(in, Cast(s, ir.Int32))
+	}
+	return apply1(ir.DynamicSlice, ir.DynamicSliceAttrs{Sizes: slices.Clone(sizes)}, in...)
+}
+
+// SliceUpdate returns x with the part that begins at starts (one integer scalar for each axis, moved so that it fits) replaced
+// by update.
+func SliceUpdate(x *Tensor, starts []*Tensor, update *Tensor) *Tensor {
+	in := []*Tensor{x, Cast(update, x.DType())}
+	for _, s := range starts {
+		in = append(in, Cast(s, ir.Int32))
+	}
+	return apply1(ir.DynamicUpdateSlice, nil, in...)
+}
+
+func init() {
+	rules[ir.DynamicSlice] = func(c *vjp) []*Tensor {
+		grads := make([]*Tensor, len(c.node.Inputs))
+		grads[0] = SliceUpdate(ZerosLike(c.in(0)), c.operands(1), c.dy(0))
+		return grads
+	}
+	rules[ir.DynamicUpdateSlice] = func(c *vjp) []*Tensor {
+		grads := make([]*Tensor, len(c.node.Inputs))
+		starts, dy := c.operands(2), c.dy(0)
+		if c.needs(0) {
+			grads[0] = SliceUpdate(dy, starts, ZerosLike(c.in(1)))
+		}
+		if c.needs(1) {
+			grads[1] = DynamicSlice(dy, starts, c.in(1).Shape()...)
+		}
+		return grads
+	}
+}
+
+// operands returns the operands from number i on.
+func (c *vjp) operands(i int) []*Tensor {
+	var ts []*Tensor
+	for ; i < len(c.node.Inputs); i++ {
+		ts = append(ts, c.in(i))
+	}
+	return ts
+}

@@ -1,0 +1,116 @@
+package ops
+
+import "github.com/gokeras/gokeras/kernels/ir"
+
+// BatchNormalization normalises x (..., channels) over all axes but the last:
+//
+//	y = gamma · (x - mean) / sqrt(variance + epsilon) + beta
+//
+// gamma and beta are (channels). It also returns the mean and the biased variance (divided by the count) of each channel, which
+// training uses for the moving statistics. Source: Ioffe, Szegedy, "Batch Normalization", ICML 2015, algorithm 1.
+func BatchNormalization(x, gamma, beta *Tensor, epsilon float64) (y, mean, variance *Tensor) {
+	x = float(x)
+	out := apply(ir.BatchNorm, ir.NormAttrs{Epsilon: epsilon}, x, Cast(gamma, x.DType()), Cast(beta, x.DType()))
+	return out[0].WithMask(x.mask), out[1], out[2]
+}
+
+// LayerNormalization normalises each row of x over its last axis:
+//
+//	y = gamma · (x - mean) / sqrt(variance + epsilon) + beta
+//
+// gamma and beta have the length of that axis; the variance is biased. Source: Ba, Kiros, Hinton, "Layer Normalization", 2016.
+func LayerNormalization(x, gamma, beta *Tensor, epsilon float64) *Tensor {
+	x = float(x)
+	out := apply(ir.LayerNorm, ir.NormAttrs{Epsilon: epsilon}, x, Cast(gamma, x.DType()), Cast(beta, x.DType()))
+	return out[0].WithMask(x.mask)
+}
+
+// RmsNormalization divides each row of x by its root mean square over the last axis and multiplies by scale (nil for 1):
+//
+//	y = scale · x / sqrt(mean(x²) + epsilon)
+//
+// Source: Zhang, Sennrich, "Root Mean Square Layer Normalization", NeurIPS 2019, equation 4.
+func RmsNormalization(x, scale *Tensor, epsilon float64) *Tensor {
+	x = float(x)
+	root := Rsqrt(AddScalar(KeepDims(Mean(Square(x), -1), x, -1), epsilon))
+	y := Multiply(x, root)
+	if scale != nil {
+		y = Multiply(y, Cast(scale, x.DType()))
+	}
+	return y.WithMask(x.mask)
+}
+
+// Moments returns the mean and the biased variance along the given axes, which disappear; without axes, of all elements.
+func Moments(x *Tensor, axes ...int) (mean, variance *Tensor) {
+	x = float(x)
+	mean = Mean(x, axes...)
+	return mean, Mean(Square(Subtract(x, KeepDims(mean, x, axes...))), axes...)
+}
+
+// L2Normalize divides x by its Euclidean length along axis, but at least by epsilon: x / max(‖x‖, epsilon). A row of zeros stays
+// zero and has the gradient dy/epsilon. In types too narrow for epsilon² the root of their least normal number takes its place.
+func L2Normalize(x *Tensor, axis int, epsilon float64) *Tensor {
+	x = float(x)
+	squares := KeepDims(Sum(Square(x), axis), x, axis)
+	return Multiply(x, Rsqrt(MaximumScalar(squares, max(epsilon*epsilon, leastNormal(x.DType()))))).WithMask(x.mask)
+}
+
+// leastNormal is the smallest positive normal number of a float type.
+func leastNormal(d ir.DType) float64 {
+	switch d {
+	case ir.Float16:
+		return 0x1p-14
+	case ir.Float64:
+		return 0x1p-1022
+	}
+	return 0x1p-126
+}
+
+func init() {
+	rules[ir.BatchNorm] = batchNormRule
+	rules[ir.LayerNorm] = layerNormRule
+}
+
+// batchNormRule: gamma and beta only reach y; x also reaches mean and variance, whose slopes are 1/n and 2(x-mean)/n.
+func batchNormRule(c *vjp) []*Tensor {
+	x, gamma, mean, variance := c.in(0), c.in(1), c.out(1), c.out(2)
+	grads := make([]*Tensor, 3)
+	if c.dys[0] != nil {
+		copy(grads, apply(ir.BatchNormGrad, c.node.Attrs, x, gamma, mean, variance, c.dy(0)))
+	}
+	n := float64(x.Shape().Size() / max(x.Dim(-1), 1))
+	if c.dys[1] != nil {
+		grads[0] = sumOf(grads[0], BroadcastTo(DivideScalar(c.dy(1), n), x.Shape()...))
+	}
+	if c.dys[2] != nil {
+		slope := MultiplyScalar(Subtract(x, mean), 2/n)
+		grads[0] = sumOf(grads[0], Multiply(slope, c.dy(2)))
+	}
+	return grads
+}
+
+// layerNormRule: the slopes of mean and rstd = (variance + epsilon)^(-1/2) are 1/n and -rstd³(x-mean)/n.
+func layerNormRule(c *vjp) []*Tensor {
+	x, gamma, mean, rstd := c.in(0), c.in(1), c.out(1), c.out(2)
+	grads := make([]*Tensor, 3)
+	if c.dys[0] != nil {
+		copy(grads, apply(ir.LayerNormGrad, c.node.Attrs, x, gamma, mean, rstd, c.dy(0)))
+	}
+	n := float64(x.Dim(-1))
+	if c.dys[1] != nil {
+		grads[0] = sumOf(grads[0], BroadcastTo(ExpandDims(DivideScalar(c.dy(1), n), -1), x.Shape()...))
+	}
+	if c.dys[2] != nil {
+		scale := MultiplyScalar(Multiply(c.dy(2), Multiply(rstd, Square(rstd))), -1/n)
+		grads[0] = sumOf(grads[0], Multiply(Subtract(x, ExpandDims(mean, -1)), ExpandDims(scale, -1)))
+	}
+	return grads
+}
+
+// sumOf adds two gradients, of which the first may be missing.
+func sumOf(a, b *Tensor) *Tensor {
+	if a == nil {
+		return b
+	}
+	return Add(a, b)
+}

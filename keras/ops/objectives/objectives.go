@@ -1,0 +1,153 @@
+package objectives
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Epsilon is Keras's fuzz factor, backend.epsilon().
+const Epsilon = 1e-7
+
+// Match brings labels and predictions whose ranks differ by one to the same rank, as Keras does: where the one with more axes ends
+// in an axis of length 1, that axis is taken off, or, if the other one is a vector, added to it.
+func Match(a, b *ops.Tensor) (*ops.Tensor, *ops.Tensor) {
+	switch {
+	case a.Rank() == b.Rank()+1 && a.Dim(-1) == 1:
+		if b.Rank() == 1 {
+			return a, ops.ExpandDims(b, -1).WithMask(b.Mask())
+		}
+		return ops.Squeeze(a, -1), b
+	case b.Rank() == a.Rank()+1 && b.Dim(-1) == 1:
+		if a.Rank() == 1 {
+			return ops.ExpandDims(a, -1).WithMask(a.Mask()), b
+		}
+		return a, ops.Squeeze(b, -1)
+	}
+	return a, b
+}
+
+// floats returns x as a float tensor.
+func floats(x *ops.Tensor) *ops.Tensor {
+	if x.DType().IsFloat() {
+		return x
+	}
+	return ops.Cast(x, ir.Float32)
+}
+
+// pair returns labels and predictions of one float type and shape.
+func pair(yTrue, yPred *ops.Tensor) (t, p *ops.Tensor) {
+	yTrue, yPred = Match(yTrue, yPred)
+	p = floats(yPred)
+	t = ops.Cast(yTrue, p.DType())
+	if !t.Shape().Equal(p.Shape()) {
+		hint := "they must be equal; check the last layer's units and the labels' encoding"
+		if t.Rank() == p.Rank()-1 || t.Rank() == p.Rank() && t.Rank() > 0 && t.Dim(-1) == 1 {
+			hint += " (for integer class numbers use the sparse variant)"
+		}
+		ops.Failf(p.Graph(), "labels have shape %v and predictions %v; %s", yTrue.Shape(), yPred.Shape(), hint)
+	}
+	if p.Rank() == 0 {
+		ops.Failf(p.Graph(), "labels and predictions are scalars; expected (batch, ...)")
+	}
+	return t, p
+}
+
+// meanLast is the mean over the last axis.
+func meanLast(x *ops.Tensor) *ops.Tensor { return ops.Mean(x, -1) }
+
+// keep applies a reduction over one axis and keeps it with length 1.
+func keep(reduce func(*ops.Tensor, ...int) *ops.Tensor, x *ops.Tensor, axis int) *ops.Tensor {
+	return ops.KeepDims(reduce(x, axis), x, axis)
+}
+
+// smooth moves labels towards the uniform distribution over n classes: t·(1-s) + s/n.
+func smooth(t *ops.Tensor, smoothing float64, n int) *ops.Tensor {
+	if smoothing == 0 {
+		return t
+	}
+	return ops.AddScalar(ops.MultiplyScalar(t, 1-smoothing), smoothing/float64(n))
+}
+
+// probabilities limits p to [ε, 1-ε], where logarithms are finite.
+func probabilities(p *ops.Tensor) *ops.Tensor { return ops.Clip(p, Epsilon, 1-Epsilon) }
+
+// Batch is one replica's view of the global batch; *distribute.Replica is one.
+type Batch interface {
+	// NumReplicasInSync is the number of replicas that share the batch.
+	NumReplicasInSync() int
+	// LocalBatchSize and GlobalBatchSize are the numbers of examples here and on all replicas.
+	LocalBatchSize() int
+	GlobalBatchSize() int
+	// ID is the number of the replica, an int32 scalar.
+	ID() *ops.Tensor
+	// AllReduce combines tensors with those of the other replicas.
+	AllReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor
+}
+
+// Single is the batch of a program that runs on one replica.
+type Single struct {
+	ops.Traced
+	Examples int
+}
+
+// NumReplicasInSync is 1.
+func (s Single) NumReplicasInSync() int { return 1 }
+
+// LocalBatchSize is the number of examples.
+func (s Single) LocalBatchSize() int { return s.Examples }
+
+// GlobalBatchSize is the number of examples.
+func (s Single) GlobalBatchSize() int { return s.Examples }
+
+// ID is 0.
+func (s Single) ID() *ops.Tensor { return ops.Zeros(s, ir.Int32) }
+
+// AllReduce returns xs.
+func (s Single) AllReduce(_ ir.Kind, xs ...*ops.Tensor) []*ops.Tensor { return xs }
+
+// Join returns the parts of x (batch, ...) of all replicas joined along axis 0, in replica order, whatever their lengths. Every
+// replica gets the whole. Gradients flow back to the parts.
+//
+// Each replica writes its part at its place among zeros, and the sum of all is the whole.
+func Join(b Batch, x *ops.Tensor) *ops.Tensor {
+	n := b.NumReplicasInSync()
+	if n == 1 {
+		return x
+	}
+	if x.Rank() == 0 || x.Dim(0) != b.LocalBatchSize() {
+		ops.Failf(x.Graph(), "cannot join a tensor of shape %v over the replicas; expected (batch, ...) with the %d examples of this replica", x.Shape(), b.LocalBatchSize())
+	}
+	kind := x.DType()
+	if kind == ir.Bool {
+		x = ops.Cast(x, ir.Int32)
+	}
+	start := firstOf(b, x)
+	shape := x.Shape().Clone()
+	shape[0] = b.GlobalBatchSize()
+	whole := ops.Zeros(x, x.DType(), shape...)
+	if b.LocalBatchSize() > 0 {
+		starts := []*ops.Tensor{start}
+		for range shape[1:] {
+			starts = append(starts, ops.Zeros(x, ir.Int32))
+		}
+		whole = ops.SliceUpdate(whole, starts, x)
+	}
+	return ops.Cast(b.AllReduce(ir.Sum, whole)[0], kind)
+}
+
+// axesOf returns axes counted from the front for a tensor of the given rank.
+func axesOf(g *ops.Graph, axes []int, rank int, shape fmt.Stringer) []int {
+	out := make([]int, len(axes))
+	for i, a := range axes {
+		out[i] = a
+		if a < 0 {
+			out[i] += rank
+		}
+		if out[i] < 0 || out[i] >= rank {
+			ops.Failf(g, "axis %d is outside shape %v; expected %d to %d", a, shape, -rank, rank-1)
+		}
+	}
+	return out
+}

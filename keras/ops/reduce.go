@@ -1,0 +1,119 @@
+package ops
+
+import "github.com/gokeras/gokeras/kernels/ir"
+
+func reduce(kind ir.Kind, x *Tensor, axes []int) *Tensor {
+	all := allAxes(x, axes)
+	if len(all) == 0 {
+		return x
+	}
+	return apply1(ir.Reduce, ir.ReduceAttrs{Kind: kind, Axes: all}, x)
+}
+
+// KeepDims gives reduced back the axes that a reduction of x over axes took out, with length 1.
+func KeepDims(reduced, x *Tensor, axes ...int) *Tensor {
+	return Reshape(reduced, x.Shape().WithOnes(allAxes(x, axes)...)...)
+}
+
+// Sum adds up the elements along the given axes, which disappear; without axes, all elements.
+func Sum(x *Tensor, axes ...int) *Tensor { return reduce(ir.Sum, numeric(x), axes) }
+
+// Prod multiplies the elements along the given axes; without axes, all elements.
+func Prod(x *Tensor, axes ...int) *Tensor { return reduce(ir.Prod, numeric(x), axes) }
+
+// Max returns the largest element along the given axes; NaN wins. Equal maxima share the gradient.
+func Max(x *Tensor, axes ...int) *Tensor { return reduce(ir.Max, numeric(x), axes) }
+
+// Min returns the smallest element along the given axes; NaN wins. Equal minima share the gradient.
+func Min(x *Tensor, axes ...int) *Tensor { return reduce(ir.Min, numeric(x), axes) }
+
+// numeric turns bools into int32 for arithmetic.
+func numeric(x *Tensor) *Tensor {
+	if x.DType() == ir.Bool {
+		return Cast(x, ir.Int32)
+	}
+	return x
+}
+
+// Mean returns the average along the given axes, of an empty axis NaN; without axes, of all elements.
+func Mean(x *Tensor, axes ...int) *Tensor {
+	x = float(x)
+	n := 1
+	for _, a := range allAxes(x, axes) {
+		n *= x.Shape()[a]
+	}
+	return DivideScalar(Sum(x, axes...), float64(n))
+}
+
+// Variance returns the biased variance (divided by the count) along the given axes.
+func Variance(x *Tensor, axes ...int) *Tensor {
+	x = float(x)
+	centered := Subtract(x, KeepDims(Mean(x, axes...), x, axes...))
+	return Mean(Square(centered), axes...)
+}
+
+// Std returns the biased standard deviation along the given axes.
+func Std(x *Tensor, axes ...int) *Tensor { return Sqrt(Variance(x, axes...)) }
+
+// All returns whether all elements along the given axes are true.
+func All(x *Tensor, axes ...int) *Tensor { return reduce(ir.And, Cast(x, ir.Bool), axes) }
+
+// Any returns whether any element along the given axes is true.
+func Any(x *Tensor, axes ...int) *Tensor { return reduce(ir.Or, Cast(x, ir.Bool), axes) }
+
+// Argmax returns the int32 position of the first largest element along axis, which disappears.
+func Argmax(x *Tensor, axis int) *Tensor {
+	return apply1(ir.ArgMax, ir.AxisAttrs{Axis: x.Axis(axis)}, numeric(x))
+}
+
+// Argmin returns the int32 position of the first smallest element along axis, which disappears.
+func Argmin(x *Tensor, axis int) *Tensor {
+	return apply1(ir.ArgMin, ir.AxisAttrs{Axis: x.Axis(axis)}, numeric(x))
+}
+
+// Logsumexp returns ln(sum(exp(x))) along the given axes without overflow.
+func Logsumexp(x *Tensor, axes ...int) *Tensor {
+	x = float(x)
+	top := StopGradient(Max(x, axes...))
+	top = Where(Isfinite(top), top, ZerosLike(top))
+	return Add(top, Log(Sum(Exp(Subtract(x, KeepDims(top, x, axes...))), axes...)))
+}
+
+// Norm returns the Euclidean length along the given axes.
+func Norm(x *Tensor, axes ...int) *Tensor { return Sqrt(Sum(Square(x), axes...)) }
+
+func init() {
+	rules[ir.ArgMax], rules[ir.ArgMin] = zeroGradient, zeroGradient
+	rules[ir.Reduce] = reduceRule
+}
+
+func reduceRule(c *vjp) []*Tensor {
+	a := c.node.Attrs.(ir.ReduceAttrs)
+	x, y := c.in(0), c.out(0)
+	wide := func(t *Tensor) *Tensor {
+		return BroadcastTo(Reshape(t, x.Shape().WithOnes(a.Axes...)...), x.Shape()...)
+	}
+	switch a.Kind {
+	case ir.Sum:
+		return []*Tensor{wide(c.dy(0))}
+	case ir.Max, ir.Min:
+		hit := Cast(Equal(x, wide(y)), x.DType())
+		share := Divide(c.dy(0), Sum(hit, a.Axes...))
+		return []*Tensor{Multiply(hit, wide(share))}
+	case ir.Prod:
+		return []*Tensor{prodGradient(x, wide(c.dy(0)), wide(y), a.Axes, wide)}
+	}
+	return zeroGradient(c)
+}
+
+// prodGradient is dy times the product of the other elements: the whole product divided by the element where no element is 0;
+// where exactly one is, only that element has a gradient.
+func prodGradient(x, dy, y *Tensor, axes []int, wide func(*Tensor) *Tensor) *Tensor {
+	isZero := CompareScalar(ir.Eq, x, 0)
+	zeros := wide(Sum(Cast(isZero, x.DType()), axes...))
+	safe := Where(isZero, OnesLike(x), x)
+	others := wide(Prod(safe, axes...))
+	single := LogicalAnd(isZero, CompareScalar(ir.Eq, zeros, 1))
+	slope := Where(CompareScalar(ir.Eq, zeros, 0), Divide(y, safe), Where(single, others, ZerosLike(x)))
+	return Multiply(dy, slope)
+}

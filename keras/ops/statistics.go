@@ -1,0 +1,158 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Amax is [Max] under its name in NumPy.
+func Amax(x *Tensor, axes ...int) *Tensor { return Max(x, axes...) }
+
+// Amin is [Min] under its name in NumPy.
+func Amin(x *Tensor, axes ...int) *Tensor { return Min(x, axes...) }
+
+// Var is [Variance] under its name in keras.ops.
+func Var(x *Tensor, axes ...int) *Tensor { return Variance(x, axes...) }
+
+// Ptp returns the largest minus the smallest element along the given axes.
+func Ptp(x *Tensor, axes ...int) *Tensor { return Subtract(Max(x, axes...), Min(x, axes...)) }
+
+// Diff returns the differences of neighbours along axis, repeated n times.
+func Diff(x *Tensor, n, axis int) *Tensor {
+	for x = numeric(x); n > 0; n-- {
+		m := x.Dim(axis)
+		if m == 0 {
+			return x
+		}
+		x = Subtract(SliceAxis(x, axis, 1, m), SliceAxis(x, axis, 0, m-1))
+	}
+	return x
+}
+
+// Trapezoid integrates y along axis by the trapezoidal rule, for samples at distance dx.
+func Trapezoid(y *Tensor, dx float64, axis int) *Tensor {
+	y = float(y)
+	n := y.Dim(axis)
+	if n == 0 {
+		return Sum(y, axis)
+	}
+	pairs := Add(SliceAxis(y, axis, 1, n), SliceAxis(y, axis, 0, n-1))
+	return MultiplyScalar(Sum(pairs, axis), dx/2)
+}
+
+// Quantile returns the q-th quantile along axis, q in [0, 1]: of the sorted elements, the one at q·(n-1), interpolated linearly
+// between neighbours. NaN if there is any.
+func Quantile(x *Tensor, q float64, axis int) *Tensor {
+	x = float(x)
+	n := x.Dim(axis)
+	if n == 0 || !(q >= 0 && q <= 1) {
+		Failf(x.g, "quantile: needs at least one element along axis %d of %v and q in [0, 1], received %v", axis, x.Shape(), q)
+	}
+	sorted := Sort(x, axis)
+	at := q * float64(n-1)
+	low := int(math.Floor(at))
+	y := Index(sorted, axis, low)
+	if share := at - float64(low); share > 0 {
+		y = Add(MultiplyScalar(y, 1-share), MultiplyScalar(Index(sorted, axis, low+1), share))
+	}
+	last := Index(sorted, axis, n-1) // NaN sorts last
+	return Where(Isnan(last), last, y)
+}
+
+// Percentile is Quantile for q in percent.
+func Percentile(x *Tensor, q float64, axis int) *Tensor { return Quantile(x, q/100, axis) }
+
+// Bincount counts how often each of the numbers 0 ... length-1 occurs along the last axis of x (n) or (rows, n), int32; with weights,
+// a tensor of the shape of x, it adds those up instead. Numbers outside are left out.
+func Bincount(x, weights *Tensor, length int) *Tensor {
+	if x.Rank() < 1 || x.Rank() > 2 {
+		Failf(x.g, "bincount: needs a vector or a matrix, received shape %v", x.Shape())
+	}
+	if weights == nil {
+		return Sum(OneHot(x, length, ir.Int32), -2)
+	}
+	return Sum(Multiply(OneHot(x, length, weights.DType()), ExpandDims(weights, -1)), -2)
+}
+
+// Searchsorted returns, for each element of values, the position in the sorted vector at which it could be inserted: before equal
+// elements, or with right set behind them; int32.
+func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
+	if sorted.Rank() != 1 {
+		Failf(sorted.g, "searchsorted: needs a sorted vector, received shape %v", sorted.Shape())
+	}
+	wide := ExpandDims(values, -1)
+	smaller := Less(sorted, wide)
+	if right {
+		smaller = LessEqual(sorted, wide)
+	}
+	return Sum(Cast(smaller, ir.Int32), -1)
+}
+
+// Digitize returns the number of the bin of each element of x, given the increasing inner borders of the bins: the count of borders
+// not above it; int32.
+func Digitize(x, borders *Tensor) *Tensor { return Searchsorted(borders, x, true) }
+
+// Histogram counts the elements of x in bins of equal width between low and high, int32; the last bin includes high. Elements
+// outside are left out.
+func Histogram(x *Tensor, bins int, low, high float64) *Tensor {
+	if bins < 1 || !(low < high) {
+		Failf(x.g, "histogram: needs at least one bin and low below high, received %d bins in [%v, %v]", bins, low, high)
+	}
+	x = Ravel(float(x))
+	edges := Linspace(x, x.DType(), low, high, bins+1)
+	bin := SubtractScalar(Digitize(x, edges), 1)
+	bin = Where(CompareScalar(ir.Eq, x, high), FullLike(bin, float64(bins-1)), bin)
+	return Bincount(bin, nil, bins)
+}
+
+// Corrcoef returns the correlation coefficients of the rows of x (variables, observations).
+func Corrcoef(x *Tensor) *Tensor {
+	x = float(x)
+	if x.Rank() != 2 {
+		Failf(x.g, "corrcoef: needs (variables, observations), received shape %v", x.Shape())
+	}
+	centered := Subtract(x, KeepDims(Mean(x, 1), x, 1))
+	c := Matmul(centered, Transpose(centered))
+	d := Sqrt(Diagonal(c, 0, 1))
+	return Clip(Divide(Divide(c, ExpandDims(d, 1)), d), -1, 1)
+}
+
+// withoutNaN replaces NaN by v.
+func withoutNaN(x *Tensor, v float64) *Tensor { return Where(Isnan(x), FullLike(x, v), x) }
+
+// Nansum is Sum over the elements that are not NaN.
+func Nansum(x *Tensor, axes ...int) *Tensor { return Sum(withoutNaN(x, 0), axes...) }
+
+// Nanprod is Prod over the elements that are not NaN.
+func Nanprod(x *Tensor, axes ...int) *Tensor { return Prod(withoutNaN(x, 1), axes...) }
+
+// Nanmax is Max over the elements that are not NaN, NaN where all are.
+func Nanmax(x *Tensor, axes ...int) *Tensor {
+	return orNaN(Max(withoutNaN(x, math.Inf(-1)), axes...), x, axes)
+}
+
+// Nanmin is Min over the elements that are not NaN, NaN where all are.
+func Nanmin(x *Tensor, axes ...int) *Tensor {
+	return orNaN(Min(withoutNaN(x, math.Inf(1)), axes...), x, axes)
+}
+
+func orNaN(y, x *Tensor, axes []int) *Tensor {
+	return Where(All(Isnan(x), axes...), FullLike(y, math.NaN()), y)
+}
+
+// Nanmean is Mean over the elements that are not NaN.
+func Nanmean(x *Tensor, axes ...int) *Tensor {
+	x = float(x)
+	return Divide(Nansum(x, axes...), Sum(Cast(LogicalNot(Isnan(x)), x.DType()), axes...))
+}
+
+// Nanvar is Variance over the elements that are not NaN.
+func Nanvar(x *Tensor, axes ...int) *Tensor {
+	x = float(x)
+	mean := KeepDims(Nanmean(x, axes...), x, axes...)
+	return Nanmean(Square(Subtract(x, mean)), axes...)
+}
+
+// Nanstd is Std over the elements that are not NaN.
+func Nanstd(x *Tensor, axes ...int) *Tensor { return Sqrt(Nanvar(x, axes...)) }

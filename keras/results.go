@@ -1,0 +1,52 @@
+package keras
+
+import (
+	"context"
+
+	"github.com/gokeras/gokeras/callbacks"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// resultReader works the results of metrics out of their state, combined over the replicas.
+type resultReader struct {
+	m     *Model
+	names []string
+	types [][]ir.Type
+	sizes []int
+}
+
+func newResultReader(m *Model) *resultReader {
+	n := len(m.strategy.Devices())
+	r := &resultReader{m: m, types: make([][]ir.Type, n), sizes: make([]int, n)}
+	for _, metric := range m.compiled.allMetrics() {
+		r.names = append(r.names, metric.name)
+	}
+	return r
+}
+
+// logs returns the results, computed when they are first looked at.
+func (r *resultReader) logs(prefix string) *callbacks.Logs {
+	return callbacks.NewLogs(func(l *callbacks.Logs) error { return r.read(prefix, l) })
+}
+
+func (r *resultReader) read(prefix string, l *callbacks.Logs) error {
+	f := r.m.compiled.results
+	inst, err := f.Acquire(r.types, r.sizes)
+	if err != nil {
+		return err
+	}
+	defer f.Release(inst)
+	if err := inst.Run(context.Background(), 0, 0); err != nil {
+		return err
+	}
+	for i, name := range r.names {
+		b := inst.Output(0, i)
+		a := kernels.NewArray(b.Type())
+		if err := b.Read(a.Data); err != nil {
+			return err
+		}
+		l.Set(prefix+name, a.Float64s()...)
+	}
+	return nil
+}

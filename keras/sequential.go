@@ -1,0 +1,144 @@
+package keras
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// sequential is a stack of layers, each fed by the one before.
+type sequential struct {
+	stack []layers.Layer
+	input *layers.KerasTensor
+	name  string
+}
+
+// NewSequential returns a model that is a stack of layers. Without InputShape the weights are made when the first batch (or
+// Build) tells the shape.
+func NewSequential(stack []layers.Layer, options ...Option) (*Model, error) {
+	c := configure(options)
+	s := &sequential{stack: append([]layers.Layer{}, stack...)}
+	for i, l := range stack {
+		if l == nil {
+			return nil, fmt.Errorf("keras: layer %d of the Sequential model is nil", i)
+		}
+		for j, other := range stack[:i] {
+			if other == l {
+				return nil, fmt.Errorf("keras: layers %d and %d of the Sequential model are the same %s; a stack holds each layer once, use a Functional model to share one", j, i, layers.ClassName(l))
+			}
+		}
+	}
+	if err := s.declareInput(c); err != nil {
+		return nil, err
+	}
+	m, err := newModel(s, c)
+	if err != nil {
+		return nil, err
+	}
+	s.name = m.Name()
+	if s.input != nil {
+		return m, m.build([]ir.Type{{DType: s.input.DType(), Shape: s.input.Shape()}})
+	}
+	return m, nil
+}
+
+// declareInput takes the input's shape from the options or from a leading InputLayer.
+func (s *sequential) declareInput(c modelConfig) error {
+	if len(s.stack) > 0 {
+		if in, ok := s.stack[0].(*layers.InputLayer); ok {
+			input, err := in.Tensor()
+			if err != nil {
+				return fmt.Errorf("keras: %w", err)
+			}
+			s.input, s.stack = input, s.stack[1:]
+			return nil
+		}
+	}
+	if c.inputShape == nil {
+		return nil
+	}
+	dtype := ir.Float32
+	if c.inputDType != "" {
+		var err error
+		if dtype, err = ir.ParseDType(c.inputDType); err != nil {
+			return fmt.Errorf("keras: InputDType: %w", err)
+		}
+	}
+	s.input = layers.NewInput("input_layer", dtype, append([]int{layers.Unknown}, c.inputShape...)...)
+	return s.input.Err()
+}
+
+func (s *sequential) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
+	if len(s.stack) == 0 {
+		ops.Failf(c.Graph(), "the Sequential model has no layers; add at least one")
+	}
+	if s.input != nil {
+		inputs = adjustInputs(c, []*layers.KerasTensor{s.input}, inputs)
+	}
+	for _, l := range s.stack {
+		inputs = layers.InvokeAll(l, c, inputs...)
+	}
+	return inputs
+}
+
+func (s *sequential) members() []layers.Layer { return s.stack }
+func (s *sequential) className() string       { return "Sequential" }
+func (s *sequential) inputNames() []string    { return nil }
+
+func (s *sequential) inputs() []*layers.KerasTensor {
+	if s.input == nil {
+		return nil
+	}
+	return []*layers.KerasTensor{s.input}
+}
+
+func (s *sequential) outputNames() []string {
+	if len(s.stack) == 0 {
+		return nil
+	}
+	return []string{layers.Name(s.stack[len(s.stack)-1])}
+}
+
+// Add puts a layer on top of a Sequential model. Compile again afterwards.
+func (m *Model) Add(l layers.Layer) error {
+	s, ok := m.topology.(*sequential)
+	if !ok {
+		return fmt.Errorf("keras: Add: %s %q is not a Sequential model", m.ClassName(), m.Name())
+	}
+	if l == nil {
+		return fmt.Errorf("keras: Add: the layer is nil")
+	}
+	s.stack = append(s.stack, l)
+	return m.changed()
+}
+
+// Pop takes the top layer off a Sequential model. Compile again afterwards.
+func (m *Model) Pop() (layers.Layer, error) {
+	s, ok := m.topology.(*sequential)
+	if !ok || len(s.stack) == 0 {
+		return nil, fmt.Errorf("keras: Pop: %s %q has no top layer to take off", m.ClassName(), m.Name())
+	}
+	top := s.stack[len(s.stack)-1]
+	s.stack = s.stack[:len(s.stack)-1]
+	return top, m.changed()
+}
+
+// changed brings the model in line with a changed stack.
+func (m *Model) changed() error {
+	m.mu.Lock()
+	types := m.inputTypes
+	m.placed, m.inputTypes, m.compiled, m.predict = false, nil, nil, nil
+	m.mu.Unlock()
+	if err := m.adopt(); err != nil {
+		return err
+	}
+	if in := m.topology.inputs(); in != nil {
+		types = []ir.Type{{DType: in[0].DType(), Shape: in[0].Shape()}}
+	}
+	if types == nil || len(m.Layers()) == 0 {
+		return nil
+	}
+	return m.build(types)
+}

@@ -1,0 +1,156 @@
+package keras
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+
+	"github.com/gokeras/gokeras/data"
+)
+
+// source hands out the batches of a run, one epoch after the other.
+type source interface {
+	// begin starts the epoch. With a fixed number of steps an epoch continues where the last one ended, until the data are used
+	// up; then they are gone through anew.
+	begin(ctx context.Context, epoch int) error
+	// next returns a batch, valid until the call after the next; io.EOF at the end of the data.
+	next() (*data.Batch, error)
+	// steps is the number of batches of an epoch, -1 while unknown.
+	steps() int
+	close()
+}
+
+// newSource opens data for a run: in memory with the given batch size, or a dataset that brings batches.
+func newSource(ds data.Dataset, c *fitConfig, batchSize, steps int, seed uint64) (source, error) {
+	arrays, inMemory := ds.(*data.ArraySource)
+	if !inMemory {
+		if ds == nil {
+			return nil, fmt.Errorf("keras: %s: the data are nil; pass data.Arrays(x, y) or a data.Dataset", c.what)
+		}
+		if batchSize != 0 {
+			return nil, fmt.Errorf("keras: %s: BatchSize is %d, but a dataset brings its own batches; leave the option out, or use Batch of the dataset", c.what, batchSize)
+		}
+		return &datasetSource{ds: ds, limit: steps, known: -1}, nil
+	}
+	if err := arrays.Err(); err != nil {
+		return nil, fmt.Errorf("keras: %s: %w", c.what, err)
+	}
+	if batchSize == 0 {
+		batchSize = data.DefaultBatchSize
+		if steps > 0 {
+			batchSize = (arrays.N() + steps - 1) / steps
+		}
+	}
+	var options []data.LoaderOption
+	if c.shuffleInside {
+		options = append(options, data.ShuffleInsideBatches())
+	}
+	loader := arrays.Loader(min(batchSize, arrays.N()), c.shuffle, seed, options...)
+	if err := loader.Err(); err != nil {
+		return nil, fmt.Errorf("keras: %s: %w", c.what, err)
+	}
+	n, _ := loader.Cardinality()
+	return &loaderSource{loader: loader, limit: steps, known: n}, nil
+}
+
+// loaderSource reads arrays in memory.
+type loaderSource struct {
+	loader *data.Loader
+	limit  int // steps of an epoch asked for, or 0
+	known  int
+
+	pass *data.Pass
+	held *data.Batch
+	seen int // batches of the pass
+}
+
+func (s *loaderSource) begin(ctx context.Context, epoch int) error {
+	if s.limit > 0 && s.pass != nil && s.seen < s.known {
+		return nil // continues
+	}
+	s.close()
+	s.pass, s.seen = s.loader.Start(ctx, epoch), 0
+	return nil
+}
+
+func (s *loaderSource) next() (*data.Batch, error) {
+	if s.held != nil {
+		s.pass.Done(s.held)
+		s.held = nil
+	}
+	b, err := s.pass.Next()
+	if err != nil {
+		return nil, err
+	}
+	s.held = b
+	s.seen++
+	return b, nil
+}
+
+func (s *loaderSource) steps() int {
+	if s.limit > 0 {
+		return s.limit
+	}
+	return s.known
+}
+
+func (s *loaderSource) close() {
+	if s.pass != nil {
+		s.pass.Close()
+		s.pass, s.held = nil, nil
+	}
+}
+
+// datasetSource reads a dataset; the number of its batches may become known only at the end of the first pass.
+type datasetSource struct {
+	ds    data.Dataset
+	limit int
+	known int
+
+	pull    func() (data.Batch, error, bool)
+	stop    func()
+	current data.Batch
+	count   int
+}
+
+func (s *datasetSource) begin(ctx context.Context, epoch int) error {
+	if s.limit > 0 && s.pull != nil && s.count != s.known {
+		return nil // continues
+	}
+	s.close()
+	s.pull, s.stop = iter.Pull2(s.ds.Batches(ctx, epoch))
+	s.count = 0
+	if n, ok := data.Cardinality(s.ds); ok {
+		s.known = n
+	}
+	return nil
+}
+
+func (s *datasetSource) next() (*data.Batch, error) {
+	batch, err, ok := s.pull()
+	switch {
+	case !ok:
+		s.known = s.count
+		return nil, io.EOF
+	case err != nil:
+		return nil, err
+	}
+	s.current = batch
+	s.count++
+	return &s.current, nil
+}
+
+func (s *datasetSource) steps() int {
+	if s.limit > 0 {
+		return s.limit
+	}
+	return s.known
+}
+
+func (s *datasetSource) close() {
+	if s.stop != nil {
+		s.stop()
+		s.pull, s.stop = nil, nil
+	}
+}

@@ -1,0 +1,171 @@
+package keras
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/losses"
+)
+
+// functions makes the traced functions of training. n is the number of inputs, targets and sample weights of a batch.
+func (m *Model) functions(inputs, targets, weights int) {
+	c := m.compiled
+	c.weighted = weights
+	split := func(in []*ops.Tensor) (x, y, w []*ops.Tensor) {
+		return in[:inputs], in[inputs : inputs+targets], in[inputs+targets:]
+	}
+	c.train = distribute.NewFunction(m.strategy, "train_step", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+		x, y, w := split(in)
+		m.trainStep(r, x, y, w)
+		return nil
+	})
+	c.test = distribute.NewFunction(m.strategy, "test_step", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+		x, y, w := split(in)
+		ctx := m.context(r, false)
+		m.measure(r, m.CallAll(ctx, x...), y, w)
+		return nil
+	})
+	c.results = distribute.NewFunction(m.strategy, "results", func(r *distribute.Replica, _ []*ops.Tensor) []*ops.Tensor {
+		var out []*ops.Tensor
+		for _, metric := range c.allMetrics() {
+			out = append(out, metric.metric.Result(r))
+		}
+		return out
+	})
+}
+
+func (m *Model) context(r *distribute.Replica, training bool) *layers.Context {
+	c := r.Inference()
+	c.Training = training
+	c.Policy = m.policy
+	return c
+}
+
+// trainStep is one step: forward, loss, gradients, update, metrics.
+func (m *Model) trainStep(r *distribute.Replica, x, y, w []*ops.Tensor) {
+	c := m.compiled
+	outputs := m.CallAll(m.context(r, true), x...)
+	w = c.applyClassWeights(y, w)
+	total := m.measure(r, outputs, y, w)
+	tape := ops.NewTape(r)
+	c.optimizer.Apply(r, tape.Gradients(c.optimizer.ScaleLoss(r, total), c.trainable))
+}
+
+// measure computes this replica's part of the loss and updates all metrics.
+//
+// The parts of all replicas add up to the loss of the joined batch: losses divide by the global batch size, regularization is
+// split evenly, and what layers added counts by the share of examples.
+func (m *Model) measure(r *distribute.Replica, outputs, y, w []*ops.Tensor) *ops.Tensor {
+	c := m.compiled
+	float := m.policy.Float()
+	total := ops.Zeros(r, float)
+	for i, o := range c.outputs {
+		if o.loss == nil {
+			continue
+		}
+		if i >= len(y) {
+			ops.Failf(r.Graph(), "output %q has a loss but there are only %d targets; give targets for every output with a loss", o.name, len(y))
+		}
+		part := ops.Cast(losses.Compute(o.loss, y[i], upcast(outputs[i], float), weightOf(w, i)), float)
+		if o.tracker != nil {
+			trackLoss(r, o.tracker, part)
+		}
+		total = ops.Add(total, ops.MultiplyScalar(part, o.weight))
+	}
+	total = ops.Add(total, m.penalties(r, float))
+	trackLoss(r, c.lossTracker, total)
+	for _, metric := range c.metrics {
+		if metric.output >= len(y) {
+			continue
+		}
+		var weight *ops.Tensor
+		if metric.weighted {
+			weight = weightOf(w, metric.output)
+		}
+		metric.metric.Update(y[metric.output], upcast(outputs[metric.output], float), weight)
+	}
+	return total
+}
+
+// upcast brings half precision results to the type of losses and metrics.
+func upcast(x *ops.Tensor, float ir.DType) *ops.Tensor {
+	if x.DType().IsFloat() {
+		return ops.Cast(x, float)
+	}
+	return x
+}
+
+// weightOf returns the sample weights of output i: its own, or the one that is meant for all.
+func weightOf(w []*ops.Tensor, i int) *ops.Tensor {
+	switch {
+	case i < len(w):
+		return w[i]
+	case len(w) == 1:
+		return w[0]
+	}
+	return nil
+}
+
+// penalties returns this replica's share of regularization and of what layers added to the loss.
+func (m *Model) penalties(r *distribute.Replica, float ir.DType) *ops.Tensor {
+	total := ops.Zeros(r, float)
+	for _, v := range m.TrainableVariables() {
+		if f := v.Spec().Regularizer; f != nil {
+			penalty := ops.Cast(f(r.Read(v)), float)
+			total = ops.Add(total, ops.DivideScalar(penalty, float64(r.NumReplicasInSync())))
+		}
+	}
+	share := 1.0
+	if r.GlobalBatchSize() > 0 {
+		share = float64(r.LocalBatchSize()) / float64(r.GlobalBatchSize())
+	}
+	for _, loss := range r.Losses() {
+		if r.LocalBatchSize() == 0 {
+			continue // an empty part: its losses may be 0/0
+		}
+		total = ops.Add(total, ops.MultiplyScalar(ops.Cast(loss, float), share))
+	}
+	return total
+}
+
+// trackLoss adds a replica's part of a loss to its running mean, which is weighted by the number of examples.
+func trackLoss(r *distribute.Replica, tracker interface {
+	Variables() distribute.Variables
+}, part *ops.Tensor) {
+	vars := tracker.Variables() // total, count
+	dtype := vars[0].Type().DType
+	part = ops.StopGradient(ops.Cast(part, dtype))
+	r.AssignAdd(vars[0], ops.MultiplyScalar(part, float64(r.GlobalBatchSize())))
+	r.AssignAdd(vars[1], ops.Full(r, dtype, float64(r.LocalBatchSize())))
+}
+
+// applyClassWeights turns class weights into sample weights: the label of each example picks its weight; classes without one
+// have 1.
+func (c *compiled) applyClassWeights(y, w []*ops.Tensor) []*ops.Tensor {
+	if c.classWeight == nil {
+		return w
+	}
+	label := y[0]
+	switch {
+	case label.Rank() > 1 && label.Dim(-1) != 1:
+		label = ops.Argmax(label, -1)
+	case label.Rank() > 1:
+		label = ops.Squeeze(label, -1)
+	}
+	label = ops.Cast(ops.Round(ops.Cast(label, ir.Float64)), ir.Int32)
+	size := 0
+	for class := range c.classWeight {
+		size = max(size, class+1)
+	}
+	table := slices.Repeat([]float64{1}, size)
+	for class, weight := range c.classWeight {
+		table[class] = weight
+	}
+	weights := ops.Constant(label, ir.Float32, ir.Shape{size}, table)
+	known := ops.LogicalAnd(ops.CompareScalar(ir.Ge, label, 0), ops.CompareScalar(ir.Lt, label, float64(size)))
+	picked := ops.Take(weights, ops.Where(known, label, ops.ZerosLike(label)), 0)
+	return []*ops.Tensor{ops.Where(known, picked, ops.OnesLike(picked))}
+}

@@ -1,0 +1,158 @@
+package keras
+
+import (
+	"fmt"
+	"reflect"
+	"runtime/debug"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// subclass is a user's own type with a Call method.
+type subclass struct {
+	name  string
+	call  func(c *layers.Context, in []*ops.Tensor) []*ops.Tensor
+	found []layers.Layer
+}
+
+// NewModel makes a model of any Go value with a Call method of one of these forms, with any number of tensors:
+//
+//	Call(c *layers.Context, x *ops.Tensor) *ops.Tensor
+//	Call(c *layers.Context, x, y *ops.Tensor) (*ops.Tensor, *ops.Tensor)
+//	Call(c *layers.Context, xs ...*ops.Tensor) []*ops.Tensor
+//
+// Layers in its exported fields, also in slices, maps and nested structs, are found and tracked. Layers must be made before,
+// not inside Call.
+func NewModel(value any, options ...Option) (*Model, error) {
+	v := reflect.ValueOf(value)
+	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return nil, fmt.Errorf("keras: NewModel: the value is nil; expected a pointer to a struct with a Call method")
+	}
+	method := v.MethodByName("Call")
+	if !method.IsValid() {
+		return nil, fmt.Errorf("keras: NewModel: %T has no method Call; add Call(c *layers.Context, x *ops.Tensor) *ops.Tensor (and pass a pointer, if its receiver is one)", value)
+	}
+	call, err := adapt(method)
+	if err != nil {
+		return nil, fmt.Errorf("keras: NewModel: %T: %w", value, err)
+	}
+	t := v.Type()
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	s := &subclass{name: t.Name(), call: call, found: distinct(layers.LayersIn(v))}
+	if s.name == "" {
+		s.name = "Model"
+	}
+	return newModel(s, configure(options))
+}
+
+func distinct(all []layers.Layer) []layers.Layer {
+	seen := map[layers.Layer]bool{}
+	var out []layers.Layer
+	for _, l := range all {
+		if !seen[l] {
+			seen[l] = true
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+var (
+	contextType = reflect.TypeFor[*layers.Context]()
+	tensorType  = reflect.TypeFor[*ops.Tensor]()
+	tensorsType = reflect.TypeFor[[]*ops.Tensor]()
+)
+
+// adapt wraps a Call method of any of the allowed forms.
+func adapt(method reflect.Value) (func(*layers.Context, []*ops.Tensor) []*ops.Tensor, error) {
+	t := method.Type()
+	if t.NumIn() < 2 || t.In(0) != contextType || t.NumOut() < 1 {
+		return nil, formError(t)
+	}
+	for i := 1; i < t.NumIn(); i++ {
+		last := t.IsVariadic() && i == t.NumIn()-1
+		if t.In(i) != tensorType && !(last && t.In(i) == tensorsType) {
+			return nil, formError(t)
+		}
+	}
+	list := t.NumOut() == 1 && t.Out(0) == tensorsType
+	for i := range t.NumOut() {
+		if t.Out(i) != tensorType && !list {
+			return nil, formError(t)
+		}
+	}
+	fixed := t.NumIn() - 1
+	if t.IsVariadic() {
+		fixed--
+	}
+	return func(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+		if len(in) < fixed || len(in) > fixed && !t.IsVariadic() {
+			ops.Failf(c.Graph(), "Call takes %d tensors, received %d", fixed, len(in))
+		}
+		args := []reflect.Value{reflect.ValueOf(c)}
+		for _, x := range in {
+			args = append(args, reflect.ValueOf(x))
+		}
+		results := callUser(c, method, args)
+		if list {
+			return results[0].Interface().([]*ops.Tensor)
+		}
+		out := make([]*ops.Tensor, len(results))
+		for i, r := range results {
+			out[i] = r.Interface().(*ops.Tensor)
+		}
+		return out
+	}, nil
+}
+
+// callUser calls the user's method. A panic in it is the user's mistake, not ours, and becomes an error with the place where it
+// happened.
+func callUser(c *layers.Context, method reflect.Value, args []reflect.Value) (results []reflect.Value) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case *ops.Error:
+			panic(r)
+		default:
+			ops.Fail(c.Graph(), &PanicError{Value: r, Stack: debug.Stack()})
+		}
+	}()
+	return method.Call(args)
+}
+
+// PanicError is the error for a panic in a user's Call method.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+// Error says what the panic was about; Stack tells where it happened.
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("Call panicked: %v; see Stack of the wrapped *keras.PanicError for the place", e.Value)
+}
+
+func formError(t reflect.Type) error {
+	return fmt.Errorf("method Call has the form %v; expected func(*layers.Context, *ops.Tensor) *ops.Tensor, with any number of tensors", t)
+}
+
+func (s *subclass) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
+	outputs := s.call(c, inputs)
+	if len(outputs) == 0 {
+		ops.Failf(c.Graph(), "Call returned no tensors")
+	}
+	for i, y := range outputs {
+		if y == nil {
+			ops.Failf(c.Graph(), "Call returned nil as result %d", i)
+		}
+	}
+	return outputs
+}
+
+func (s *subclass) members() []layers.Layer       { return s.found }
+func (s *subclass) inputs() []*layers.KerasTensor { return nil }
+func (s *subclass) inputNames() []string          { return nil }
+func (s *subclass) outputNames() []string         { return nil }
+func (s *subclass) className() string             { return s.name }

@@ -1,0 +1,302 @@
+package keras
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/renderer"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// SummaryOption is an option of Summary.
+type SummaryOption interface{ applySummary(*summaryConfig) }
+
+type summaryConfig struct {
+	w              io.Writer
+	width          int
+	expand, frozen bool
+}
+
+type summaryOption func(*summaryConfig)
+
+func (f summaryOption) applySummary(c *summaryConfig) { f(c) }
+
+// SummaryOutput sets where the summary is printed; the default is standard output.
+func SummaryOutput(w io.Writer) SummaryOption {
+	return summaryOption(func(c *summaryConfig) { c.w = w })
+}
+
+// LineLength sets the width of the table; the default is 76, what Keras prints on a terminal 80 characters wide.
+func LineLength(n int) SummaryOption { return summaryOption(func(c *summaryConfig) { c.width = n }) }
+
+// ExpandNested lists the layers of models inside the model too.
+func ExpandNested() SummaryOption { return summaryOption(func(c *summaryConfig) { c.expand = true }) }
+
+// ShowTrainable adds a column that tells which layers are trained.
+func ShowTrainable() SummaryOption { return summaryOption(func(c *summaryConfig) { c.frozen = true }) }
+
+// Summary prints the model's layers, the shapes of their results and the number of their parameters, as Keras does.
+func (m *Model) Summary(options ...SummaryOption) error {
+	c := summaryConfig{w: os.Stdout, width: 76}
+	for _, o := range options {
+		o.applySummary(&c)
+	}
+	s := &summary{m: m, c: c, header: []string{"Layer (type)", "Output Shape", "Param #"}, positions: []float64{0.45, 0.80, 1}}
+	s.align = []tw.Align{tw.AlignLeft, tw.AlignLeft, tw.AlignRight}
+	f, ok := m.topology.(*functional)
+	if ok && !f.isStack() {
+		s.connected = f
+		s.header = append(s.header, "Connected to")
+		s.align = append(s.align, tw.AlignLeft)
+		s.positions = []float64{0.3, 0.56, 0.74, 1}
+	}
+	if c.frozen {
+		for i := range s.positions {
+			s.positions[i] *= 0.9
+		}
+		s.positions = append(s.positions, 1)
+		s.header, s.align = append(s.header, "Trainable"), append(s.align, tw.AlignCenter)
+	}
+	return s.print()
+}
+
+type summary struct {
+	m         *Model
+	c         summaryConfig
+	connected *functional
+	header    []string
+	align     []tw.Align
+	positions []float64
+	rows      [][]string
+}
+
+func (s *summary) print() error {
+	widths := make([]int, len(s.positions))
+	at := 0
+	for i, p := range s.positions {
+		widths[i] = int(p*float64(s.c.width)) - at
+		at += widths[i]
+		if widths[i] < 6 {
+			return fmt.Errorf("keras: Summary: a line length of %d leaves column %q only %d characters; use at least 40", s.c.width, s.header[i], widths[i])
+		}
+	}
+	s.collect()
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "Model: %q\n", s.m.Name())
+	table, err := s.table(widths)
+	if err != nil {
+		return err
+	}
+	b.WriteString(table)
+	s.totals(&b)
+	_, err = s.c.w.Write(b.Bytes())
+	return err
+}
+
+func (s *summary) collect() {
+	if f, ok := s.m.topology.(*functional); ok {
+		for _, e := range f.order {
+			if e.layer != nil {
+				s.add(e.layer, 0)
+			} else {
+				s.addInput(e.input)
+			}
+		}
+		return
+	}
+	for _, l := range s.m.Layers() {
+		s.add(l, 0)
+	}
+}
+
+func (s *summary) addInput(t *layers.KerasTensor) {
+	row := []string{t.Name() + " (InputLayer)", layers.ShapeString(t.Shape()), "0"}
+	if s.connected != nil {
+		row = append(row, "-")
+	}
+	if s.c.frozen {
+		row = append(row, "-")
+	}
+	s.rows = append(s.rows, row)
+}
+
+func (s *summary) add(l layers.Layer, depth int) {
+	name := layers.Name(l)
+	if depth > 0 {
+		name = strings.Repeat("   ", depth) + "└ " + name
+	}
+	weights := layers.Weights(l)
+	row := []string{name + " (" + layers.ClassName(l) + ")", "?", "0 (unbuilt)"}
+	if types := layers.OutputTypes(l); types != nil {
+		row[1], row[2] = typesString(types), thousands(weights.Count())
+	}
+	if s.connected != nil {
+		row = append(row, s.connected.connections(l))
+	}
+	if s.c.frozen {
+		trained := "-"
+		if len(weights) > 0 {
+			trained = "N"
+			if len(layers.TrainableWeights(l)) > 0 {
+				trained = "Y"
+			}
+		}
+		row = append(row, trained)
+	}
+	s.rows = append(s.rows, row)
+	if inner, ok := l.(layers.Container); ok && s.c.expand {
+		for _, l := range inner.Layers() {
+			s.add(l, depth+1)
+		}
+	}
+}
+
+// table renders the rows: heavy lines around the header, light ones below, as Keras draws them.
+func (s *summary) table(widths []int) (string, error) {
+	var b bytes.Buffer
+	perColumn := tw.NewMapper[int, int]()
+	for i, w := range widths {
+		perColumn.Set(i, w)
+	}
+	config := tw.CellConfig{
+		Formatting:   tw.CellFormatting{AutoWrap: tw.WrapNone, AutoFormat: tw.Off},
+		Alignment:    tw.CellAlignment{PerColumn: s.align},
+		Padding:      tw.CellPadding{Global: tw.Padding{Left: " ", Right: " "}},
+		ColMaxWidths: tw.CellWidth{PerColumn: perColumn},
+	}
+	t := tablewriter.NewTable(&b,
+		tablewriter.WithRenderer(renderer.NewBlueprint(tw.Rendition{
+			Symbols:  tw.NewSymbols(tw.StyleLight),
+			Settings: tw.Settings{Separators: tw.Separators{BetweenRows: tw.On, BetweenColumns: tw.On}},
+		})),
+		tablewriter.WithHeaderConfig(config), tablewriter.WithRowConfig(config),
+		tablewriter.WithTrimSpace(tw.Off))
+	t.Header(padded(s.header, widths, s.align))
+	for _, row := range s.rows {
+		if err := t.Append(padded(row, widths, s.align)); err != nil {
+			return "", err
+		}
+	}
+	if err := t.Render(); err != nil {
+		return "", err
+	}
+	return heavyHeader(b.String()), nil
+}
+
+// padded wraps the cells of a row to the columns' widths, which include a space on both sides and one line.
+func padded(row []string, widths []int, align []tw.Align) []string {
+	out := make([]string, len(row))
+	for i, cell := range row {
+		inner := widths[i] - 3
+		lines := wrap(cell, inner)
+		for j, line := range lines {
+			space := strings.Repeat(" ", inner-utf8.RuneCountInString(line))
+			switch align[i] {
+			case tw.AlignRight:
+				lines[j] = space + line
+			case tw.AlignCenter:
+				lines[j] = space[:len(space)/2] + line + space[len(space)/2:]
+			default:
+				lines[j] = line + space
+			}
+		}
+		out[i] = strings.Join(lines, "\n")
+	}
+	return out
+}
+
+// wrap breaks text at spaces into lines of at most width characters; a word that is too long is cut with "…".
+func wrap(text string, width int) []string {
+	lead := len(text) - len(strings.TrimLeft(text, " "))
+	var lines []string
+	line := text[:lead]
+	empty := true
+	for _, word := range strings.Fields(text) {
+		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines = append(lines, line)
+			line, empty = "", true
+		}
+		if !empty {
+			line += " "
+		}
+		line += word
+		empty = false
+		if r := []rune(line); len(r) > width {
+			line = string(r[:width-1]) + "…"
+		}
+	}
+	return append(lines, line)
+}
+
+// heavyHeader redraws the first three lines of a light table.
+func heavyHeader(table string) string {
+	lines := strings.Split(table, "\n")
+	end := 0
+	for i, line := range lines {
+		if strings.HasPrefix(line, "├") {
+			end = i
+			break
+		}
+		if strings.HasPrefix(line, "└") {
+			break
+		}
+	}
+	heavy := strings.NewReplacer("┌", "┏", "─", "━", "┬", "┳", "┐", "┓", "│", "┃")
+	for i := range end {
+		lines[i] = heavy.Replace(lines[i])
+	}
+	lines[end] = strings.NewReplacer("├", "┡", "─", "━", "┼", "╇", "┤", "┩").Replace(lines[end])
+	return strings.Join(lines, "\n")
+}
+
+func (s *summary) totals(w io.Writer) {
+	trained, other := s.m.TrainableVariables(), s.m.NonTrainableVariables()
+	var optimizer distribute.Variables
+	if c := s.m.compiled; c != nil && c.trainable != nil {
+		optimizer = c.optimizer.Variables()
+	}
+	line := func(what string, vars ...distribute.Variables) {
+		count, size := 0, 0
+		for _, vs := range vars {
+			for _, v := range vs {
+				count += v.Size()
+				size += v.Type().Bytes()
+			}
+		}
+		fmt.Fprintf(w, " %s params: %s (%s)\n", what, thousands(count), memorySize(size))
+	}
+	line("Total", trained, other, optimizer)
+	line("Trainable", trained)
+	line("Non-trainable", other)
+	if optimizer != nil {
+		line("Optimizer", optimizer)
+	}
+}
+
+func memorySize(bytes int) string {
+	size := float64(bytes)
+	for _, unit := range []string{"B", "KB", "MB", "GB", "TB"} {
+		if size < 1024 {
+			return fmt.Sprintf("%.2f %s", size, unit)
+		}
+		size /= 1024
+	}
+	return fmt.Sprintf("%.2f PB", size)
+}
+
+func thousands(n int) string {
+	digits := strconv.Itoa(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -1,0 +1,157 @@
+package cpu
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// access says how an elementwise operation reads an operand: through reshapes, broadcasts and slices, which are then never
+// computed. Element i of the index space is element offset + Σ_d strides[d]·index_d of source, where index_d are the
+// coordinates of i in dims. A dense access, the common case, has no dims: it reads element i of the source.
+type access struct {
+	source  ir.Value
+	dense   bool
+	dims    []int
+	strides []int
+	offset  int
+}
+
+// minRun is the shortest contiguous run for which reading through a slice beats copying the slice first.
+const minRun = 8
+
+// walk follows axes of the index space through shape operations.
+type walk struct {
+	dims  []int
+	axes  []int // by axis of the index space: the axis of the source that it moves along, or -1
+	step  []int // and in which steps
+	start []int // by axis of the source
+}
+
+// resolve follows v to the value whose memory an elementwise operation reads.
+func resolve(p *ir.Program, def []int, v ir.Value) access {
+	a := access{source: v, dense: true}
+	var w walk
+	for ok := true; ok && def[a.source] >= 0; {
+		n := &p.Nodes[def[a.source]]
+		ok = false
+		switch attrs := n.Attrs.(type) {
+		case ir.ReshapeAttrs:
+			ok = a.dense
+		case ir.BroadcastAttrs:
+			w.begin(&a, p.Type(a.source).Shape)
+			w.broadcast(attrs, p.Type(n.Inputs[0]).Shape)
+			ok = true
+		case ir.SliceAttrs:
+			if ok = slicesInRuns(attrs, p.Type(n.Inputs[0]).Shape); ok {
+				w.begin(&a, p.Type(a.source).Shape)
+				w.slice(attrs)
+			}
+		}
+		if ok {
+			a.source = n.Inputs[0]
+		}
+	}
+	if !a.dense {
+		w.finish(&a, p.Type(a.source).Shape)
+		if a.dense { // everything cancelled out: reshapes further up can be read through too
+			return resolve(p, def, a.source)
+		}
+	}
+	return a
+}
+
+// slicesInRuns reports whether a slice keeps long contiguous runs.
+func slicesInRuns(a ir.SliceAttrs, s ir.Shape) bool {
+	run := 1
+	for i := len(s) - 1; i >= 0; i-- {
+		if a.Stride[i] != 1 {
+			break
+		}
+		run *= a.Limit[i] - a.Start[i]
+		if a.Limit[i]-a.Start[i] != s[i] {
+			break
+		}
+	}
+	return run >= minRun
+}
+
+func (w *walk) begin(a *access, s ir.Shape) {
+	if !a.dense {
+		return
+	}
+	a.dense = false
+	*w = walk{dims: slices.Clone(s), axes: make([]int, len(s)), step: make([]int, len(s)), start: make([]int, len(s))}
+	for i := range s {
+		w.axes[i], w.step[i] = i, 1
+	}
+}
+
+func (w *walk) broadcast(a ir.BroadcastAttrs, under ir.Shape) {
+	axis := make([]int, len(a.Shape)) // of the operand, by axis of the result
+	for i := range axis {
+		axis[i] = -1
+	}
+	start := make([]int, len(under))
+	for i, r := range a.Axes {
+		if under[i] != 1 {
+			axis[r] = i
+			start[i] = w.start[r]
+		}
+	}
+	for d, ax := range w.axes {
+		if ax >= 0 {
+			w.axes[d] = axis[ax]
+		}
+	}
+	w.start = start
+}
+
+func (w *walk) slice(a ir.SliceAttrs) {
+	for i := range w.start {
+		w.start[i] = a.Start[i] + a.Stride[i]*w.start[i]
+	}
+	for d, ax := range w.axes {
+		if ax >= 0 {
+			w.step[d] *= a.Stride[ax]
+		}
+	}
+}
+
+// finish turns axes into strides of the source and merges axes that move as one.
+func (w *walk) finish(a *access, s ir.Shape) {
+	strides := s.Strides()
+	for i, at := range w.start {
+		a.offset += at * strides[i]
+	}
+	for d, n := range w.dims {
+		stride := 0
+		if w.axes[d] >= 0 {
+			stride = strides[w.axes[d]] * w.step[d]
+		}
+		if n == 1 {
+			continue
+		}
+		if k := len(a.dims) - 1; k >= 0 && a.strides[k] == stride*n {
+			a.dims[k], a.strides[k] = a.dims[k]*n, stride
+			continue
+		}
+		a.dims, a.strides = append(a.dims, n), append(a.strides, stride)
+	}
+	if a.offset == 0 && s.Size() == ir.Shape(w.dims).Size() && len(a.dims) <= 1 && (len(a.dims) == 0 || a.strides[0] == 1) {
+		a.dense, a.dims, a.strides = true, nil, nil
+	}
+}
+
+// scalar reports whether the access reads one element for the whole index space.
+func (a *access) scalar() bool {
+	return !a.dense && len(a.dims) == 0 || len(a.dims) == 1 && a.strides[0] == 0
+}
+
+// period returns the length after which the access repeats itself, reading consecutive elements, or 0 when it does not.
+func (a *access) period() int {
+	if len(a.dims) == 2 && a.strides[0] == 0 && a.strides[1] == 1 {
+		return a.dims[1]
+	}
+	return 0
+}

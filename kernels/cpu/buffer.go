@@ -1,0 +1,53 @@
+package cpu
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// buffer is host memory, aligned to 64 bytes.
+type buffer struct {
+	typ    ir.Type
+	device kernels.Device
+	data   []byte
+}
+
+var _ kernels.Buffer = (*buffer)(nil)
+
+func newBuffer(d kernels.Device, t ir.Type) *buffer {
+	return &buffer{typ: t, device: d, data: alignedBytes(t.Bytes())}
+}
+
+func (b *buffer) Type() ir.Type          { return b.typ }
+func (b *buffer) Device() kernels.Device { return b.device }
+func (b *buffer) Bytes() []byte          { return b.data }
+
+// Free forgets the memory; the garbage collector takes it when no view of it is left.
+func (b *buffer) Free() { b.data = nil }
+
+func (b *buffer) check(n int) error {
+	if n != len(b.data) {
+		return fmt.Errorf("cpu: buffer of %v has %d bytes, received %d", b.typ, len(b.data), n)
+	}
+	return nil
+}
+
+// Write copies src, which must be as long as the buffer, into it.
+func (b *buffer) Write(src []byte) error {
+	if err := b.check(len(src)); err != nil {
+		return err
+	}
+	copy(b.data, src)
+	return nil
+}
+
+// Read copies the buffer into dst, which must be as long.
+func (b *buffer) Read(dst []byte) error {
+	if err := b.check(len(dst)); err != nil {
+		return err
+	}
+	copy(dst, b.data)
+	return nil
+}

@@ -1,0 +1,131 @@
+package cpu
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// checkReplicas reports collectives that were made for another number of replicas than the program is compiled for.
+func checkReplicas(p *ir.Program, o kernels.CompileOptions) error {
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if a, ok := n.Attrs.(ir.CollectiveAttrs); ok {
+			if a.Replicas != o.Replicas {
+				return fmt.Errorf("cpu: %v (scope %q) is made for %d replicas, the program is compiled for %d", n.Op, n.Scope, a.Replicas, o.Replicas)
+			}
+			if o.Replicas > 1 && o.Comm == nil && n.Op.IsCollective() {
+				return fmt.Errorf("cpu: %v (scope %q): %d replicas need a communicator in CompileOptions.Comm", n.Op, n.Scope, o.Replicas)
+			}
+		}
+		for _, sub := range ir.SubPrograms(n.Attrs) {
+			if err := checkReplicas(sub, o); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (b *build) collective() ir.CollectiveAttrs { return b.n.Attrs.(ir.CollectiveAttrs) }
+
+// handle presents an operand to a communicator. Its memory is looked up at each run.
+func (b *build) handle(o *operand) *buffer { return &buffer{typ: o.typ, device: b.c.device} }
+
+func refresh(buffers []kernels.Buffer, operands []*operand) {
+	for i, o := range operands {
+		buffers[i].(*buffer).data = raw(o)
+	}
+}
+
+func buildAllReduce(b *build) (func(), error) {
+	a := b.collective()
+	in, out := b.operandList(0, len(b.n.Inputs)), b.results()
+	buffers := make([]kernels.Buffer, len(out))
+	for i, o := range out {
+		buffers[i] = b.handle(o)
+	}
+	rt, where := b.rt(), b.where()
+	return func() {
+		for i := range out {
+			copyOperand(out[i], in[i])
+		}
+		if a.Replicas == 1 {
+			return
+		}
+		refresh(buffers, out)
+		if err := rt.comm.AllReduce(rt.ctx, a.Kind, buffers); err != nil {
+			rt.fail(fmt.Errorf("%s: %w", where, err))
+		}
+	}, nil
+}
+
+// where names the node in an error.
+func (b *build) where() string { return fmt.Sprintf("cpu: %v (scope %q)", b.n.Op, b.n.Scope) }
+
+func buildAllGather(b *build) (func(), error) {
+	a := b.collective()
+	part, whole := b.in(0), b.out(0)
+	operands := []*operand{part, whole}
+	buffers := []kernels.Buffer{b.handle(part), b.handle(whole)}
+	rt, where := b.rt(), b.where()
+	return func() {
+		if a.Replicas == 1 {
+			copyOperand(whole, part)
+			return
+		}
+		refresh(buffers, operands)
+		if err := rt.comm.AllGather(rt.ctx, buffers[0], buffers[1], a.Axis); err != nil {
+			rt.fail(fmt.Errorf("%s: %w", where, err))
+		}
+	}, nil
+}
+
+// buildReduceScatter combines whole values and keeps the replica's part.
+func buildReduceScatter(b *build) (func(), error) {
+	a := b.collective()
+	in, out := b.in(0), b.out(0)
+	whole := &operand{mem: b.workspace(in.typ.Bytes()), typ: in.typ, n: in.n}
+	src := byteStrides(in.typ)
+	first := b.c.replica * out.typ.Shape[a.Axis] * src[a.Axis]
+	c := newCopy(in.typ.DType.Size(), out.typ.Shape, byteStrides(out.typ), src)
+	operands, buffers := []*operand{whole}, []kernels.Buffer{b.handle(whole)}
+	rt, where := b.rt(), b.where()
+	return func() {
+		copyOperand(whole, in)
+		if a.Replicas > 1 {
+			refresh(buffers, operands)
+			if err := rt.comm.AllReduce(rt.ctx, a.Kind, buffers); err != nil {
+				rt.fail(fmt.Errorf("%s: %w", where, err))
+				return
+			}
+		}
+		if out.n > 0 {
+			c.run(out.ptr(), unsafe.Add(whole.ptr(), first), 0, c.dims[0])
+		}
+	}, nil
+}
+
+func buildCollectiveBroadcast(b *build) (func(), error) {
+	a := b.collective()
+	in, out := b.in(0), b.out(0)
+	operands, buffers := []*operand{out}, []kernels.Buffer{b.handle(out)}
+	rt, where := b.rt(), b.where()
+	return func() {
+		copyOperand(out, in)
+		if a.Replicas == 1 {
+			return
+		}
+		refresh(buffers, operands)
+		if err := rt.comm.Broadcast(rt.ctx, a.Root, buffers[0]); err != nil {
+			rt.fail(fmt.Errorf("%s: %w", where, err))
+		}
+	}, nil
+}
+
+func buildReplicaID(b *build) (func(), error) {
+	out, replica := b.out(0), uint32(b.c.replica)
+	return func() { data[uint32](out)[0] = replica }, nil
+}

@@ -1,0 +1,166 @@
+package cpu
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Sub-programs are compiled once, into schedules of their own that live in a piece of the parent's arena. Running one means
+// pointing its inputs and outputs at memory of the parent and executing it; nothing is copied for that.
+
+// subschedule compiles a sub-program.
+func (b *build) subschedule(p *ir.Program) (*schedule, error) {
+	s, err := b.c.compile(p, false)
+	if err != nil {
+		return nil, err
+	}
+	b.kids = append(b.kids, child{s, b.workspace(s.bytes)})
+	return s, nil
+}
+
+// operandList returns operands [from, to) of the node.
+func (b *build) operandList(from, to int) []*operand {
+	list := make([]*operand, 0, to-from)
+	for i := from; i < to; i++ {
+		list = append(list, b.in(i))
+	}
+	return list
+}
+
+func (b *build) results() []*operand {
+	list := make([]*operand, len(b.n.Outputs))
+	for i := range list {
+		list[i] = b.out(i)
+	}
+	return list
+}
+
+// alternates reserves a second buffer for each of the states, so that a step reads one and writes the other.
+func (b *build) alternates(states []*operand) []*operand {
+	list := make([]*operand, len(states))
+	for i, s := range states {
+		list[i] = &operand{mem: b.workspace(s.typ.Bytes()), typ: s.typ, n: s.n}
+	}
+	return list
+}
+
+func bind(to []*storage, from []*operand) {
+	for i, o := range from {
+		to[i].ptr = o.ptr()
+	}
+}
+
+// sliceAt points storages at slice i, along axis 0, of stacked operands.
+func sliceAt(to []*storage, stacked []*operand, i, length int) {
+	for k, o := range stacked {
+		stride := o.n / length * o.typ.DType.Size()
+		to[k].ptr = unsafe.Add(o.ptr(), i*stride)
+	}
+}
+
+func buildScan(b *build) (func(), error) {
+	a := b.n.Attrs.(ir.ScanAttrs)
+	body, err := b.subschedule(a.Body)
+	if err != nil {
+		return nil, err
+	}
+	initial := b.operandList(0, a.Carry)
+	xs, constants := b.operandList(a.Carry, a.Carry+a.Xs), b.operandList(a.Carry+a.Xs, len(b.n.Inputs))
+	results := b.results()
+	final, ys := results[:a.Carry], results[a.Carry:]
+	other := b.alternates(final)
+	rt := b.rt()
+	return func() {
+		if a.Length == 0 {
+			for i := range final {
+				copyOperand(final[i], initial[i])
+			}
+			return
+		}
+		bind(body.inputs[a.Carry+a.Xs:], constants)
+		from := initial
+		for n := range a.Length {
+			at := n
+			if a.Reverse {
+				at = a.Length - 1 - n
+			}
+			to := final // of the last step, the one before the one before, and so on
+			if (a.Length-1-n)%2 == 1 {
+				to = other
+			}
+			bind(body.inputs, from)
+			bind(body.outputs, to)
+			sliceAt(body.inputs[a.Carry:], xs, at, a.Length)
+			sliceAt(body.outputs[a.Carry:], ys, at, a.Length)
+			if body.execute(rt); rt.err != nil {
+				return
+			}
+			from = to
+		}
+	}, nil
+}
+
+func buildWhile(b *build) (func(), error) {
+	a := b.n.Attrs.(ir.WhileAttrs)
+	cond, err := b.subschedule(a.Cond)
+	if err != nil {
+		return nil, err
+	}
+	body, err := b.subschedule(a.Body)
+	if err != nil {
+		return nil, err
+	}
+	initial, constants := b.operandList(0, a.State), b.operandList(a.State, len(b.n.Inputs))
+	final := b.results()
+	other := b.alternates(final)
+	goOn := b.scratch(ir.Bool, 1)
+	rt := b.rt()
+	return func() {
+		bind(cond.inputs[a.State:], constants)
+		bind(body.inputs[a.State:], constants)
+		cond.outputs[0].ptr = goOn.ptr()
+		from, to, next := initial, final, other
+		for {
+			bind(cond.inputs, from)
+			if cond.execute(rt); rt.err != nil {
+				return
+			}
+			if !data[bool](goOn)[0] {
+				break
+			}
+			bind(body.inputs, from)
+			bind(body.outputs, to)
+			if body.execute(rt); rt.err != nil {
+				return
+			}
+			from, to, next = to, next, to
+		}
+		for i := range final {
+			copyOperand(final[i], from[i])
+		}
+	}, nil
+}
+
+func buildCond(b *build) (func(), error) {
+	a := b.n.Attrs.(ir.CondAttrs)
+	yes, err := b.subschedule(a.Then)
+	if err != nil {
+		return nil, err
+	}
+	no, err := b.subschedule(a.Else)
+	if err != nil {
+		return nil, err
+	}
+	pred, operands, results := b.in(0), b.operandList(1, len(b.n.Inputs)), b.results()
+	rt := b.rt()
+	return func() {
+		s := no
+		if data[bool](pred)[0] {
+			s = yes
+		}
+		bind(s.inputs, operands)
+		bind(s.outputs, results)
+		s.execute(rt)
+	}, nil
+}

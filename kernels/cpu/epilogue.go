@@ -1,0 +1,144 @@
+package cpu
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// epilogue is what a contraction or convolution does to its result while it is in registers: result = relu?(product + bias?).
+type epilogue struct {
+	anchor int      // the node of the product
+	bias   ir.Value // a vector over the last axis, or -1
+	relu   bool
+	perm   []int // transpose of a contraction's result; without bias and relu
+	result ir.Value
+}
+
+// findEpilogues makes units of products whose only reader adds a bias or is a relu, and of pooling gradients that go through a
+// relu.
+func (g *graph) findEpilogues() {
+	for i := range g.p.Nodes {
+		g.findPoolGradient(i)
+		n := &g.p.Nodes[i]
+		if n.Op != ir.Dot && n.Op != ir.Conv || !hasEpilogue(g.p.Type(n.Outputs[0]).DType) || g.constant[i] {
+			continue
+		}
+		e := &epilogue{anchor: i, bias: -1, result: n.Outputs[0]}
+		nodes := []int{i}
+		if next, bias, ok := g.biasAdd(e.result); ok && g.def[bias] < i {
+			nodes, e.bias, e.result = append(nodes, next), bias, g.p.Nodes[next].Outputs[0]
+		}
+		if next, ok := g.onlyReader(e.result); ok && g.p.Nodes[next].Op == ir.Relu {
+			nodes, e.relu, e.result = append(nodes, next), true, g.p.Nodes[next].Outputs[0]
+		}
+		if next, perm, ok := g.transposed(n); ok && len(nodes) == 1 {
+			nodes, e.perm, e.result = append(nodes, next), perm, g.p.Nodes[next].Outputs[0]
+		}
+		if len(nodes) == 1 {
+			continue
+		}
+		g.fuse(&unit{nodes: nodes, position: nodes[len(nodes)-1], fused: e})
+	}
+}
+
+func (g *graph) fuse(u *unit) {
+	for _, j := range slices.Concat(u.nodes, u.sinks) {
+		g.unitOf[j] = u
+	}
+	g.units = append(g.units, u)
+}
+
+// findPoolGradient looks for the gradient of relu followed by 2x2 pooling, select(c > 0, max_pool_grad(c, y, dy), 0), and a sum
+// over all but the channels of it, which is the gradient of a bias. One kernel does it all.
+func (g *graph) findPoolGradient(i int) {
+	n := &g.p.Nodes[i]
+	c, mask, ok := g.reluGradient(n)
+	if !ok || g.constant[i] || len(g.users[g.p.Nodes[mask].Outputs[0]]) != 1 || g.isOutput[g.p.Nodes[mask].Outputs[0]] {
+		return
+	}
+	anchor := g.node(n.Inputs[1])
+	if anchor == nil || anchor.Op != ir.MaxPoolGrad || anchor.Inputs[0] != c {
+		return
+	}
+	if only, ok := g.onlyReader(anchor.Outputs[0]); !ok || only != i {
+		return
+	}
+	p := newPooling(g.p.Type(c).Shape, g.p.Type(anchor.Inputs[1]).Shape, anchor.Attrs.(ir.PoolAttrs))
+	if p == nil || !p.halves2x2() {
+		return
+	}
+	j := g.def[anchor.Outputs[0]]
+	u := &unit{nodes: []int{j, mask, i}, position: i, fused: &epilogue{anchor: j, bias: -1, relu: true, result: n.Outputs[0]}}
+	for _, r := range g.users[n.Outputs[0]] {
+		reader := &g.p.Nodes[r]
+		s, ok := g.sinkOf(reader)
+		if ok && s.leading && s.columns == p.channels && reader.Attrs.(ir.ReduceAttrs).Kind == ir.Sum && u.sinks == nil {
+			u.sinks = []int{r}
+		}
+	}
+	g.fuse(u)
+}
+
+func hasEpilogue(d ir.DType) bool { return d == ir.Float32 || d == ir.Float64 }
+
+// transposed returns the transpose that is all that happens to a contraction's result, if the product can write it directly: the
+// columns (or the rows) of its matrices must stay contiguous.
+func (g *graph) transposed(n *ir.Node) (node int, perm []int, ok bool) {
+	i, ok := g.onlyReader(n.Outputs[0])
+	if !ok || n.Op != ir.Dot || g.p.Nodes[i].Op != ir.Transpose {
+		return 0, nil, false
+	}
+	perm = g.p.Nodes[i].Attrs.(ir.TransposeAttrs).Perm
+	a := n.Attrs.(ir.DotAttrs)
+	rows := g.p.Type(n.Inputs[0]).Shape.Rank() - len(a.LhsBatch) - len(a.LhsContract)
+	_, ok = productLayout(g.p.Type(n.Outputs[0]).Shape, len(a.LhsBatch), rows, perm)
+	return i, perm, ok
+}
+
+// onlyReader returns the one node that reads v.
+func (g *graph) onlyReader(v ir.Value) (int, bool) {
+	if len(g.users[v]) != 1 || g.isOutput[v] {
+		return 0, false
+	}
+	return g.users[v][0], true
+}
+
+// biasAdd returns the node that adds a vector over the last axis to v, if that is all that happens to v.
+func (g *graph) biasAdd(v ir.Value) (node int, bias ir.Value, ok bool) {
+	i, ok := g.onlyReader(v)
+	if !ok || g.p.Nodes[i].Op != ir.Add {
+		return 0, 0, false
+	}
+	other := g.p.Nodes[i].Inputs[0]
+	if other == v {
+		other = g.p.Nodes[i].Inputs[1]
+	}
+	shape := g.p.Type(v).Shape
+	if len(shape) == 0 {
+		return 0, 0, false
+	}
+	last := shape[len(shape)-1]
+	a := resolve(g.p, g.def, other)
+	vector := a.period() == last || a.dense && shape.Size() == last
+	if !vector || a.offset != 0 || g.p.Type(a.source).Shape.Size() != last {
+		return 0, 0, false
+	}
+	return i, a.source, true
+}
+
+// readEpilogue notes the operands of a unit made by findEpilogues.
+func (g *graph) readEpilogue(u *unit) {
+	g.fromMemory(u.fused.result)
+	for _, i := range u.sinks {
+		v := g.p.Nodes[i].Outputs[0]
+		g.needed[v] = true
+		g.fromMemory(v)
+	}
+	for _, v := range g.p.Nodes[u.fused.anchor].Inputs {
+		g.read(u, v, u.position)
+	}
+	if u.fused.bias >= 0 {
+		g.read(u, u.fused.bias, u.position)
+	}
+}

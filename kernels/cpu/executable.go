@@ -1,0 +1,162 @@
+package cpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// executable is a compiled program and its memory.
+type executable struct {
+	mu       sync.Mutex // one call at a time
+	rt       *runtime
+	schedule *schedule
+	arena    []byte
+	inputs   []port
+	outputs  []port
+	meets    bool // other replicas wait for this one
+	closed   bool
+	stats    kernels.Stats
+}
+
+// port is an input or output of the program.
+type port struct {
+	name  string
+	typ   ir.Type
+	alias int // the input that an output replaces, or -1
+}
+
+var errClosed = errors.New("cpu: the executable is closed")
+
+func newExecutable(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOptions) *executable {
+	e := &executable{rt: rt, schedule: s, arena: alignedBytes(s.bytes)}
+	for _, in := range p.Inputs {
+		e.inputs = append(e.inputs, port{in.Name, p.Type(in.Value), -1})
+	}
+	for _, out := range p.Outputs {
+		e.outputs = append(e.outputs, port{out.Name, p.Type(out.Value), out.Alias})
+	}
+	e.meets = o.Replicas > 1 && o.Comm != nil && hasCollectives(p)
+	e.stats = kernels.Stats{Nodes: len(p.Nodes), Steps: len(s.steps), ArenaBytes: int64(s.bytes)}
+	s.place(pointerTo(e.arena))
+	s.prepare()
+	return e
+}
+
+func hasCollectives(p *ir.Program) bool {
+	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
+		return n.Op.IsCollective() || slices.ContainsFunc(ir.SubPrograms(n.Attrs), hasCollectives)
+	})
+}
+
+// Stats describes the compiled program.
+func (e *executable) Stats() kernels.Stats { return e.stats }
+
+// Close frees the memory. Later runs return an error.
+func (e *executable) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	e.schedule, e.arena = nil, nil
+	e.rt.workers = nil
+}
+
+// Run executes the program. See [kernels.Executable].
+func (e *executable) Run(ctx context.Context, inputs, outputs []kernels.Buffer) (err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	completed := false
+	if e.meets {
+		defer func() {
+			switch {
+			case err != nil:
+				e.rt.comm.Abort(err)
+			case !completed: // a panic is on its way to the caller: the other replicas must not wait
+				e.rt.comm.Abort(fmt.Errorf("cpu: replica %d panicked", e.rt.comm.Replica()))
+			}
+		}()
+	}
+	if e.closed {
+		return errClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := e.bind(inputs, outputs); err != nil {
+		return err
+	}
+	e.rt.ctx, e.rt.err = ctx, nil
+	e.schedule.execute(e.rt)
+	e.rt.ctx = nil
+	completed = true
+	return e.rt.err
+}
+
+// bind points the schedule's inputs and outputs at the caller's memory.
+func (e *executable) bind(inputs, outputs []kernels.Buffer) error {
+	if len(inputs) != len(e.inputs) || len(outputs) != len(e.outputs) {
+		return fmt.Errorf("cpu: the program takes %d inputs and %d outputs, received %d and %d", len(e.inputs), len(e.outputs), len(inputs), len(outputs))
+	}
+	for i, b := range inputs {
+		p, err := e.inputs[i].memory("input", i, b)
+		if err != nil {
+			return err
+		}
+		e.schedule.inputs[i].ptr = p
+	}
+	for j, b := range outputs {
+		out := &e.outputs[j]
+		if b == nil && out.alias >= 0 {
+			e.schedule.outputs[j].ptr = e.schedule.inputs[out.alias].ptr
+			continue
+		}
+		p, err := out.memory("output", j, b)
+		if err != nil {
+			return err
+		}
+		if err := e.checkOverlap(j, p); err != nil {
+			return err
+		}
+		e.schedule.outputs[j].ptr = p
+	}
+	return nil
+}
+
+// memory checks a buffer and returns its address.
+func (p *port) memory(what string, i int, b kernels.Buffer) (unsafe.Pointer, error) {
+	if b == nil {
+		return nil, fmt.Errorf("cpu: %s %d %q: received no buffer, expected one of %v", what, i, p.name, p.typ)
+	}
+	if t := b.Type(); !t.Equal(p.typ) {
+		return nil, fmt.Errorf("cpu: %s %d %q: received a buffer of %v, expected %v", what, i, p.name, t, p.typ)
+	}
+	host := b.Bytes()
+	if len(host) != p.typ.Bytes() {
+		return nil, fmt.Errorf("cpu: %s %d %q: the buffer on %v has %d bytes of host memory, expected %d; move it to a cpu device and do not use it after Free", what, i, p.name, b.Device(), len(host), p.typ.Bytes())
+	}
+	return pointerTo(host), nil
+}
+
+// checkOverlap refuses an output buffer that is also an input the output does not replace, or another output.
+func (e *executable) checkOverlap(j int, p unsafe.Pointer) error {
+	if p == nil {
+		return nil
+	}
+	for i, m := range e.schedule.inputs {
+		if m.ptr == p && i != e.outputs[j].alias {
+			return fmt.Errorf("cpu: output %d %q and input %d %q are the same buffer, but the output does not replace that input", j, e.outputs[j].name, i, e.inputs[i].name)
+		}
+	}
+	for k, m := range e.schedule.outputs[:j] {
+		if m.ptr == p {
+			return fmt.Errorf("cpu: outputs %d %q and %d %q are the same buffer", k, e.outputs[k].name, j, e.outputs[j].name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package conv
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// BackwardDataScratch returns the number of elements of scratch memory that BackwardData needs: a flipped copy of the kernel.
+func BackwardDataScratch[T Float](s *Shape, workers int) int {
+	n := s.checked()
+	if n.pointwise() {
+		a := pointwiseData[T](&n, nil, nil, nil)
+		return gemm.ScratchSize(&a, workers)
+	}
+	if n.depthwise() {
+		return n.sizeKernel()
+	}
+	width := micro.PanelWidth[T]()
+	return volume(n.Kernel) * n.OutChannels * ceil(n.InChannels/n.Groups, width) * width
+}
+
+// BackwardData computes dx, the gradient with respect to the convolution's input, from dy, the one with respect to its output:
+//
+//	dx[n, i, c] = Σ_{o, t: o·stride − padLow + t·dilation = i} Σ_k dy[n, o, k] · kernel[t, c, k]
+//
+// It is also the transposed convolution of dy.
+func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) {
+	n := s.checked()
+	n.need("dx", len(dx), n.sizeX())
+	n.need("kernel", len(kernel), n.sizeKernel())
+	n.need("dy", len(dy), n.sizeY())
+	n.need("scratch", len(scratch), BackwardDataScratch[T](&n, p.Size()))
+	if n.pointwise() {
+		runProduct(p, pointwiseData(&n, dy, kernel, dx), scratch)
+		return
+	}
+	out := n.Out()
+	c, k := getCorrelation[T](), getPacking[T]()
+	c.batch, c.groups, c.depthwise, c.packed = n.Batch, n.Groups, n.depthwise(), !n.depthwise()
+	c.in, c.inGroup = n.OutChannels, n.OutChannels/n.Groups
+	c.out, c.outGroup = n.InChannels, n.InChannels/n.Groups
+	c.x, c.y, c.bias, c.relu = dy[:n.sizeY()], dx[:n.sizeX()], nil, false
+	c.outs = n.In
+	k.kernel, k.shape, k.flip = kernel, n, true
+	k.columns, k.groups = c.outGroup, n.Groups
+	for d := range min(n.Strides[0], n.In[0]) {
+		for h := range min(n.Strides[1], n.In[1]) {
+			for w := range min(n.Strides[2], n.In[2]) {
+				k.phases = [3]phase{n.backwardPhase(0, d, out), n.backwardPhase(1, h, out), n.backwardPhase(2, w, out)}
+				k.rows = c.inGroup
+				for i := range c.axes {
+					c.axes[i] = k.phases[i].axis
+					k.rows *= c.axes[i].taps
+				}
+				k.dst = scratch
+				if c.depthwise {
+					k.flippedChannels()
+				} else {
+					k.run(p)
+				}
+				c.w = scratch
+				c.run(p)
+			}
+		}
+	}
+	putPacking(k)
+	putCorrelation(c)
+}

@@ -1,0 +1,242 @@
+package conv
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+const (
+	sumBytes   = 192 << 10 // input and output gradient that one block of the sum touches: stays in the second-level cache
+	partialMax = 4 << 20   // elements of partial results that are worth their memory
+	insideMax  = 1 << 16   // elements of the kernel up to which partial results are cheap
+)
+
+// kernelGradient is a kernel gradient while it runs.
+type kernelGradient[T Float] struct {
+	shape          Shape
+	out            [3]int
+	axes           [3]axis
+	spans          []span // of the width axis
+	x, dy, dkernel []T
+	partial        []T // parts x size of the kernel if parts > 1
+
+	parts     int // blocks of images with a partial result each
+	columns   int // blocks of output channels
+	width     int // output channels in a block
+	groupCols int // blocks of output channels in a group
+	tapUnits  int // units along the height axis of the kernel: 1, or one for each tap
+	summing   sumTask[T]
+}
+
+var (
+	gradients32 pool.Recycler[kernelGradient[float32]]
+	gradients64 pool.Recycler[kernelGradient[float64]]
+)
+
+func getGradient[T Float]() *kernelGradient[T] {
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		return (*kernelGradient[T])(unsafe.Pointer(gradients32.Get()))
+	}
+	return (*kernelGradient[T])(unsafe.Pointer(gradients64.Get()))
+}
+
+func putGradient[T Float](c *kernelGradient[T]) {
+	c.x, c.dy, c.dkernel, c.partial = nil, nil, nil, nil
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		gradients32.Put((*kernelGradient[float32])(unsafe.Pointer(c)))
+		return
+	}
+	gradients64.Put((*kernelGradient[float64])(unsafe.Pointer(c)))
+}
+
+// columnBlocks returns the width of a block of output channels, the blocks of a group, and those of all groups.
+func columnBlocks[T Float](s *Shape) (width, perGroup, all int) {
+	width = micro.PanelWidth[T]()
+	if s.depthwise() {
+		width *= 4
+		all = ceil(s.OutChannels, width)
+		return width, all, all
+	}
+	perGroup = ceil(s.OutChannels/s.Groups, width)
+	return width, perGroup, perGroup * s.Groups
+}
+
+// tapsInside reports whether a unit covers all taps of the height axis, so that dy is read once for all of them.
+func (s *Shape) tapsInside() bool { return s.sizeKernel() <= insideMax }
+
+// imageParts returns into how many blocks the images are cut, so that enough chunks exist; fixed by the shape.
+func imageParts[T Float](s *Shape) int {
+	_, _, columns := columnBlocks[T](s)
+	units := max(s.Kernel[0]*columns, 1)
+	if !s.tapsInside() {
+		units *= s.Kernel[1]
+	}
+	parts := min(ceil(wantChunks, units), s.Batch, max(s.FLOPs()/(units*chunkFlops), 1))
+	for parts > 1 && parts*s.sizeKernel() > partialMax {
+		parts--
+	}
+	return max(parts, 1)
+}
+
+// BackwardWeightsScratch returns the number of elements of scratch memory that BackwardWeights needs.
+func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
+	n := s.checked()
+	if n.pointwiseWeights() {
+		a := pointwiseGradient[T](&n, nil, nil, nil)
+		return gemm.ScratchSize(&a, workers)
+	}
+	if parts := imageParts[T](&n); parts > 1 {
+		return parts * n.sizeKernel()
+	}
+	return 0
+}
+
+// BackwardWeights computes the gradient with respect to the kernel from the convolution's input and the gradient dy with
+// respect to its output:
+//
+//	dkernel[t, i, c] = Σ_n Σ_o x[n, o·stride − padLow + t·dilation, g·inGroup + i] · dy[n, o, c]
+func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []T) {
+	n := s.checked()
+	n.need("x", len(x), n.sizeX())
+	n.need("dkernel", len(dkernel), n.sizeKernel())
+	n.need("dy", len(dy), n.sizeY())
+	n.need("scratch", len(scratch), BackwardWeightsScratch[T](&n, p.Size()))
+	if n.pointwiseWeights() {
+		runProduct(p, pointwiseGradient(&n, x, dy, dkernel), scratch)
+		return
+	}
+	c := getGradient[T]()
+	c.shape, c.out = n, n.Out()
+	for i := range c.axes {
+		c.axes[i] = n.forwardAxis(i, c.out)
+	}
+	c.spans = c.axes[2].spans(c.spans[:0])
+	size := n.sizeKernel()
+	// dy keeps its capacity: tiles may read past the last column where memory exists.
+	c.x, c.dy, c.dkernel = x[:n.sizeX()], dy[:n.sizeY()], dkernel[:size]
+	c.parts = imageParts[T](&n)
+	c.width, c.groupCols, c.columns = columnBlocks[T](&n)
+	c.partial = c.dkernel
+	if c.parts > 1 {
+		c.partial = scratch[:c.parts*size]
+	}
+	c.tapUnits = n.Kernel[1]
+	if n.tapsInside() {
+		c.tapUnits = 1
+	}
+	p.Parallel(c.parts*n.Kernel[0]*c.tapUnits*c.columns, 1, c)
+	if c.parts > 1 {
+		c.summing.gradient = c
+		p.Parallel(size, 1<<13, &c.summing)
+	}
+	putGradient(c)
+}
+
+// sumTask adds the partial results in order.
+type sumTask[T Float] struct{ gradient *kernelGradient[T] }
+
+func (t *sumTask[T]) Run(_, lo, hi int) {
+	c := t.gradient
+	size := len(c.dkernel)
+	dst := c.dkernel[lo:hi]
+	copy(dst, c.partial[lo:hi])
+	for part := 1; part < c.parts; part++ {
+		for i, v := range c.partial[part*size+lo : part*size+hi] {
+			dst[i] += v
+		}
+	}
+}
+
+// Run computes units: one block of images, one tap of the depth axis, one or all of the height axis, one block of output channels.
+func (c *kernelGradient[T]) Run(_, lo, hi int) {
+	s := &c.shape
+	for unit := lo; unit < hi; unit++ {
+		column, rest := unit%c.columns, unit/c.columns
+		h, rest := rest%c.tapUnits, rest/c.tapUnits
+		d, part := rest%s.Kernel[0], rest/s.Kernel[0]
+		if c.tapUnits == 1 {
+			c.unit(part, d, 0, s.Kernel[1], column)
+		} else {
+			c.unit(part, d, h, h+1, column)
+		}
+	}
+}
+
+// unit computes dkernel[d, firstTap:endTap, all, all, block] over one block of images.
+func (c *kernelGradient[T]) unit(part, d, firstTap, endTap, column int) {
+	s := &c.shape
+	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
+	g, col := 0, column*c.width
+	if s.depthwise() {
+		outGroup = s.OutChannels
+	} else {
+		g, col = column/c.groupCols, column%c.groupCols*c.width
+	}
+	cols := min(c.width, outGroup-col)
+	col += g * outGroup
+	tapSize := s.Kernel[2] * inGroup * s.OutChannels
+	dst := c.partial[part*len(c.dkernel)+d*s.Kernel[1]*tapSize:]
+	for r := firstTap * s.Kernel[2] * inGroup; r < endTap*s.Kernel[2]*inGroup; r++ {
+		clear(dst[r*s.OutChannels+col : r*s.OutChannels+col+cols])
+	}
+	firstD, endD := c.axes[0].outputs(d)
+	rowBytes := (s.In[2]*inGroup*s.Strides[1] + c.out[2]*cols) * int(unsafe.Sizeof(dst[0]))
+	block := max(sumBytes/max(rowBytes, 1), 1)
+	for n := part * s.Batch / c.parts; n < (part+1)*s.Batch/c.parts; n++ {
+		for od := firstD; od < endD; od++ {
+			planeX := n*s.In[0] + od*s.Strides[0] - s.PadLow[0] + d*s.Dilation[0]
+			planeY := n*c.out[0] + od
+			for first := 0; first < c.out[1]; first += block {
+				for h := firstTap; h < endTap; h++ {
+					oh, end := c.axes[1].outputs(h)
+					oh, end = max(oh, first), min(end, first+block)
+					if oh >= end {
+						continue
+					}
+					rowX := planeX*s.In[1] + oh*s.Strides[1] - s.PadLow[1] + h*s.Dilation[1]
+					for _, w := range c.spans {
+						if w.tap < w.tapEnd {
+							c.accumulate(dst[h*tapSize:], rowX, planeY*c.out[1]+oh, end-oh, w, g, col, cols)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// accumulate adds the products of the outputs in span w of the given number of output rows, which start at row rowY of dy and
+// meet row rowX of x, to the row dst of the kernel.
+func (c *kernelGradient[T]) accumulate(dst []T, rowX, rowY, rows int, w span, g, col, cols int) {
+	s := &c.shape
+	inGroup := s.InChannels / s.Groups
+	t := micro.Tile[T]{Cols: cols, Outer: 1, CRow: s.OutChannels, Accumulate: true}
+	t.K, t.AK, t.BK = w.end-w.first, s.Strides[2]*s.InChannels, s.OutChannels
+	t.Segments, t.ASegment, t.BSegment = rows, s.Strides[1]*s.In[2]*s.InChannels, c.out[2]*s.OutChannels
+	if t.K < t.Segments { // the longer loop inside
+		t.K, t.AK, t.BK, t.Segments, t.ASegment, t.BSegment = t.Segments, t.ASegment, t.BSegment, t.K, t.AK, t.BK
+	}
+	startX := (rowX*s.In[2]+w.first*s.Strides[2]-s.PadLow[2]+w.tap*s.Dilation[2])*s.InChannels + g*inGroup
+	t.B = c.dy[(rowY*c.out[2]+w.first)*s.OutChannels+col:]
+	switch {
+	case s.depthwise():
+		t.A, t.Rows, t.ARow = c.x[startX+col:], w.tapEnd-w.tap, s.Dilation[2]*s.InChannels
+		t.C = dst[w.tap*s.OutChannels+col:]
+		micro.RunChannels(&t)
+	case s.Dilation[2] == 1 && s.Groups == 1: // the rows under a kernel row are contiguous
+		t.A, t.Rows, t.ARow = c.x[startX:], (w.tapEnd-w.tap)*inGroup, 1
+		t.C = dst[w.tap*inGroup*s.OutChannels+col:]
+		micro.Run(&t)
+	default:
+		for tap := w.tap; tap < w.tapEnd; tap++ {
+			t.A, t.Rows, t.ARow = c.x[startX+(tap-w.tap)*s.Dilation[2]*s.InChannels:], inGroup, 1
+			t.C = dst[tap*inGroup*s.OutChannels+col:]
+			micro.Run(&t)
+		}
+	}
+}

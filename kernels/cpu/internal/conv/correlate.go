@@ -1,0 +1,239 @@
+package conv
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+const (
+	chunkFlops = 1 << 20 // do not make chunks smaller than this: about 10 µs of assembly
+	wantChunks = 16      // and do not make more chunks than this for balance alone
+	fullRows   = 14      // rows of the best tile
+	blockBytes = 256 << 10
+)
+
+// correlation is a convolution or an input gradient while it runs: y[j] = Σ_t x[j, t]·w[t] on three axes.
+type correlation[T Float] struct {
+	axes  [3]axis
+	spans [3][]span
+	outs  [3]int // sizes of y
+
+	batch, groups     int
+	in, inGroup       int // channels of x, and of one group
+	out, outGroup     int // channels of y, and of one group
+	depthwise, packed bool
+
+	x, y, w, bias []T
+	relu          bool
+
+	rows, rowChunks int // rows (positions on the height axis) of a chunk
+	block           int // rows of a chunk that are computed together
+}
+
+var (
+	correlations32 pool.Recycler[correlation[float32]]
+	correlations64 pool.Recycler[correlation[float64]]
+)
+
+func getCorrelation[T Float]() *correlation[T] {
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		return (*correlation[T])(unsafe.Pointer(correlations32.Get()))
+	}
+	return (*correlation[T])(unsafe.Pointer(correlations64.Get()))
+}
+
+func putCorrelation[T Float](c *correlation[T]) {
+	c.x, c.y, c.w, c.bias = nil, nil, nil, nil // let go of the caller's memory
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		correlations32.Put((*correlation[float32])(unsafe.Pointer(c)))
+		return
+	}
+	correlations64.Put((*correlation[float64])(unsafe.Pointer(c)))
+}
+
+// panels returns the number of weight panels of one group.
+func (c *correlation[T]) panels() int { return ceil(c.outGroup, micro.PanelWidth[T]()) }
+
+// run cuts the output into chunks and computes them.
+func (c *correlation[T]) run(p *pool.Pool) {
+	taps := 1
+	for i := range c.axes {
+		c.spans[i] = c.axes[i].spans(c.spans[i][:0])
+		taps *= c.axes[i].taps
+	}
+	height := c.axes[1].out
+	images := c.batch * c.axes[0].out
+	if height == 0 || images == 0 || c.axes[2].out == 0 || c.out == 0 {
+		return
+	}
+	flopsPerRow := 2 * c.axes[2].out * c.out * max(taps*c.inGroup, 1)
+	if c.depthwise {
+		flopsPerRow *= 4 // slower per operation
+	}
+	blocks := min(ceil(wantChunks, images), max(height*flopsPerRow/chunkFlops, 1), height)
+	c.rows = ceil(height, blocks)
+	c.rowChunks = ceil(height, c.rows)
+	c.block = c.blockRows(taps)
+	grain := max(chunkFlops/2/(c.rows*flopsPerRow), 1)
+	p.Parallel(images*c.rowChunks, grain, c)
+}
+
+// blockRows returns how many rows all panels of the weights visit before the next rows: as many as stay in the second-level cache,
+// unless the weights alone do not.
+func (c *correlation[T]) blockRows(taps int) int {
+	var zero T
+	size := int(unsafe.Sizeof(zero))
+	if taps*c.inGroup*c.out*size > blockBytes {
+		return c.rows
+	}
+	row := c.axes[1].inStep*c.axes[2].in*c.in + c.axes[2].out*c.out
+	return max(blockBytes/max(row*size, 1), 1)
+}
+
+// Run computes chunks: rows of one plane of one image.
+func (c *correlation[T]) Run(_, lo, hi int) {
+	for chunk := lo; chunk < hi; chunk++ {
+		block, image := chunk%c.rowChunks, chunk/c.rowChunks
+		first := block * c.rows
+		c.plane(image/c.axes[0].out, image%c.axes[0].out, first, min(first+c.rows, c.axes[1].out))
+	}
+}
+
+// plane computes the rows [first, end) at depth d of image n.
+func (c *correlation[T]) plane(n, d, first, end int) {
+	groups, width := c.groups, micro.PanelWidth[T]()
+	columns := c.outGroup
+	if c.depthwise {
+		groups, columns, width = 1, c.out, 4*width
+	}
+	for ; first < end; first += c.block {
+		blockEnd := min(first+c.block, end)
+		for g := range groups {
+			for col := 0; col < columns; col += width {
+				cols := min(width, columns-col)
+				for _, h := range c.spans[1] {
+					h.first, h.end = max(h.first, first), min(h.end, blockEnd)
+					if h.first >= h.end {
+						continue
+					}
+					for _, w := range c.spans[2] {
+						c.rectangle(n, d, h, w, g, col, cols)
+					}
+				}
+			}
+		}
+	}
+}
+
+// rectangle computes the outputs of two spans, for the columns [col, col+cols) of group g.
+func (c *correlation[T]) rectangle(n, d int, h, w span, g, col, cols int) {
+	var t micro.Tile[T]
+	td, tdEnd := c.axes[0].inside(d)
+	t.Cols = cols
+	if c.bias != nil {
+		t.Bias = c.bias[g*c.outGroup+col:]
+	}
+	t.ReLU = c.relu
+	ax := &c.axes
+	planeX, rowX := c.planeX(), ax[2].in*c.in
+	// Steps from an output to its neighbours, in x and in y.
+	xw, xh := ax[2].inStep*c.in, ax[1].inStep*rowX
+	yw, yh := ax[2].outStep*c.out, ax[1].outStep*c.outs[2]*c.out
+	countW, countH := w.end-w.first, h.end-h.first
+	rows, xr, yr := countW, xw, yw
+	lines, xl, yl := countH, xh, yh
+	switch {
+	case xw*countW == xh && yw*countW == yh: // neither axis has taps outside: one long run of rows
+		rows, lines = countW*countH, 1
+	case fill(countH) > fill(countW):
+		rows, xr, yr, lines, xl, yl = countH, xh, yh, countW, xw, yw
+	}
+	t.Rows, t.ARow, t.CRow = rows, xr, yr
+	t.Lines, t.ALine, t.CLine = lines, xl, yl
+	startX := (n*ax[0].in+d*ax[0].inStep+ax[0].inOffset+td*ax[0].tapStep)*planeX +
+		(h.first*ax[1].inStep+ax[1].inOffset+h.tap*ax[1].tapStep)*rowX +
+		(w.first*ax[2].inStep+ax[2].inOffset+w.tap*ax[2].tapStep)*c.in + g*c.inGroup
+	startY := ((n*c.outs[0]+ax[0].outStart+d*ax[0].outStep)*c.outs[1]+ax[1].outStart+h.first*ax[1].outStep)*c.outs[2]*c.out +
+		(ax[2].outStart+w.first*ax[2].outStep)*c.out + g*c.outGroup + col
+	if c.depthwise {
+		startX += col
+	}
+	empty := td == tdEnd || h.tap == h.tapEnd || w.tap == w.tapEnd
+	t.C = c.y[startY:]
+	if empty {
+		c.emptyTile(&t)
+		return
+	}
+	c.tile(&t, startX, td, tdEnd, h, w, g, col)
+}
+
+func (c *correlation[T]) planeX() int { return c.axes[1].in * c.axes[2].in * c.in }
+
+// fill is how well tiles are filled if the given number of rows is cut into as few tiles as possible.
+func fill(rows int) int { return rows * 16 / ceil(rows, fullRows) }
+
+// emptyTile is for outputs that see nothing of the input.
+func (c *correlation[T]) emptyTile(t *micro.Tile[T]) {
+	t.K, t.Segments, t.Outer, t.Accumulate = 0, 0, 0, false
+	if c.depthwise {
+		micro.RunChannels(t)
+		return
+	}
+	micro.Run(t)
+}
+
+// tile computes the lines of rows whose taps inside x start at x[startX].
+func (c *correlation[T]) tile(t *micro.Tile[T], startX, td, tdEnd int, h, w span, g, col int) {
+	ax := &c.axes
+	planeX, rowX := ax[0].tapStep*c.planeX(), ax[1].tapStep*ax[2].in*c.in
+	weights, step := c.weights(g, col)
+	tap := c.inGroup * step // from one tap's weights to the next
+	tapRow := ax[2].taps * tap
+	tapPlane := ax[1].taps * tapRow
+	weights = weights[td*tapPlane+h.tap*tapRow+w.tap*tap:]
+	t.A, t.B = c.x[startX:], weights
+	t.BK, t.Accumulate = step, false
+	switch {
+	case c.depthwise:
+		t.K, t.AK = w.tapEnd-w.tap, ax[2].tapStep*c.in
+		t.Segments, t.ASegment, t.BSegment = h.tapEnd-h.tap, rowX, tapRow
+		t.Outer, t.AOuter, t.BOuter = tdEnd-td, planeX, tapPlane
+		micro.RunChannels(t)
+	case ax[2].tapStep == 1 && c.groups == 1: // the channels under a kernel row are contiguous
+		t.K, t.AK = (w.tapEnd-w.tap)*c.in, 1
+		t.Segments, t.ASegment, t.BSegment = h.tapEnd-h.tap, rowX, tapRow
+		t.Outer, t.AOuter, t.BOuter = tdEnd-td, planeX, tapPlane
+		micro.Run(t)
+	default:
+		t.K, t.AK = c.inGroup, 1
+		t.Segments, t.ASegment, t.BSegment = w.tapEnd-w.tap, ax[2].tapStep*c.in, tap
+		t.Outer, t.AOuter, t.BOuter = h.tapEnd-h.tap, rowX, tapRow
+		bias := t.Bias
+		for ; td < tdEnd; td++ { // one level more than the microkernel has
+			last := td == tdEnd-1
+			t.ReLU, t.Bias = c.relu && last, nil
+			if last {
+				t.Bias = bias
+			}
+			micro.Run(t)
+			t.Accumulate = true
+			if !last {
+				t.A, t.B = t.A[planeX:], t.B[tapPlane:]
+			}
+		}
+	}
+}
+
+// weights returns the weights of the panel at column col of group g, and the step between its rows.
+func (c *correlation[T]) weights(g, col int) ([]T, int) {
+	if !c.packed {
+		return c.w[g*c.outGroup+col:], c.out
+	}
+	width := micro.PanelWidth[T]()
+	size := c.axes[0].taps * c.axes[1].taps * c.axes[2].taps * c.inGroup * width
+	return c.w[(g*c.panels()+col/width)*size:], width
+}

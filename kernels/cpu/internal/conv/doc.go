@@ -1,0 +1,40 @@
+// Package conv computes convolutions and their gradients on plain slices: 1, 2 or 3 spatial axes, float32 or float64.
+//
+// # API
+//
+//	type Shape struct{ ... }                                           // sizes; the same value describes all three operations
+//	func (s *Shape) Validate() error
+//	func (s *Shape) Out() [3]int                                       // output sizes along depth, height, width
+//	func (s *Shape) FLOPs() int                                        // 2 x multiplications of one of the operations, padding included
+//
+//	func ForwardScratch[T Float](s *Shape, workers int) int
+//	func Forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T)
+//	func BackwardDataScratch[T Float](s *Shape, workers int) int
+//	func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T)
+//	func BackwardWeightsScratch[T Float](s *Shape, workers int) int
+//	func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []T)
+//
+// Arrays have Keras's layout, without gaps: x is [batch, (depth, (height,)) width, inChannels], kernel is [(kd, (kh,)) kw,
+// inChannels/groups, outChannels], y is [batch, ..., outChannels]. One spatial axis is width, two are height and width; the
+// unused leading axes have size 1. With one group per input channel the kernel is Keras's depthwise kernel
+// [kh, kw, channels, multiplier], since the output channel is channel·multiplier + m.
+//
+//	y[n, o, c] = relu?( bias?[c] + Σ_t Σ_i x[n, o·stride − padLow + t·dilation, g·inGroup + i] · kernel[t, i, c] ),   g = c / outGroup
+//
+// with o and t running over all spatial axes and x being 0 outside. BackwardData is the gradient with respect to x (and so the
+// transposed convolution); BackwardWeights with respect to the kernel. All three overwrite their result. The gradient of the
+// bias is a sum over all but the last axis of dy: vec.SumRows.
+//
+// Scratch comes from the caller and its contents are irrelevant; ask with the pool's Size. Nothing is allocated in steady state.
+//
+// # How
+//
+// No im2col and no padded copy. The outputs along each axis fall into spans within which the same kernel taps lie inside the
+// input: one long span and, at the padded ends, short ones. Inside a span every output is the same strided sum, which the
+// microkernel of package micro computes in place; taps that would meet padding cost nothing. The kernel is repacked into
+// panels first where that pays. The input gradient is the same computation on dy with flipped, transposed kernel, once per
+// residue of the input position modulo the stride. The kernel gradient uses input channels as rows of the tile and output
+// positions as the summation axis, over blocks of images, whose partial results are added in order.
+//
+// The order of every summation depends on the shape only, never on the number of workers.
+package conv

@@ -1,0 +1,98 @@
+package conv
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// packing repacks a kernel into panels of the vector operand.
+type packing[T Float] struct {
+	dst, kernel   []T
+	rows, columns int // of one group's panels together: columns is cut into panels
+	groups, out   int
+	shape         Shape
+
+	flip   bool     // for the input gradient: rows are (tap of the phase, output channel), columns input channels
+	phases [3]phase // if flip
+}
+
+var (
+	packings32 pool.Recycler[packing[float32]]
+	packings64 pool.Recycler[packing[float64]]
+)
+
+func getPacking[T Float]() *packing[T] {
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		return (*packing[T])(unsafe.Pointer(packings32.Get()))
+	}
+	return (*packing[T])(unsafe.Pointer(packings64.Get()))
+}
+
+func putPacking[T Float](k *packing[T]) {
+	k.dst, k.kernel = nil, nil
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		packings32.Put((*packing[float32])(unsafe.Pointer(k)))
+		return
+	}
+	packings64.Put((*packing[float64])(unsafe.Pointer(k)))
+}
+
+func (k *packing[T]) run(p *pool.Pool) {
+	width := micro.PanelWidth[T]()
+	p.Parallel(k.groups*ceil(k.columns, width), max(1<<14/max(k.rows*width, 1), 1), k)
+}
+
+// Run packs panels.
+func (k *packing[T]) Run(_, lo, hi int) {
+	width := micro.PanelWidth[T]()
+	panels := ceil(k.columns, width)
+	for i := lo; i < hi; i++ {
+		g, col := i/panels, i%panels*width
+		dst := k.dst[i*k.rows*width : (i+1)*k.rows*width]
+		cols := min(width, k.columns-col)
+		if k.flip {
+			k.flipped(dst, g, col, cols)
+		} else {
+			micro.PackPanel(dst, k.kernel[g*k.columns+col:], k.rows, cols, k.out, 1)
+		}
+	}
+}
+
+// flipped packs the phase's taps, last tap of the kernel first.
+func (k *packing[T]) flipped(dst []T, g, col, cols int) {
+	s := &k.shape
+	inGroup, outGroup := s.InChannels/s.Groups, s.OutChannels/s.Groups
+	size := outGroup * micro.PanelWidth[T]()
+	at := 0
+	for d := range k.phases[0].axis.taps {
+		for h := range k.phases[1].axis.taps {
+			for w := range k.phases[2].axis.taps {
+				tap := (k.tap(0, d)*s.Kernel[1]+k.tap(1, h))*s.Kernel[2] + k.tap(2, w)
+				src := k.kernel[(tap*inGroup+col)*s.OutChannels+g*outGroup:]
+				micro.PackPanel(dst[at:at+size], src, outGroup, cols, 1, s.OutChannels)
+				at += size
+			}
+		}
+	}
+}
+
+// tap is the kernel's tap that is tap t of the phase of axis i.
+func (k *packing[T]) tap(i, t int) int { return k.phases[i].last - t*k.phases[i].step }
+
+// flippedChannels reorders a depthwise kernel [taps, channels] for the phase.
+func (k *packing[T]) flippedChannels() {
+	s := &k.shape
+	at := 0
+	for d := range k.phases[0].axis.taps {
+		for h := range k.phases[1].axis.taps {
+			for w := range k.phases[2].axis.taps {
+				tap := (k.tap(0, d)*s.Kernel[1]+k.tap(1, h))*s.Kernel[2] + k.tap(2, w)
+				at += copy(k.dst[at:at+s.InChannels], k.kernel[tap*s.InChannels:])
+			}
+		}
+	}
+}

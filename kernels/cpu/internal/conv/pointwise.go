@@ -1,0 +1,35 @@
+package conv
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// pointwise reports whether the convolution is one matrix product: a 1x1 kernel that visits every position.
+func (s *Shape) pointwise() bool {
+	one, zero := [3]int{1, 1, 1}, [3]int{}
+	return s.Kernel == one && s.Strides == one && s.PadLow == zero && s.PadHigh == zero && s.Groups == 1
+}
+
+// pointwiseWeights reports whether the kernel gradient is left to package gemm: it has no partial results, so the kernel must be
+// large enough for many chunks.
+func (s *Shape) pointwiseWeights() bool {
+	return s.pointwise() && s.InChannels*s.OutChannels >= 1<<14
+}
+
+func (s *Shape) pixels() int { return s.Batch * volume(s.In) }
+
+func pointwiseForward[T Float](s *Shape, x, kernel, bias []T, relu bool, y []T) gemm.Args[T] {
+	return gemm.Args[T]{M: s.pixels(), N: s.OutChannels, K: s.InChannels, A: x, B: kernel, C: y, Bias: bias, ReLU: relu}
+}
+
+func pointwiseData[T Float](s *Shape, dy, kernel, dx []T) gemm.Args[T] {
+	return gemm.Args[T]{M: s.pixels(), N: s.InChannels, K: s.OutChannels, A: dy, B: kernel, TransB: true, C: dx}
+}
+
+func pointwiseGradient[T Float](s *Shape, x, dy, dkernel []T) gemm.Args[T] {
+	return gemm.Args[T]{M: s.InChannels, N: s.OutChannels, K: s.pixels(), A: x, TransA: true, B: dy, C: dkernel}
+}
+
+// runProduct runs a matrix product; the arguments are copied, so that they stay on the caller's stack.
+func runProduct[T Float](p *pool.Pool, a gemm.Args[T], scratch []T) { gemm.Run(p, &a, scratch) }

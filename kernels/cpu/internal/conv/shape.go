@@ -1,0 +1,109 @@
+package conv
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+)
+
+// Float is the element type of arrays.
+type Float = micro.Float
+
+// Shape describes a convolution. The triples run over depth, height, width.
+type Shape struct {
+	Batch       int
+	In          [3]int // sizes of x; 1 for unused leading axes
+	InChannels  int
+	OutChannels int
+	Kernel      [3]int // sizes of the kernel; 0 means 1
+	Strides     [3]int // 0 means 1
+	Dilation    [3]int // distance of neighbouring taps; 0 means 1
+	PadLow      [3]int // zeros in front of x; may be negative, which cuts
+	PadHigh     [3]int // zeros behind x; may be negative
+	Groups      int    // 0 means 1; channels are cut into that many independent convolutions
+}
+
+// normal returns a copy with defaults filled in.
+func (s *Shape) normal() Shape {
+	n := *s
+	for i := range 3 {
+		for _, v := range []*int{&n.Kernel[i], &n.Strides[i], &n.Dilation[i]} {
+			if *v == 0 {
+				*v = 1
+			}
+		}
+	}
+	if n.Groups == 0 {
+		n.Groups = 1
+	}
+	return n
+}
+
+// Validate returns an error if the sizes contradict each other.
+func (s *Shape) Validate() error {
+	n := s.normal()
+	for i, axis := range [...]string{"depth", "height", "width"} {
+		if n.In[i] < 0 || n.Kernel[i] < 1 || n.Strides[i] < 1 || n.Dilation[i] < 1 {
+			return fmt.Errorf("convolution, %s axis: input %d, kernel %d, stride %d, dilation %d; the input must not be negative, the others must be at least 1",
+				axis, n.In[i], n.Kernel[i], n.Strides[i], n.Dilation[i])
+		}
+	}
+	if n.Batch < 0 || n.InChannels < 0 || n.OutChannels < 0 {
+		return fmt.Errorf("convolution: batch %d, %d input channels, %d output channels; none may be negative", n.Batch, n.InChannels, n.OutChannels)
+	}
+	if n.Groups < 1 || n.InChannels%n.Groups != 0 || n.OutChannels%n.Groups != 0 {
+		return fmt.Errorf("convolution: %d input and %d output channels in %d groups; both must be divisible by the groups",
+			n.InChannels, n.OutChannels, n.Groups)
+	}
+	return nil
+}
+
+// Out returns the output's sizes: floor((in + low + high − ((kernel−1)·dilation + 1)) / stride) + 1, at least 0.
+func (s *Shape) Out() [3]int {
+	n := s.normal()
+	var out [3]int
+	for i := range out {
+		room := n.In[i] + n.PadLow[i] + n.PadHigh[i] - ((n.Kernel[i]-1)*n.Dilation[i] + 1)
+		if room >= 0 {
+			out[i] = room/n.Strides[i] + 1
+		}
+	}
+	return out
+}
+
+// FLOPs returns the floating-point operations of one of the three computations, counting those with padding.
+func (s *Shape) FLOPs() int {
+	n := s.normal()
+	return 2 * s.sizeY() * volume(n.Kernel) * (n.InChannels / n.Groups)
+}
+
+func (s *Shape) sizeX() int { return s.Batch * volume(s.In) * s.InChannels }
+func (s *Shape) sizeY() int { return s.Batch * volume(s.Out()) * s.OutChannels }
+func (s *Shape) sizeKernel() int {
+	n := s.normal()
+	return volume(n.Kernel) * (n.InChannels / n.Groups) * n.OutChannels
+}
+
+// depthwise reports whether every channel is a convolution of its own with one filter, which has kernels of its own.
+func (s *Shape) depthwise() bool {
+	return s.Groups > 1 && s.Groups == s.InChannels && s.Groups == s.OutChannels
+}
+
+func volume(v [3]int) int { return v[0] * v[1] * v[2] }
+
+// need panics unless a slice has the length its shape asks for: a mistake of the caller.
+func (s *Shape) need(what string, have, want int) {
+	if have < want {
+		panic(fmt.Sprintf("conv: %s has %d elements, needs %d for %+v", what, have, want, *s))
+	}
+}
+
+// checked returns the shape with defaults filled in and panics if it is invalid.
+func (s *Shape) checked() Shape {
+	if err := s.Validate(); err != nil {
+		panic("conv: " + err.Error())
+	}
+	return s.normal()
+}
+
+func ceil(a, b int) int { return (a + b - 1) / b }

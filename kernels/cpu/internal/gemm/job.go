@@ -1,0 +1,149 @@
+package gemm
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// job is a product while it runs: the task that workers share.
+type job[T Float] struct {
+	args    Args[T]
+	plan    plan[T]
+	scratch []T
+	packing packTask[T]
+}
+
+var (
+	jobs32 pool.Recycler[job[float32]]
+	jobs64 pool.Recycler[job[float64]]
+)
+
+func getJob[T Float]() *job[T] {
+	var j *job[T]
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		j = (*job[T])(unsafe.Pointer(jobs32.Get()))
+	} else {
+		j = (*job[T])(unsafe.Pointer(jobs64.Get()))
+	}
+	j.packing.job = j
+	return j
+}
+
+func putJob[T Float](j *job[T]) {
+	j.args, j.plan, j.scratch = Args[T]{}, plan[T]{}, nil // let go of the caller's memory
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		jobs32.Put((*job[float32])(unsafe.Pointer(j)))
+	} else {
+		jobs64.Put((*job[float64])(unsafe.Pointer(j)))
+	}
+}
+
+// run packs what is shared and then computes the chunks of C.
+func (j *job[T]) run(p *pool.Pool) {
+	a := &j.args
+	size := j.plan.sharedSize(a)
+	j.plan.shared, j.scratch = j.scratch[:size], j.scratch[size:]
+	switch {
+	case j.plan.source == shared:
+		j.pack(p)
+	case j.plan.tail:
+		n := a.N / micro.PanelWidth[T]() * micro.PanelWidth[T]()
+		packPanel(j.plan.shared, a.B, a, 0, a.K, n)
+	}
+	chunks := j.plan.batch * j.plan.rowChunks * j.plan.colChunks
+	grain := 1
+	if flops := 2 * min(j.plan.rows, a.M) * min(j.plan.cols, a.N) * a.K; flops < chunkFlops/2 {
+		grain = max(chunkFlops/2/max(flops, 1), 1) // many small products in a batch
+	}
+	p.Parallel(chunks, grain, j)
+}
+
+// pack writes B into plan.shared.
+func (j *job[T]) pack(p *pool.Pool) {
+	width := micro.PanelWidth[T]()
+	grain := max(1<<14/(width*max(j.args.K, 1)), 1)
+	p.Parallel(ceil(j.args.N, width), grain, &j.packing)
+}
+
+// Run computes chunks of C; a chunk is a block of rows and columns of one entry of the batch.
+func (j *job[T]) Run(worker, lo, hi int) {
+	p := &j.plan
+	for chunk := lo; chunk < hi; chunk++ {
+		col, rest := chunk%p.colChunks, chunk/p.colChunks
+		row, entry := rest%p.rowChunks, rest/p.rowChunks
+		j.block(worker, entry/j.args.Batch[1], entry%j.args.Batch[1], row*p.rows, col*p.cols)
+	}
+}
+
+// block computes the chunk of C that starts at row m and column n of the batch entry (e0, e1).
+func (j *job[T]) block(worker, e0, e1, m, n int) {
+	a, p := &j.args, &j.plan
+	width := micro.PanelWidth[T]()
+	matrixA := a.A[e0*a.StrideA[0]+e1*a.StrideA[1]:]
+	matrixB := a.B[e0*a.StrideB[0]+e1*a.StrideB[1]:]
+	matrixC := a.C[e0*a.StrideC[0]+e1*a.StrideC[1]:]
+	rows, endN := min(p.rows, a.M-m), min(n+p.cols, a.N)
+	t := micro.Tile[T]{Rows: rows, Segments: 1, Outer: 1, ARow: a.LDA, AK: 1, CRow: a.LDC}
+	if a.TransA {
+		t.ARow, t.AK = 1, a.LDA
+	}
+	var packedA, packed []T
+	if size := p.localSize(a); size > 0 {
+		packed = j.scratch[worker*size : (worker+1)*size]
+		packedA, packed = packed[:p.localSizeA(a)], packed[p.localSizeA(a):]
+	}
+	blocks := ceil(a.K, BlockK)
+	for i := range blocks {
+		k := i * a.K / blocks
+		t.K = (i+1)*a.K/blocks - k
+		if p.packA {
+			copyBlock(packedA, matrixA, a, m, rows, k, t.K, p.strideA(a))
+			t.A, t.ARow, t.AK = packedA, p.strideA(a), 1
+			if a.TransA {
+				t.ARow, t.AK = 1, p.strideA(a)
+			}
+		} else {
+			t.A = matrixA[m*t.ARow+k*t.AK:]
+		}
+		t.Accumulate = a.Accumulate || i > 0
+		t.ReLU = a.ReLU && i == blocks-1
+		for c := n; c < endN; c += width {
+			t.Cols = min(width, endN-c)
+			t.C = matrixC[m*a.LDC+c:]
+			t.Bias = nil
+			if a.Bias != nil && i == 0 {
+				t.Bias = a.Bias[c:]
+			}
+			switch {
+			case p.source == local:
+				panel := packed[(c-n)/width*width*t.K:]
+				packPanel(panel, matrixB, a, k, t.K, c)
+				t.B, t.BK = panel, width
+			case a.Packed:
+				t.B, t.BK = matrixB[c*a.K+k*width:], width
+			case p.source == shared:
+				t.B, t.BK = p.shared[c*a.K+k*width:], width
+			case p.tail && t.Cols < width:
+				t.B, t.BK = p.shared[k*width:], width
+			default:
+				t.B, t.BK = matrixB[k*a.LDB+c:], a.LDB
+			}
+			micro.Run(&t)
+		}
+	}
+}
+
+// copyBlock copies a block of A, in A's own orientation, to rows that are stride apart.
+func copyBlock[T Float](dst, src []T, a *Args[T], m, rows, k, sums, stride int) {
+	lines, length, first := rows, sums, m*a.LDA+k
+	if a.TransA {
+		lines, length, first = sums, rows, k*a.LDA+m
+	}
+	for i := range lines {
+		copy(dst[i*stride:i*stride+length], src[first+i*a.LDA:])
+	}
+}

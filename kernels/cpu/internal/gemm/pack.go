@@ -1,0 +1,58 @@
+package gemm
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// PackedSize returns the number of elements of a packed B of k rows and n columns: n rounded up to whole panels, times k.
+func PackedSize[T Float](n, k int) int {
+	width := micro.PanelWidth[T]()
+	return (n + width - 1) / width * width * k
+}
+
+// PackB writes B[k, n] (stored n x k if trans) with row stride ldb, 0 meaning without a gap, into the panel layout. Dst needs
+// [PackedSize] elements.
+func PackB[T Float](p *pool.Pool, dst, b []T, k, n, ldb int, trans bool) {
+	if k <= 0 || n <= 0 {
+		return
+	}
+	if ldb == 0 {
+		ldb = n
+		if trans {
+			ldb = k
+		}
+	}
+	if need := PackedSize[T](n, k); len(dst) < need {
+		panic(fmt.Sprintf("gemm: packed B has room for %d elements, %d x %d needs %d", len(dst), k, n, need))
+	}
+	j := getJob[T]()
+	j.args = Args[T]{N: n, K: k, B: b, LDB: ldb, TransB: trans}
+	j.plan.shared = dst
+	j.pack(p)
+	putJob(j)
+}
+
+// packTask packs one panel after the other.
+type packTask[T Float] struct{ job *job[T] }
+
+func (t *packTask[T]) Run(_, lo, hi int) {
+	a := &t.job.args
+	width := micro.PanelWidth[T]()
+	for panel := lo; panel < hi; panel++ {
+		n := panel * width
+		packPanel(t.job.plan.shared[n*a.K:], a.B, a, 0, a.K, n)
+	}
+}
+
+// packPanel packs the rows [k, k+rows) of the panel that starts at column n of B.
+func packPanel[T Float](dst, b []T, a *Args[T], k, rows, n int) {
+	cols := min(micro.PanelWidth[T](), a.N-n)
+	if a.TransB {
+		micro.PackPanel(dst, b[n*a.LDB+k:], rows, cols, 1, a.LDB)
+	} else {
+		micro.PackPanel(dst, b[k*a.LDB+n:], rows, cols, a.LDB, 1)
+	}
+}

@@ -1,0 +1,142 @@
+package gemm
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+)
+
+// BlockK is the largest number of products that are added before the sum goes through memory: a panel block of B, BlockK rows
+// of 128 bytes, then fits the first-level cache beside a few rows of A.
+const BlockK = 256
+
+const (
+	chunkFlops  = 1 << 20 // do not make chunks smaller than this: about 10 µs of assembly
+	wantChunks  = 16      // and do not make more chunks than this for balance alone
+	maxRows     = 224     // rows of A that stay in the second-level cache, BlockK numbers each
+	maxCols     = 512
+	packMinRows = 256 // B is reused often enough for packing to pay
+	packMinCols = 96  // A is
+)
+
+// source says where the vector operand is read.
+type source uint8
+
+const (
+	inPlace source = iota // B as the caller stores it, its last incomplete panel from scratch
+	shared                // packed before the product, by all workers together
+	local                 // packed block by block by each worker
+)
+
+// plan is how a product is cut up. It depends on the sizes and strides only.
+type plan[T Float] struct {
+	source     source
+	rows, cols int // of a chunk of C
+	rowChunks  int
+	colChunks  int
+	batch      int
+	tail       bool // inPlace: the last panel is incomplete and read from shared
+	packA      bool // blocks of A are copied to the worker's scratch first
+
+	shared []T // packed B or its last panel
+}
+
+func newPlan[T Float](a *Args[T]) plan[T] {
+	p := plan[T]{batch: a.Batch[0] * a.Batch[1]}
+	width := micro.PanelWidth[T]()
+	one := p.batch == 1 || a.StrideB == [2]int{}
+	switch {
+	case a.Packed:
+		p.source = inPlace
+	case !a.TransB && (a.M < packMinRows || a.N <= width):
+		p.source = inPlace
+		p.tail = a.N%width != 0
+		if p.tail && !one {
+			p.source, p.tail = local, false
+		}
+	case one:
+		p.source = shared
+	default:
+		p.source = local
+	}
+	p.chunk(a)
+	p.packA = p.rows <= maxRows && conflicts(a) && a.N >= packMinCols
+	return p
+}
+
+// conflicts reports whether the lines of A that one tile needs at the same time compete for the same few places in the first-level
+// cache, because they lie a multiple of a large power of two apart.
+func conflicts[T Float](a *Args[T]) bool {
+	var zero T
+	return a.LDA*int(unsafe.Sizeof(zero))%2048 == 0
+}
+
+// strideA is the row stride of a copied block of A.
+func (p *plan[T]) strideA(a *Args[T]) int {
+	if a.TransA {
+		return p.rows + 16
+	}
+	return min(a.K, BlockK) + 16
+}
+
+// chunk chooses the block of C that one task computes.
+func (p *plan[T]) chunk(a *Args[T]) {
+	width := micro.PanelWidth[T]()
+	p.rows, p.cols = min(a.M, maxRows), min((a.N+width-1)/width*width, maxCols)
+	if p.source == local {
+		p.rows = a.M // so that each block of B is packed once
+	}
+	for {
+		p.rowChunks, p.colChunks = ceil(a.M, p.rows), ceil(a.N, p.cols)
+		if p.rowChunks*p.colChunks*p.batch >= wantChunks || 2*p.rows*p.cols*a.K < 2*chunkFlops {
+			return
+		}
+		switch {
+		case p.cols >= 4*width || p.cols > width && p.rows < 56:
+			p.cols = ceil(p.cols/width, 2) * width
+		case p.rows >= 56 && p.source != local:
+			p.rows = ceil(ceil(p.rows, 2), 14) * 14
+		case p.cols > width:
+			p.cols = ceil(p.cols/width, 2) * width
+		default:
+			return
+		}
+	}
+}
+
+// sharedSize is the scratch that all workers read.
+func (p *plan[T]) sharedSize(a *Args[T]) int {
+	switch {
+	case p.source == shared:
+		return PackedSize[T](a.N, a.K)
+	case p.tail:
+		return micro.PanelWidth[T]() * a.K
+	}
+	return 0
+}
+
+// localSize is the scratch of one worker.
+func (p *plan[T]) localSize(a *Args[T]) int { return p.localSizeA(a) + p.localSizeB(a) }
+
+func (p *plan[T]) localSizeA(a *Args[T]) int {
+	switch {
+	case !p.packA:
+		return 0
+	case a.TransA:
+		return min(a.K, BlockK) * p.strideA(a)
+	}
+	return p.rows * p.strideA(a)
+}
+
+func (p *plan[T]) localSizeB(a *Args[T]) int {
+	if p.source != local {
+		return 0
+	}
+	return p.cols * min(a.K, BlockK)
+}
+
+func (p *plan[T]) scratchSize(a *Args[T], workers int) int {
+	return p.sharedSize(a) + p.localSize(a)*max(workers, 1)
+}
+
+func ceil(a, b int) int { return (a + b - 1) / b }

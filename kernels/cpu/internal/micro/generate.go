@@ -1,0 +1,3 @@
+package micro
+
+//go:generate go -C ../../../../internal/asmgen run ./micro -out ../../kernels/cpu/internal/micro/tile_amd64.s -pkg micro -dispatch ../../kernels/cpu/internal/micro/tile_gen_amd64.go

@@ -1,0 +1,128 @@
+package micro
+
+import (
+	"fmt"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+)
+
+// Float is the element type of kernels.
+type Float interface{ float32 | float64 }
+
+// Tile is one call of the microkernel; see the package comment. A, B and C start at the tile's first element. The layout is
+// known to the assembly.
+type Tile[T Float] struct {
+	A, B, C []T
+	Bias    []T // nil, or Cols numbers added to each row
+
+	Rows, Cols         int
+	K, Segments, Outer int
+
+	ARow, AK, ASegment, AOuter int
+	BK, BSegment, BOuter       int
+	CRow                       int
+
+	Lines        int // 0 means 1: the tile is repeated with A and C moved on by
+	ALine, CLine int // these strides
+
+	Accumulate bool // add to C instead of overwriting it
+	ReLU       bool // max(·, 0) last; NaN stays NaN
+}
+
+// panelBytes is the width of a panel of the vector operand: two AVX-512 vectors or four AVX2 vectors.
+const panelBytes = 128
+
+// PanelWidth is the number of columns of a packed panel: 32 for float32, 16 for float64. It is the same for every kernel
+// family, so packed weights stay valid when the family changes.
+func PanelWidth[T Float]() int {
+	var zero T
+	return panelBytes / int(unsafe.Sizeof(zero))
+}
+
+// lanes returns the number of elements in a vector of the given level; 1 for portable Go.
+func lanes[T Float](level isa.Level) int {
+	var zero T
+	switch level {
+	case isa.AVX512:
+		return 64 / int(unsafe.Sizeof(zero))
+	case isa.AVX2:
+		return 32 / int(unsafe.Sizeof(zero))
+	}
+	return 1
+}
+
+// PadColumns returns how many numbers of each row of B a tile of cols columns reads under the active level.
+func PadColumns[T Float](cols int) int {
+	l := lanes[T](isa.Active())
+	return (cols + l - 1) / l * l
+}
+
+// Run computes the tile. It panics if an operand is too short for its strides, or if Cols exceeds [PanelWidth]: both are
+// mistakes of the caller. Negative strides are not supported.
+func Run[T Float](t *Tile[T]) {
+	if t.Rows <= 0 || t.Cols <= 0 || t.Lines < 0 {
+		return
+	}
+	t.check()
+	if t.K <= 0 || t.Segments <= 0 || t.Outer <= 0 {
+		t.K, t.Segments, t.Outer = 0, 0, 0
+		portable(t, 0)
+		return
+	}
+	level := isa.Active()
+	if level == isa.Portable {
+		portable(t, 0)
+		return
+	}
+	l := lanes[T](level)
+	full := t.Cols
+	if rest := t.Cols % l; rest != 0 && t.lastB()+t.Cols+l-rest > cap(t.B) {
+		full -= rest
+	}
+	if full > 0 {
+		vector(level, t, full)
+	}
+	if full < t.Cols {
+		portable(t, full)
+	}
+}
+
+// lastB is the index of the first column of the last row of B.
+func (t *Tile[T]) lastB() int {
+	return (t.Outer-1)*t.BOuter + (t.Segments-1)*t.BSegment + (t.K-1)*t.BK
+}
+
+// check panics unless every element the tile touches exists: assembly does not check bounds.
+func (t *Tile[T]) check() {
+	if t.Cols > PanelWidth[T]() {
+		panic(fmt.Sprintf("micro: a tile of %d columns, at most %d are possible", t.Cols, PanelWidth[T]()))
+	}
+	t.checkExtents(1)
+}
+
+// checkChannels is check for RunChannels.
+func (t *Tile[T]) checkChannels() { t.checkExtents(t.Cols) }
+
+// checkExtents checks the operands' lengths; A is read in runs of the given number of columns.
+func (t *Tile[T]) checkExtents(colsA int) {
+	if t.ARow|t.AK|t.ASegment|t.AOuter|t.BK|t.BSegment|t.BOuter|t.CRow|t.ALine|t.CLine < 0 {
+		panic("micro: negative stride")
+	}
+	lines := max(t.Lines, 1) - 1
+	if need := lines*t.CLine + (t.Rows-1)*t.CRow + t.Cols; need > len(t.C) {
+		panic(fmt.Sprintf("micro: C has %d elements, the tile needs %d", len(t.C), need))
+	}
+	if t.Bias != nil && len(t.Bias) < t.Cols {
+		panic(fmt.Sprintf("micro: bias has %d elements, the tile needs %d", len(t.Bias), t.Cols))
+	}
+	if t.K <= 0 || t.Segments <= 0 || t.Outer <= 0 {
+		return
+	}
+	if need := lines*t.ALine + (t.Outer-1)*t.AOuter + (t.Segments-1)*t.ASegment + (t.K-1)*t.AK + (t.Rows-1)*t.ARow + colsA; need > len(t.A) {
+		panic(fmt.Sprintf("micro: A has %d elements, the tile needs %d", len(t.A), need))
+	}
+	if need := t.lastB() + t.Cols; need > len(t.B) {
+		panic(fmt.Sprintf("micro: B has %d elements, the tile needs %d", len(t.B), need))
+	}
+}

@@ -1,0 +1,203 @@
+package micro
+
+import (
+	"runtime"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+)
+
+// call is the argument block of the assembly; internal/asmgen/micro knows its layout. Strides count bytes.
+type call struct {
+	a, b, c, bias              unsafe.Pointer
+	k, segments, outer         int
+	aRow, aK, aSegment, aOuter int
+	bK, bSegment, bOuter       int
+	cRow                       int
+	tiles                      int // tiles of the function's rows, one under the other
+	aTile, cTile               int // from one tile to the next
+	mask                       uint64
+	maskTable                  unsafe.Pointer
+	flags                      int
+	lines                      int
+	aLine, cLine               int
+}
+
+const (
+	flagAccumulate = 1 << iota
+	flagReLU
+	flagMasked // the last vector of a row is incomplete; for AVX2, AVX-512 always uses mask
+)
+
+// laneMasks holds, at index 8−n, the mask of the first n of 8 lanes of 32 bits; with pairs, of 64 bits.
+var laneMasks = [16]int32{-1, -1, -1, -1, -1, -1, -1, -1}
+
+// maxCallFlops bounds the time of one assembly call to about 100 µs: the garbage collector cannot interrupt it.
+const maxCallFlops = 8 << 20
+
+// vector computes the columns [0, cols) in assembly. B may be read up to the next whole vector.
+func vector[T Float](level isa.Level, t *Tile[T], cols int) {
+	var c call
+	fill(&c, t)
+	l := lanes[T](level)
+	for col := 0; col < cols; {
+		vectors := 1
+		if cols-col > l {
+			vectors = 2
+		}
+		n := min(vectors*l, cols-col)
+		runColumns(level, t, &c, col, n, vectors, false)
+		col += n
+	}
+	runtime.KeepAlive(t)
+}
+
+// vectorChannels computes whole vectors of columns in assembly and returns how many columns it computed.
+func vectorChannels[T Float](level isa.Level, t *Tile[T]) int {
+	var c call
+	fill(&c, t)
+	col := 0
+	for {
+		l, rest := lanes[T](level), t.Cols-col
+		switch {
+		case rest >= 2*l:
+			runColumns(level, t, &c, col, 2*l, 2, true)
+			col += 2 * l
+		case rest >= l:
+			runColumns(level, t, &c, col, l, 1, true)
+			col += l
+		case level == isa.AVX512:
+			level = isa.AVX2 // half a vector
+		default:
+			runtime.KeepAlive(t)
+			return col
+		}
+	}
+}
+
+// fill sets what does not depend on the columns.
+func fill[T Float](c *call, t *Tile[T]) {
+	size := int(unsafe.Sizeof(t.A[0]))
+	c.k, c.segments, c.outer = t.K, t.Segments, t.Outer
+	c.aRow, c.aK, c.aSegment, c.aOuter = t.ARow*size, t.AK*size, t.ASegment*size, t.AOuter*size
+	c.bK, c.bSegment, c.bOuter = t.BK*size, t.BSegment*size, t.BOuter*size
+	c.cRow = t.CRow * size
+	c.aLine, c.cLine = t.ALine*size, t.CLine*size
+	if t.Accumulate {
+		c.flags |= flagAccumulate
+	}
+	if t.ReLU {
+		c.flags |= flagReLU
+	}
+}
+
+// runColumns computes the n columns from col on, all rows; n fills the given number of vectors, the last perhaps not whole.
+func runColumns[T Float](level isa.Level, t *Tile[T], c *call, col, n, vectors int, channels bool) {
+	l := lanes[T](level)
+	size := int(unsafe.Sizeof(t.A[0]))
+	last := n - (vectors-1)*l
+	c.mask = 1<<last - 1
+	c.flags &^= flagMasked
+	if last < l {
+		c.flags |= flagMasked
+	}
+	c.maskTable = unsafe.Pointer(&laneMasks[8-min(last*size/4, 8)])
+	c.b = unsafe.Pointer(&t.B[col])
+	if t.Bias != nil {
+		c.bias = unsafe.Pointer(&t.Bias[col])
+	}
+	colA := 0
+	if channels {
+		colA = col
+	}
+	// All tiles get the same number of rows or one row more.
+	tiles := (t.Rows-1)/maxRows(level, vectors, channels) + 1
+	rows, more := t.Rows/tiles, t.Rows%tiles
+	if more > 0 {
+		runTiles(level, t, c, 0, colA, col, rows+1, more, n, vectors, channels)
+	}
+	runTiles(level, t, c, more*(rows+1), colA, col, rows, tiles-more, n, vectors, channels)
+}
+
+// runTiles computes the given number of tiles of equal height from a row on, in every line, in as few calls as their time allows.
+func runTiles[T Float](level isa.Level, t *Tile[T], c *call, row, colA, col, height, tiles, n, vectors int, channels bool) {
+	c.aTile, c.cTile = height*c.aRow, height*c.cRow
+	lines := max(t.Lines, 1)
+	perCall := max(maxCallFlops/(2*height*n*t.K*t.Segments*t.Outer), 1) // tiles
+	c.tiles = min(tiles, perCall)
+	c.lines = 1
+	if c.tiles == tiles {
+		c.lines = min(lines, perCall/tiles)
+	}
+	size := int(unsafe.Sizeof(t.A[0]))
+	for line := 0; line < lines; line += c.lines {
+		c.lines = min(c.lines, lines-line)
+		for tile := 0; tile < tiles; tile += c.tiles {
+			c.tiles = min(perCall, tiles-tile)
+			c.a = unsafe.Pointer(&t.A[line*t.ALine+(row+tile*height)*t.ARow+colA])
+			c.c = unsafe.Pointer(&t.C[line*t.CLine+(row+tile*height)*t.CRow+col])
+			dispatch(level, size, vectors, channels, height, c)
+		}
+	}
+}
+
+// maxRows is the largest number of rows for which internal/asmgen/micro makes a function.
+func maxRows(level isa.Level, vectors int, channels bool) int {
+	switch {
+	case channels:
+		return 4
+	case level == isa.AVX512:
+		return 14
+	case vectors == 1:
+		return 12
+	}
+	return 6
+}
+
+// dispatch calls the assembly for tiles of the given kind.
+func dispatch(level isa.Level, size, vectors int, channels bool, rows int, c *call) {
+	kind := vectors - 1
+	if channels {
+		kind |= 2
+	}
+	if level == isa.AVX512 {
+		kind |= 4
+	}
+	if size == 8 {
+		kind |= 8
+	}
+	switch kind {
+	case 0:
+		callF32AVX2V1(rows, c)
+	case 1:
+		callF32AVX2V2(rows, c)
+	case 2:
+		callF32AVX2ChannelsV1(rows, c)
+	case 3:
+		callF32AVX2ChannelsV2(rows, c)
+	case 4:
+		callF32AVX512V1(rows, c)
+	case 5:
+		callF32AVX512V2(rows, c)
+	case 6:
+		callF32AVX512ChannelsV1(rows, c)
+	case 7:
+		callF32AVX512ChannelsV2(rows, c)
+	case 8:
+		callF64AVX2V1(rows, c)
+	case 9:
+		callF64AVX2V2(rows, c)
+	case 10:
+		callF64AVX2ChannelsV1(rows, c)
+	case 11:
+		callF64AVX2ChannelsV2(rows, c)
+	case 12:
+		callF64AVX512V1(rows, c)
+	case 13:
+		callF64AVX512V2(rows, c)
+	case 14:
+		callF64AVX512ChannelsV1(rows, c)
+	case 15:
+		callF64AVX512ChannelsV2(rows, c)
+	}
+}

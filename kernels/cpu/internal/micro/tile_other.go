@@ -1,0 +1,21 @@
+//go:build !amd64
+
+package micro
+
+import "github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+
+// vector computes the columns [0, cols); there is no assembly here, and no level but Portable.
+func vector[T Float](_ isa.Level, t *Tile[T], cols int) {
+	u := *t
+	u.Cols = cols
+	portable(&u, 0)
+}
+
+// vectorChannels is vector for RunChannels. It returns the number of columns it computed.
+func vectorChannels[T Float](isa.Level, *Tile[T]) int { return 0 }
+
+// transpose packs the first columns of a transposed panel; it returns how many.
+func transpose[T Float](_, _ []T, _, _, _ int) int { return 0 }
+
+// copyPanel packs a panel of whole rows; it reports whether it did.
+func copyPanel[T Float](_, _ []T, _, _ int) bool { return false }

@@ -1,0 +1,169 @@
+package pool
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+)
+
+// maxChunks is the largest number of chunks that fits the packed word.
+const maxChunks = 1<<31 - 1
+
+// region is one call of Parallel while it runs. Its plain fields are written by the caller before state is stored and read
+// by workers only after they have claimed a chunk, which keeps the region from ending; so state orders all accesses.
+type region struct {
+	_       [cacheLine]byte
+	state   atomic.Uint64 // generation<<32 | chunks not yet claimed
+	_       [cacheLine]byte
+	left    atomic.Int64 // chunks not yet finished or dropped
+	waiting atomic.Bool  // the caller blocks on done
+	failure atomic.Pointer[PanicError]
+	_       [cacheLine]byte
+
+	n, grain, chunks int
+	task             Task
+	done             chan struct{}
+	returned         bool // the caller's own share ended by returning, not by runtime.Goexit
+}
+
+// publish makes the region's chunks claimable.
+func (r *region) publish(n, grain, chunks int, task Task) {
+	r.n, r.grain, r.chunks, r.task = n, grain, chunks, task
+	if r.done == nil {
+		r.done = make(chan struct{}, 1)
+	}
+	r.left.Store(int64(chunks))
+	// The generation makes a stale compare-and-swap of a worker that slept through the previous region fail.
+	generation := r.state.Load()>>32 + 1
+	r.state.Store(generation<<32 | uint64(chunks))
+}
+
+func (r *region) unclaimed() bool { return uint32(r.state.Load()) != 0 }
+
+// run claims and computes chunks until none is left and reports whether it claimed any.
+func (r *region) run(worker int) bool {
+	claimed, ended := 0, false
+	defer func() {
+		if !ended {
+			r.fail(recover())
+			claimed += r.drop()
+		}
+		if claimed > 0 {
+			r.leave(claimed)
+		}
+	}()
+	for {
+		state := r.state.Load()
+		unclaimed := int(uint32(state))
+		if unclaimed == 0 {
+			break
+		}
+		if !r.state.CompareAndSwap(state, state-1) {
+			continue
+		}
+		claimed++
+		lo := (r.chunks - unclaimed) * r.grain
+		r.task.Run(worker, lo, min(lo+r.grain, r.n))
+	}
+	ended = true
+	return claimed > 0
+}
+
+// drop claims all chunks that are left, to no end, and returns their number.
+func (r *region) drop() int {
+	for {
+		state := r.state.Load()
+		if r.state.CompareAndSwap(state, state>>32<<32) {
+			return int(uint32(state))
+		}
+	}
+}
+
+// leave counts chunks as finished. After it, the region may belong to another call.
+func (r *region) leave(chunks int) {
+	done := r.done
+	if r.left.Add(int64(-chunks)) == 0 && r.waiting.CompareAndSwap(true, false) {
+		done <- struct{}{}
+	}
+}
+
+// wait returns when every chunk is finished or dropped. The chunks it waits for are running already, so it spins first.
+func (r *region) wait() {
+	for i := 0; i < 256; i++ {
+		if r.left.Load() == 0 {
+			return
+		}
+		pause()
+	}
+	until := time.Now().Add(spinTime)
+	for time.Now().Before(until) {
+		for i := 0; i < 32; i++ {
+			if r.left.Load() == 0 {
+				return
+			}
+			pause()
+		}
+		runtime.Gosched()
+	}
+	// A worker of an earlier call on this region may answer late, between its last count and its look at waiting: hence
+	// the loop.
+	for r.left.Load() != 0 {
+		r.waiting.Store(true)
+		if r.left.Load() == 0 && r.waiting.CompareAndSwap(true, false) {
+			return // nobody has sent, and nobody will
+		}
+		<-r.done
+	}
+}
+
+// PanicError is the value with which Parallel panics when a task panicked.
+type PanicError struct {
+	Value any    // what the task panicked with
+	Stack []byte // the stack of the goroutine that panicked
+}
+
+// Error names the original panic and shows its stack, which the caller's own stack does not contain.
+func (e *PanicError) Error() string {
+	return fmt.Sprintf("panic in a parallel region: %v\n\n%s", e.Value, e.Stack)
+}
+
+// Unwrap returns the panic's value if it is an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+var errGoexit = errors.New("the task called runtime.Goexit")
+
+// fail keeps the first failure of the region.
+func (r *region) fail(value any) { r.failure.CompareAndSwap(nil, newPanicError(value)) }
+
+func newPanicError(value any) *PanicError {
+	if value == nil {
+		value = errGoexit
+	}
+	if e, ok := value.(*PanicError); ok { // of a region inside the task
+		return e
+	}
+	return &PanicError{Value: value, Stack: debug.Stack()}
+}
+
+// serial visits the chunks in order on the calling goroutine.
+func serial(n, grain int, task Task) {
+	ended := false
+	defer func() {
+		if ended {
+			return
+		}
+		if value := recover(); value != nil {
+			panic(newPanicError(value))
+		}
+	}()
+	for lo := 0; lo < n; lo += grain {
+		task.Run(0, lo, min(lo+grain, n))
+	}
+	ended = true
+}

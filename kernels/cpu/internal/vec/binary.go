@@ -1,0 +1,123 @@
+package vec
+
+// Add stores a + b.
+func Add[T Float](dst, a, b []T) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	if single[T]() && binary32(opAdd, as32(dst), as32(a), as32(b)) {
+		return
+	}
+	for i := range dst {
+		dst[i] = a[i] + b[i]
+	}
+}
+
+// Sub stores a − b.
+func Sub[T Float](dst, a, b []T) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	if single[T]() && binary32(opSub, as32(dst), as32(a), as32(b)) {
+		return
+	}
+	for i := range dst {
+		dst[i] = a[i] - b[i]
+	}
+}
+
+// Mul stores a · b.
+func Mul[T Float](dst, a, b []T) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	if single[T]() && binary32(opMul, as32(dst), as32(a), as32(b)) {
+		return
+	}
+	for i := range dst {
+		dst[i] = a[i] * b[i]
+	}
+}
+
+// Div stores a / b.
+func Div[T Float](dst, a, b []T) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	if single[T]() && binary32(opDiv, as32(dst), as32(a), as32(b)) {
+		return
+	}
+	for i := range dst {
+		dst[i] = a[i] / b[i]
+	}
+}
+
+// Max stores the larger of a and b, NaN if either is NaN.
+func Max[T Float](dst, a, b []T) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	if single[T]() && binary32(opMax, as32(dst), as32(a), as32(b)) {
+		return
+	}
+	for i := range dst {
+		x, y := a[i], b[i]
+		if x > y || x != x {
+			y = x
+		}
+		dst[i] = y
+	}
+}
+
+// Min stores the smaller of a and b, NaN if either is NaN.
+func Min[T Float](dst, a, b []T) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	if single[T]() && binary32(opMin, as32(dst), as32(a), as32(b)) {
+		return
+	}
+	for i := range dst {
+		x, y := a[i], b[i]
+		if x < y || x != x {
+			y = x
+		}
+		dst[i] = y
+	}
+}
+
+// ReluGrad stores dy where y > 0, else 0: the gradient of relu from its output or its input.
+func ReluGrad[T Float](dst, dy, y []T) {
+	dy, y = dy[:len(dst)], y[:len(dst)]
+	if single[T]() && binary32(opReluGrad, as32(dst), as32(dy), as32(y)) {
+		return
+	}
+	for i := range dst {
+		g := dy[i]
+		if !(y[i] > 0) {
+			g = 0
+		}
+		dst[i] = g
+	}
+}
+
+// TanhGrad stores dy·(1 − y²), where y is the output of tanh.
+func TanhGrad[T Float](dst, dy, y []T) {
+	dy, y = dy[:len(dst)], y[:len(dst)]
+	if single[T]() && binary32(opTanhGrad, as32(dst), as32(dy), as32(y)) {
+		return
+	}
+	for i := range dst {
+		dst[i] = dy[i] * (1 - y[i]*y[i])
+	}
+}
+
+// SigmoidGrad stores dy·y·(1 − y), where y is the output of sigmoid.
+func SigmoidGrad[T Float](dst, dy, y []T) {
+	dy, y = dy[:len(dst)], y[:len(dst)]
+	if single[T]() && binary32(opSigmoidGrad, as32(dst), as32(dy), as32(y)) {
+		return
+	}
+	for i := range dst {
+		dst[i] = dy[i] * (y[i] * (1 - y[i]))
+	}
+}
+
+// MulAdd stores a·b + c.
+func MulAdd[T Float](dst, a, b, c []T) {
+	a, b, c = a[:len(dst)], b[:len(dst)], c[:len(dst)]
+	if single[T]() && mulAdd32(as32(dst), as32(a), as32(b), as32(c)) {
+		return
+	}
+	for i := range dst {
+		dst[i] = a[i]*b[i] + c[i]
+	}
+}

@@ -1,0 +1,49 @@
+// Package vec holds the elementwise kernels of the CPU backend: loops over plain slices on the calling goroutine.
+//
+// # API
+//
+// T is float32 or float64. All slices of a call have the length of dst (a longer one is cut, a shorter one panics). Dst may be
+// the same slice as any input; other overlaps are not allowed. Callers split long arrays over the workers in blocks that fit the
+// second-level cache and run chains of operations block by block.
+//
+//	Add, Sub, Mul, Div, Max, Min      (dst, a, b []T)              Max and Min: NaN if either is NaN
+//	Neg, Abs, Relu, Square, Sqrt, Rsqrt, Exp, Log, Tanh, Sigmoid, Erf (dst, x []T)
+//	Affine                            (dst, x []T, a, b T)         a·x + b
+//	Scale, AddScalar                  (dst, x []T, a T)            a·x;  x + a
+//	Axpy                              (dst []T, a T, x []T)        dst += a·x
+//	MulAdd                            (dst, a, b, c []T)           a·b + c
+//	ReluGrad                          (dst, dy, y []T)             dy where y > 0, else 0
+//	TanhGrad, SigmoidGrad             (dst, dy, y []T)             dy·(1 − y²);  dy·y·(1 − y)
+//	Sum, MaxOf                        (x []T) T                    MaxOf of nothing is −Inf
+//	Dot                               (a, b []T) T
+//	SumRows                           (dst, x []T, rows, cols, stride int)   dst[c] = Σ_r x[r·stride + c]
+//	SumSquaresRows                    (dst, x, mean []T, rows, cols, stride int)   dst[c] = Σ_r (x[r, c] − mean[c])²
+//	SumProductsRows                   (sum, product, y, x, mean []T, rows, cols, stride int)
+//	RowsAffine                        (dst, x, scale, shift []T, rows, cols, stride int, relu bool)   x[r, c]·scale[c] + shift[c]
+//	RowsCombine                       (dst, x, a, y, b, c []T, rows, cols, stride int)   x[r, c]·a[c] + y[r, c]·b[c] + c[c]
+//	Softmax                           (dst, x []T)                 of one row
+//	Adam                              (*AdamArgs[T])               one fused step, see the type
+//	SGD, Momentum                     (w, [velocity,] g []T, ...)
+//	BF16ToFloat32, Float32ToBF16, F16ToFloat32, Float32ToF16       uint16 holds the 16-bit number; rounds to nearest even
+//	MaxPool2x2, MaxPool2x2Backward                                 NHWC, window and stride 2
+//
+// # Accuracy
+//
+// Add to Div, Neg, Abs, Relu, Square, Sqrt, Affine (up to one rounding more where there is no fused multiply-add), the optimizer
+// steps and the conversions are correctly rounded per operation. For float32, against the exact value:
+//
+//	Exp      relative 1.2e-7 for normal results; results below 2⁻¹²⁶ within 2⁻¹⁴⁹; overflow to +Inf, underflow to 0
+//	Log      relative 1.2e-7, or absolute 1e-7 near 1; Log(0) = −Inf, of negative numbers NaN
+//	Tanh     relative 4e-7 and absolute 3e-7
+//	Sigmoid  relative 3e-7, also for large negative x
+//	Erf      relative 6e-7 and absolute 3e-7
+//	Rsqrt    relative 1.2e-7: 1/sqrt(x), not the hardware's estimate
+//
+// For float64 they are Go's math functions. NaN gives NaN everywhere.
+//
+// Sums and dot products are added in blocks, the blocks pairwise: the order is fixed by the length (and by the kernel family),
+// and the error grows with the logarithm of the length.
+//
+// An element's result does not depend on its position or on the length of the slice, sums excepted; it may differ in the last bit
+// between kernel families, since assembly uses fused multiply-add.
+package vec

@@ -1,0 +1,74 @@
+package vec
+
+import (
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+// guarded returns n numbers at the end of memory behind which nothing is readable: an access past the end kills the test.
+func guarded[T float32 | uint16](t *testing.T, n int) []T {
+	t.Helper()
+	page := syscall.Getpagesize()
+	var zero T
+	size := int(unsafe.Sizeof(zero)) * n
+	body := (size + page - 1) / page * page
+	m, err := syscall.Mmap(-1, 0, body+page, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, syscall.Munmap(m)) })
+	require.NoError(t, syscall.Mprotect(m[body:], syscall.PROT_NONE))
+	return unsafe.Slice((*T)(unsafe.Pointer(&m[body-size])), n)
+}
+
+// TestNothingOutsideIsTouched puts all operands against unreadable memory.
+func TestNothingOutsideIsTouched(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(23, 24))
+		for n := 1; n < 150; n += 1 + n/40 {
+			operand := func(n int) []float32 {
+				x := guarded[float32](t, n)
+				for i := range x {
+					x[i] = rng.Float32()
+				}
+				return x
+			}
+			x, y, z, w := operand(n), operand(n), operand(n), operand(n)
+			for _, c := range binaries {
+				c.f32(x, y, z)
+			}
+			for _, f := range []func(dst, x []float32){Neg[float32], Abs[float32], Relu[float32], Sqrt[float32], Rsqrt[float32], Exp[float32],
+				Log[float32], Tanh[float32], Sigmoid[float32], Erf[float32], Softmax[float32]} {
+				f(x, y)
+			}
+			MulAdd(x, y, z, w)
+			Affine(x, y, 1, 2)
+			Axpy(x, 2, y)
+			Sum(x)
+			Dot(x, y)
+			MaxOf(x)
+			Adam(&AdamArgs[float32]{W: x, M: y, V: z, G: w, GradientScale: 1})
+			Momentum(x, y, z, 1, 1, 1, false)
+			Momentum(x, y, z, 1, 1, 1, true)
+			h := guarded[uint16](t, n)
+			Float32ToF16(h, x)
+			F16ToFloat32(y, h)
+			Float32ToBF16(h, x)
+			BF16ToFloat32(y, h)
+			m, m2 := operand(3*n), operand(3*n)
+			SumRows(x, m, 3, n, n)
+			SumSquaresRows(x, m, y, 3, n, n)
+			SumProductsRows(x, w, m, m2, y, 3, n, n)
+			RowsAffine(m, m2, x, y, 3, n, n, true)
+			RowsAffine(m, m2, x, y, 3, n, n, false)
+			RowsCombine(m, m2, x, m2, y, z, 3, n, n)
+			image, gradient := operand(16*n), operand(16*n)
+			pooled, dy := operand(4*n), operand(4*n)
+			MaxPool2x2(pooled, image, 1, 4, 4, n)
+			MaxPool2x2Backward(gradient, dy, image, pooled, 1, 4, 4, n, true)
+			MaxPool2x2Backward(gradient, dy, image, pooled, 1, 4, 4, n, false)
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package vec
+
+import "math"
+
+// The float32 functions below are the portable twins of the assembly: the same reduction, the same polynomials, without fused
+// multiply-add.
+
+const (
+	log2e = 1.44269504088896341
+	// ln 2 in two parts; the first has few enough bits that its product with an exponent is exact (Cody and Waite).
+	ln2High = 0.693359375
+	ln2Low  = -2.12194440e-4
+	// Adding and subtracting 1.5·2²³ rounds a float32 to the nearest integer.
+	roundShift = 12582912.0
+	// Outside these bounds exp is certain to overflow or to be 0.
+	expMax = 89.0
+	expMin = -104.0
+)
+
+// Coefficients of Cephes' expf: eʳ = 1 + r + r²·P(r) for |r| ≤ ln2/2.
+var expP = [...]float32{1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1}
+
+// exp32 reduces x to n·ln2 + r and scales a polynomial in r by 2ⁿ in two steps, so that results below 2⁻¹²⁶ are rounded once.
+func exp32(x float32) float32 {
+	if x != x {
+		return x
+	}
+	x = min(max(x, expMin), expMax)
+	n := float32(x*log2e+roundShift) - roundShift
+	r := x - n*ln2High
+	r -= n * ln2Low
+	p := expP[0]
+	for _, c := range expP[1:] {
+		p = p*r + c
+	}
+	p = p*(r*r) + r + 1
+	e := int32(n)
+	half := e >> 1
+	return p * pow2(half) * pow2(e-half)
+}
+
+// pow2 returns 2ⁿ for −126 ≤ n ≤ 127.
+func pow2(n int32) float32 { return math.Float32frombits(uint32(n+127) << 23) }
+
+// Coefficients of Cephes' logf: log(1+z) = z − z²/2 + z³·P(z) for √½ − 1 ≤ z < √2 − 1.
+var logP = [...]float32{7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
+	2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1}
+
+const sqrtHalf = 0.707106781186547524
+
+// log32 splits x into 2ᵉ·(1 + z).
+func log32(x float32) float32 {
+	switch {
+	case x != x || x > math.MaxFloat32:
+		return x
+	case x < 0:
+		return nan[float32]()
+	case x == 0:
+		return float32(math.Inf(-1))
+	}
+	e := float32(0)
+	if x < 0x1p-126 {
+		x *= 0x1p23
+		e = -23
+	}
+	bits := math.Float32bits(x)
+	e += float32(int32(bits>>23) - 126)
+	m := math.Float32frombits(bits&0x7fffff | 126<<23) // in [½, 1)
+	if m < sqrtHalf {
+		m += m
+		e--
+	}
+	z := m - 1
+	p := logP[0]
+	for _, c := range logP[1:] {
+		p = p*z + c
+	}
+	zz := z * z
+	y := p*z*zz + e*ln2Low - 0.5*zz
+	return z + y + e*ln2High
+}
+
+const (
+	tanhMax   = 7.90531110763549805 // beyond, the result is ±1 in float32
+	tanhSmall = 0.0004              // below, the result is x
+)
+
+// Coefficients of the rational minimax approximation of tanh on [−tanhMax, tanhMax] used by Eigen: x·P(x²)/Q(x²).
+var (
+	tanhP = [...]float32{-2.76076847742355e-16, 2.00018790482477e-13, -8.60467152213735e-11, 5.12229709037114e-08,
+		1.48572235717979e-05, 6.37261928875436e-04, 4.89352455891786e-03}
+	tanhQ = [...]float32{1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03}
+)
+
+func tanh32(x float32) float32 {
+	if x != x || float32(math.Abs(float64(x))) < tanhSmall {
+		return x
+	}
+	x = min(max(x, -tanhMax), tanhMax)
+	xx := x * x
+	p, q := tanhP[0], tanhQ[0]
+	for _, c := range tanhP[1:] {
+		p = p*xx + c
+	}
+	for _, c := range tanhQ[1:] {
+		q = q*xx + c
+	}
+	return p * x / q
+}
+
+func sigmoid32(x float32) float32 {
+	e := exp32(-float32(math.Abs(float64(x))))
+	n := float32(1)
+	if x < 0 {
+		n = e
+	}
+	return n / (1 + e)
+}
+
+// Coefficients of the rational minimax approximation of erf on [−4, 4] used by Eigen: x·P(x²)/Q(x²).
+var (
+	erfP = [...]float32{-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
+		-7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02}
+	erfQ = [...]float32{-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02}
+)
+
+func erf32(x float32) float32 {
+	if x != x {
+		return x
+	}
+	x = min(max(x, -4), 4)
+	xx := x * x
+	p, q := erfP[0], erfQ[0]
+	for _, c := range erfP[1:] {
+		p = p*xx + c
+	}
+	for _, c := range erfQ[1:] {
+		q = q*xx + c
+	}
+	return x * (p / q) // in this order, or tiny results would lose digits
+}

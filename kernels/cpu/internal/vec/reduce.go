@@ -1,0 +1,91 @@
+package vec
+
+import "math"
+
+// sumBlock is the number of elements that one leaf of a pairwise sum adds.
+const sumBlock = 1024
+
+// Sum returns the sum of x.
+func Sum[T Float](x []T) T {
+	if len(x) > sumBlock {
+		half := split(len(x))
+		return Sum(x[:half]) + Sum(x[half:])
+	}
+	if single[T]() {
+		if s, ok := sum32(as32(x)); ok {
+			return T(s)
+		}
+	}
+	var s [8]T
+	i := 0
+	for ; i+8 <= len(x); i += 8 {
+		v := x[i : i+8 : i+8]
+		for j := range s {
+			s[j] += v[j]
+		}
+	}
+	for j, v := range x[i:] {
+		s[j] += v
+	}
+	return join(&s)
+}
+
+// Dot returns Σ a·b.
+func Dot[T Float](a, b []T) T {
+	b = b[:len(a)]
+	if len(a) > sumBlock {
+		half := split(len(a))
+		return Dot(a[:half], b[:half]) + Dot(a[half:], b[half:])
+	}
+	if single[T]() {
+		if s, ok := dot32(as32(a), as32(b)); ok {
+			return T(s)
+		}
+	}
+	var s [8]T
+	i := 0
+	for ; i+8 <= len(a); i += 8 {
+		v, w := a[i:i+8:i+8], b[i:i+8:i+8]
+		for j := range s {
+			s[j] += v[j] * w[j]
+		}
+	}
+	for j, v := range a[i:] {
+		s[j] += v * b[i+j]
+	}
+	return join(&s)
+}
+
+// split returns about half of n, in whole blocks.
+func split(n int) int { return ((n-1)/sumBlock + 1) / 2 * sumBlock }
+
+func join[T Float](s *[8]T) T {
+	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+}
+
+// MaxOf returns the largest element of x, NaN if there is one, and −Inf for none.
+func MaxOf[T Float](x []T) T {
+	if single[T]() {
+		if m, ok := max32(as32(x)); ok {
+			return T(m)
+		}
+	}
+	m := T(math.Inf(-1))
+	for _, v := range x {
+		if v > m || v != v {
+			m = v
+		}
+	}
+	return m
+}
+
+// Softmax stores eˣ⁻ᵐ / Σ eˣ⁻ᵐ with m the maximum of x. A row that contains NaN or +Inf, or only −Inf, becomes NaN.
+func Softmax[T Float](dst, x []T) {
+	x = x[:len(dst)]
+	if len(dst) == 0 {
+		return
+	}
+	AddScalar(dst, x, -MaxOf(x))
+	Exp(dst, dst)
+	Scale(dst, dst, 1/Sum(dst))
+}

@@ -1,0 +1,83 @@
+package vec
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestReductions(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(9, 10))
+		for _, n := range append(lengths, 1024, 1025, 2048, 4097, 100000) {
+			x, y := random[float32](rng, n), random[float32](rng, n)
+			var sum, size, dot, dotSize float64
+			largest := math.Inf(-1)
+			for i := range x {
+				sum += float64(x[i])
+				size += math.Abs(float64(x[i]))
+				dot += float64(x[i]) * float64(y[i])
+				dotSize += math.Abs(float64(x[i]) * float64(y[i]))
+				largest = max(largest, float64(x[i]))
+			}
+			bound := 0x1p-24 * (math.Log2(float64(n+1)) + 130)
+			require.InDelta(t, sum, float64(Sum(x)), bound*size, "n %d", n)
+			require.InDelta(t, dot, float64(Dot(x, y)), bound*dotSize, "n %d", n)
+			require.Equal(t, float32(largest), MaxOf(x), "n %d", n)
+			if n > 0 {
+				x[rng.IntN(n)] = float32(math.NaN())
+				require.True(t, math.IsNaN(float64(MaxOf(x))))
+				require.True(t, math.IsNaN(float64(Sum(x))))
+			}
+		}
+		require.Equal(t, 6.0, Sum([]float64{1, 2, 3}))
+		require.Equal(t, 14.0, Dot([]float64{1, 2, 3}, []float64{1, 2, 3}))
+		require.Equal(t, 3.0, MaxOf([]float64{1, 3, 2}))
+		inf := float32(math.Inf(-1))
+		require.Equal(t, inf, MaxOf([]float32{inf, inf}))
+	})
+}
+
+// TestSumIsPairwise adds a number whose plain float32 sums drift off, in 64 lanes too.
+func TestSumIsPairwise(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		x := make([]float32, 1<<24)
+		for i := range x {
+			x[i] = 0.1
+		}
+		want := float64(x[0]) * float64(len(x))
+		require.InEpsilon(t, want, float64(Sum(x)), 1e-6)
+		require.InEpsilon(t, want*float64(x[0]), float64(Dot(x, x)), 1e-6)
+	})
+}
+
+func TestSoftmax(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(13, 14))
+		for _, n := range lengths {
+			x := random[float32](rng, n)
+			for i := range x {
+				x[i] = x[i]*20 + 500
+			}
+			var total float64
+			for _, v := range x {
+				total += math.Exp(float64(v) - 500)
+			}
+			dst := make([]float32, n)
+			Softmax(dst, x)
+			for i := range dst {
+				want := math.Exp(float64(x[i])-500) / total
+				require.InDelta(t, want, float64(dst[i]), 1e-6*want+1e-38)
+			}
+		}
+		inf := float32(math.Inf(-1))
+		x := []float32{inf, 0, inf}
+		Softmax(x, x)
+		require.Equal(t, []float32{0, 1, 0}, x)
+		x = []float32{inf, inf}
+		Softmax(x, x)
+		require.True(t, x[0] != x[0] && x[1] != x[1])
+	})
+}

@@ -1,0 +1,22 @@
+package vec
+
+import (
+	"math"
+	"unsafe"
+)
+
+// Float is the element type of the generic kernels.
+type Float interface{ float32 | float64 }
+
+// single reports whether T is float32; the compiler folds it to a constant.
+func single[T Float]() bool {
+	var zero T
+	return unsafe.Sizeof(zero) == 4
+}
+
+// as32 views a slice of T as float32; only where single.
+func as32[T Float](s []T) []float32 {
+	return unsafe.Slice((*float32)(unsafe.Pointer(unsafe.SliceData(s))), len(s))
+}
+
+func nan[T Float]() T { return T(math.NaN()) }

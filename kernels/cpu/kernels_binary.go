@@ -1,0 +1,308 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// binaryKernel returns the kernel of a two-operand op on type d (a compute type).
+func binaryKernel(op ir.Op, d ir.DType) blockFn {
+	switch d {
+	case ir.Float32:
+		return floatBinary[float32](op)
+	case ir.Float64:
+		return floatBinary[float64](op)
+	case ir.Bool, ir.Uint8:
+		return integerBinary[uint8](op)
+	case ir.Int8:
+		return integerBinary[int8](op)
+	case ir.Int16:
+		return integerBinary[int16](op)
+	case ir.Int32:
+		return integerBinary[int32](op)
+	case ir.Int64:
+		return integerBinary[int64](op)
+	case ir.Uint16:
+		return integerBinary[uint16](op)
+	case ir.Uint32:
+		return integerBinary[uint32](op)
+	case ir.Uint64:
+		return integerBinary[uint64](op)
+	}
+	return nil
+}
+
+func addBlock[T number](dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := view[T](dst, n), view[T](a, n), view[T](b, n)
+	for i, v := range x {
+		z[i] = v + y[i]
+	}
+}
+
+func subBlock[T number](dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := view[T](dst, n), view[T](a, n), view[T](b, n)
+	for i, v := range x {
+		z[i] = v - y[i]
+	}
+}
+
+func mulBlock[T number](dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := view[T](dst, n), view[T](a, n), view[T](b, n)
+	for i, v := range x {
+		z[i] = v * y[i]
+	}
+}
+
+// maxBlock and minBlock return NaN where either operand is NaN.
+func maxBlock[T number](dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := view[T](dst, n), view[T](a, n), view[T](b, n)
+	for i, v := range x {
+		z[i] = max(v, y[i])
+	}
+}
+
+func minBlock[T number](dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := view[T](dst, n), view[T](a, n), view[T](b, n)
+	for i, v := range x {
+		z[i] = min(v, y[i])
+	}
+}
+
+func floatBinary[T float](op ir.Op) blockFn {
+	switch op {
+	case ir.Add:
+		return mapBinary(vec.Add[T])
+	case ir.Sub:
+		return mapBinary(vec.Sub[T])
+	case ir.Mul:
+		return mapBinary(vec.Mul[T])
+	case ir.Maximum:
+		return mapBinary(vec.Max[T])
+	case ir.Minimum:
+		return mapBinary(vec.Min[T])
+	case ir.Div:
+		return mapBinary(vec.Div[T])
+	case ir.Pow:
+		return eachPair[T](math.Pow)
+	case ir.Rem:
+		return eachPair[T](math.Mod)
+	case ir.Atan2:
+		return eachPair[T](math.Atan2)
+	}
+	return nil
+}
+
+// mapBinary makes a block kernel of a kernel on slices.
+func mapBinary[T float](f func(dst, x, y []T)) blockFn {
+	return func(dst, a, b, _ unsafe.Pointer, n int) { f(view[T](dst, n), view[T](a, n), view[T](b, n)) }
+}
+
+// binaryReluGrad is dy where y > 0, else 0, of operands dy and y.
+func binaryReluGrad(d ir.DType) blockFn {
+	if d == ir.Float64 {
+		return mapBinary(vec.ReluGrad[float64])
+	}
+	return mapBinary(vec.ReluGrad[float32])
+}
+
+func eachPair[T float](f func(x, y float64) float64) blockFn {
+	return func(dst, a, b, _ unsafe.Pointer, n int) {
+		z, x, y := view[T](dst, n), view[T](a, n), view[T](b, n)
+		for i, v := range x {
+			z[i] = T(f(float64(v), float64(y[i])))
+		}
+	}
+}
+
+func integerBinary[T integer](op ir.Op) blockFn {
+	switch op {
+	case ir.Add:
+		return addBlock[T]
+	case ir.Sub:
+		return subBlock[T]
+	case ir.Mul:
+		return mulBlock[T]
+	case ir.Maximum:
+		return maxBlock[T]
+	case ir.Minimum:
+		return minBlock[T]
+	}
+	f := integerFunction[T](op)
+	if f == nil {
+		return nil
+	}
+	return func(dst, a, b, _ unsafe.Pointer, n int) {
+		z, x, y := view[T](dst, n), view[T](a, n), view[T](b, n)
+		for i, v := range x {
+			z[i] = f(v, y[i])
+		}
+	}
+}
+
+// integerFunction returns the less frequent integer operations.
+func integerFunction[T integer](op ir.Op) func(x, y T) T {
+	switch op {
+	case ir.Div:
+		return func(x, y T) T {
+			if y == 0 {
+				return 0
+			}
+			return x / y
+		}
+	case ir.Rem:
+		return func(x, y T) T {
+			if y == 0 {
+				return 0
+			}
+			return x % y
+		}
+	case ir.Pow:
+		return integerPow[T]
+	case ir.BitAnd:
+		return func(x, y T) T { return x & y }
+	case ir.BitOr:
+		return func(x, y T) T { return x | y }
+	case ir.BitXor:
+		return func(x, y T) T { return x ^ y }
+	case ir.ShiftLeft:
+		return func(x, y T) T { return x << shiftCount(y) }
+	case ir.ShiftRight:
+		return func(x, y T) T { return x >> shiftCount(y) }
+	}
+	return nil
+}
+
+// shiftCount makes a shift by a negative or too large count shift everything out.
+func shiftCount[T integer](y T) uint64 {
+	if y < 0 {
+		return 64
+	}
+	return uint64(y)
+}
+
+// integerPow is x to the power y by squaring, wrapping around; a negative power of anything but 1 and -1 truncates to 0.
+func integerPow[T integer](x, y T) T {
+	if y < 0 {
+		minusOne := T(0)
+		minusOne--
+		switch {
+		case x == 1:
+			return 1
+		case x == minusOne:
+			if y%2 == 0 {
+				return 1
+			}
+			return minusOne
+		}
+		return 0
+	}
+	r := T(1)
+	for e := uint64(y); e > 0; e >>= 1 {
+		if e&1 == 1 {
+			r *= x
+		}
+		x *= x
+	}
+	return r
+}
+
+// compareKernel returns the kernel that compares two blocks of type d (a compute type) into bools.
+func compareKernel(dir ir.Direction, d ir.DType) blockFn {
+	switch d {
+	case ir.Float32:
+		return compareBlock[float32](dir)
+	case ir.Float64:
+		return compareBlock[float64](dir)
+	case ir.Bool, ir.Uint8:
+		return compareBlock[uint8](dir)
+	case ir.Int8:
+		return compareBlock[int8](dir)
+	case ir.Int16:
+		return compareBlock[int16](dir)
+	case ir.Int32:
+		return compareBlock[int32](dir)
+	case ir.Int64:
+		return compareBlock[int64](dir)
+	case ir.Uint16:
+		return compareBlock[uint16](dir)
+	case ir.Uint32:
+		return compareBlock[uint32](dir)
+	case ir.Uint64:
+		return compareBlock[uint64](dir)
+	}
+	return nil
+}
+
+func bit(b bool) uint8 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func compareBlock[T number](dir ir.Direction) blockFn {
+	switch dir {
+	case ir.Eq:
+		return func(dst, a, b, _ unsafe.Pointer, n int) {
+			z, x, y := view[uint8](dst, n), view[T](a, n), view[T](b, n)
+			for i, v := range x {
+				z[i] = bit(v == y[i])
+			}
+		}
+	case ir.Ne:
+		return func(dst, a, b, _ unsafe.Pointer, n int) {
+			z, x, y := view[uint8](dst, n), view[T](a, n), view[T](b, n)
+			for i, v := range x {
+				z[i] = bit(v != y[i])
+			}
+		}
+	case ir.Lt:
+		return lessBlock[T]
+	case ir.Gt:
+		return func(dst, a, b, _ unsafe.Pointer, n int) { lessBlock[T](dst, b, a, nil, n) }
+	case ir.Le:
+		return lessEqualBlock[T]
+	}
+	return func(dst, a, b, _ unsafe.Pointer, n int) { lessEqualBlock[T](dst, b, a, nil, n) }
+}
+
+func lessBlock[T number](dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := view[uint8](dst, n), view[T](a, n), view[T](b, n)
+	for i, v := range x {
+		z[i] = bit(v < y[i])
+	}
+}
+
+func lessEqualBlock[T number](dst, a, b, _ unsafe.Pointer, n int) {
+	z, x, y := view[uint8](dst, n), view[T](a, n), view[T](b, n)
+	for i, v := range x {
+		z[i] = bit(v <= y[i])
+	}
+}
+
+// selectBlock picks elements of size T: operands are the predicate, on true, on false.
+func selectBlock[T any](dst, a, b, c unsafe.Pointer, n int) {
+	z, p, x, y := view[T](dst, n), view[uint8](a, n), view[T](b, n), view[T](c, n)
+	for i, v := range p {
+		if v != 0 {
+			z[i] = x[i]
+		} else {
+			z[i] = y[i]
+		}
+	}
+}
+
+func selectKernel(size int) blockFn {
+	switch size {
+	case 1:
+		return selectBlock[uint8]
+	case 2:
+		return selectBlock[uint16]
+	case 4:
+		return selectBlock[uint32]
+	}
+	return selectBlock[uint64]
+}

@@ -1,0 +1,230 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// blockFn computes one operation on a block of n elements. dst may be one of the operands. Operands that the operation does not
+// have are nil.
+type blockFn func(dst, a, b, c unsafe.Pointer, n int)
+
+// The element types of computation. Half precision is computed as float32.
+type (
+	signedInt   interface{ int8 | int16 | int32 | int64 }
+	unsignedInt interface {
+		uint8 | uint16 | uint32 | uint64
+	}
+	integer interface{ signedInt | unsignedInt }
+	float   interface{ float32 | float64 }
+	number  interface{ integer | float }
+)
+
+// view returns the n elements at p as a slice.
+func view[T any](p unsafe.Pointer, n int) []T { return unsafe.Slice((*T)(p), n) }
+
+// computeType is the element type that d is computed in.
+func computeType(d ir.DType) ir.DType {
+	if isHalf(d) {
+		return ir.Float32
+	}
+	return d
+}
+
+// unaryKernel returns the kernel of a one-operand op on type d (a compute type).
+func unaryKernel(op ir.Op, d ir.DType) blockFn {
+	switch d {
+	case ir.Float32:
+		return floatUnary[float32](op)
+	case ir.Float64:
+		return floatUnary[float64](op)
+	case ir.Bool:
+		if op == ir.Not {
+			return notBool
+		}
+		return copyBlock[uint8]
+	case ir.Int8:
+		return signedUnary[int8](op)
+	case ir.Int16:
+		return signedUnary[int16](op)
+	case ir.Int32:
+		return signedUnary[int32](op)
+	case ir.Int64:
+		return signedUnary[int64](op)
+	case ir.Uint8:
+		return unsignedUnary[uint8](op)
+	case ir.Uint16:
+		return unsignedUnary[uint16](op)
+	case ir.Uint32:
+		return unsignedUnary[uint32](op)
+	case ir.Uint64:
+		return unsignedUnary[uint64](op)
+	}
+	return nil
+}
+
+func copyBlock[T any](dst, a, _, _ unsafe.Pointer, n int) {
+	if dst != a {
+		copy(view[T](dst, n), view[T](a, n))
+	}
+}
+
+func notBool(dst, a, _, _ unsafe.Pointer, n int) {
+	y, x := view[uint8](dst, n), view[uint8](a, n)
+	for i, v := range x {
+		y[i] = v ^ 1
+	}
+}
+
+func negBlock[T number](dst, a, _, _ unsafe.Pointer, n int) {
+	y, x := view[T](dst, n), view[T](a, n)
+	for i, v := range x {
+		y[i] = -v
+	}
+}
+
+func notBlock[T integer](dst, a, _, _ unsafe.Pointer, n int) {
+	y, x := view[T](dst, n), view[T](a, n)
+	for i, v := range x {
+		y[i] = ^v
+	}
+}
+
+// reluBlock is max(x, 0) with NaN kept; relu(-0) is +0.
+func reluBlock[T number](dst, a, _, _ unsafe.Pointer, n int) {
+	y, x := view[T](dst, n), view[T](a, n)
+	for i, v := range x {
+		if v <= 0 {
+			v = 0
+		}
+		y[i] = v
+	}
+}
+
+func signedUnary[T signedInt](op ir.Op) blockFn {
+	switch op {
+	case ir.Abs:
+		return func(dst, a, _, _ unsafe.Pointer, n int) {
+			y, x := view[T](dst, n), view[T](a, n)
+			for i, v := range x {
+				if v < 0 {
+					v = -v
+				}
+				y[i] = v
+			}
+		}
+	case ir.Sign:
+		return signBlock[T]
+	}
+	return integerUnary[T](op)
+}
+
+func unsignedUnary[T unsignedInt](op ir.Op) blockFn {
+	switch op {
+	case ir.Abs:
+		return copyBlock[T]
+	case ir.Sign:
+		return signBlock[T]
+	}
+	return integerUnary[T](op)
+}
+
+func integerUnary[T integer](op ir.Op) blockFn {
+	switch op {
+	case ir.Neg:
+		return negBlock[T]
+	case ir.Not:
+		return notBlock[T]
+	case ir.Relu:
+		return reluBlock[T]
+	case ir.Identity:
+		return copyBlock[T]
+	}
+	return nil
+}
+
+func signBlock[T number](dst, a, _, _ unsafe.Pointer, n int) {
+	y, x := view[T](dst, n), view[T](a, n)
+	minusOne := T(0)
+	minusOne--
+	for i, v := range x {
+		switch {
+		case v > 0:
+			v = 1
+		case v < 0:
+			v = minusOne
+		}
+		y[i] = v
+	}
+}
+
+// mapUnary makes a block kernel of a kernel on slices.
+func mapUnary[T float](f func(dst, x []T)) blockFn {
+	return func(dst, a, _, _ unsafe.Pointer, n int) { f(view[T](dst, n), view[T](a, n)) }
+}
+
+func floatUnary[T float](op ir.Op) blockFn {
+	switch op {
+	case ir.Neg:
+		return mapUnary(vec.Neg[T])
+	case ir.Abs:
+		return mapUnary(vec.Abs[T])
+	case ir.Relu:
+		return mapUnary(vec.Relu[T])
+	case ir.Sqrt:
+		return mapUnary(vec.Sqrt[T])
+	case ir.Rsqrt:
+		return mapUnary(vec.Rsqrt[T])
+	case ir.Exp:
+		return mapUnary(vec.Exp[T])
+	case ir.Log:
+		return mapUnary(vec.Log[T])
+	case ir.Tanh:
+		return mapUnary(vec.Tanh[T])
+	case ir.Sigmoid:
+		return mapUnary(vec.Sigmoid[T])
+	case ir.Sign:
+		return signBlock[T]
+	case ir.Identity:
+		return copyBlock[T]
+	case ir.IsFinite:
+		return func(dst, a, _, _ unsafe.Pointer, n int) {
+			y, x := view[uint8](dst, n), view[T](a, n)
+			for i, v := range x {
+				y[i] = 0
+				if v-v == 0 {
+					y[i] = 1
+				}
+			}
+		}
+	}
+	if f := mathFunctions[op]; f != nil {
+		return func(dst, a, _, _ unsafe.Pointer, n int) {
+			y, x := view[T](dst, n), view[T](a, n)
+			for i, v := range x {
+				y[i] = T(f(float64(v)))
+			}
+		}
+	}
+	return nil
+}
+
+// mathFunctions are the unary operations whose float32 form is the float64 form, rounded.
+var mathFunctions = map[ir.Op]func(float64) float64{
+	ir.Floor: math.Floor, ir.Ceil: math.Ceil, ir.Round: math.RoundToEven, ir.Expm1: math.Expm1, ir.Log1p: math.Log1p,
+	ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tan: math.Tan, ir.Asin: math.Asin, ir.Acos: math.Acos, ir.Atan: math.Atan,
+	ir.Sinh: math.Sinh, ir.Cosh: math.Cosh, ir.Asinh: asinh, ir.Acosh: math.Acosh, ir.Atanh: math.Atanh,
+	ir.Erf: math.Erf, ir.ErfInv: math.Erfinv,
+	ir.Lgamma: func(x float64) float64 { v, _ := math.Lgamma(x); return v },
+}
+
+// asinh keeps the sign of zero.
+func asinh(x float64) float64 {
+	if x == 0 {
+		return x
+	}
+	return math.Asinh(x)
+}

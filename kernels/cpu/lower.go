@@ -1,0 +1,178 @@
+package cpu
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// build is the compilation of one unit that is not elementwise.
+type build struct {
+	*placement
+	c    *compiler
+	u    *unit
+	n    *ir.Node // the one node, or the product of a fused unit
+	ws   []*storage
+	kids []child
+}
+
+// builders holds the kernels of the ops that are not elementwise. A builder returns the function that runs the unit.
+var builders map[ir.Op]func(b *build) (func(), error)
+
+// inPlace lists, for each output, the operand whose memory it may take over, or -1.
+var inPlace map[ir.Op][]int
+
+func init() {
+	builders = map[ir.Op]func(b *build) (func(), error){
+		ir.Iota: buildIota, ir.RngBits: buildRngBits,
+		ir.Reshape: buildReshape, ir.Transpose: buildTranspose, ir.Broadcast: buildBroadcast, ir.Slice: buildSlice, ir.Pad: buildPad,
+		ir.Concat: buildConcat, ir.Reverse: buildReverse,
+		ir.DynamicSlice: buildDynamicSlice, ir.DynamicUpdateSlice: buildDynamicUpdateSlice,
+		ir.Dot: buildDot, ir.Gather: buildGather, ir.Embedding: buildGather, ir.Scatter: buildScatter, ir.EmbeddingGrad: buildEmbeddingGrad,
+		ir.Reduce: buildReduce, ir.ArgMax: buildArg, ir.ArgMin: buildArg, ir.Cumulative: buildCumulative,
+		ir.Sort: buildSort, ir.TopK: buildTopK,
+		ir.Scan: buildScan, ir.While: buildWhile, ir.Cond: buildCond,
+		ir.Conv: buildConv, ir.ConvInputGrad: buildConvInputGrad, ir.ConvKernelGrad: buildConvKernelGrad,
+		ir.MaxPool: buildMaxPool, ir.MaxPoolGrad: buildMaxPoolGrad, ir.AvgPool: buildAvgPool, ir.AvgPoolGrad: buildAvgPoolGrad,
+		ir.BatchNorm: buildBatchNorm, ir.BatchNormGrad: buildBatchNormGrad,
+		ir.LayerNorm: buildLayerNorm, ir.LayerNormGrad: buildLayerNormGrad,
+		ir.Softmax: buildSoftmax, ir.SoftmaxGrad: buildSoftmaxGrad, ir.LogSoftmax: buildLogSoftmax, ir.LogSoftmaxGrad: buildLogSoftmaxGrad,
+		ir.SparseSoftmaxCrossEntropy: buildCrossEntropy, ir.SparseSoftmaxCrossEntropyGrad: buildCrossEntropyGrad,
+		ir.Dropout: buildDropout, ir.OptimizerUpdate: buildOptimizerUpdate,
+		ir.AllReduce: buildAllReduce, ir.AllGather: buildAllGather, ir.ReduceScatter: buildReduceScatter,
+		ir.CollectiveBroadcast: buildCollectiveBroadcast, ir.ReplicaID: buildReplicaID,
+	}
+	inPlace = map[ir.Op][]int{
+		ir.Softmax: {0}, ir.LogSoftmax: {0}, ir.SoftmaxGrad: {1}, ir.LogSoftmaxGrad: {1},
+		ir.Dropout: {0}, ir.OptimizerUpdate: {0, 4, 5, 6, 7}, ir.Scatter: {0}, ir.DynamicUpdateSlice: {0},
+		ir.CollectiveBroadcast: {0}, ir.Cumulative: {0},
+	}
+}
+
+// inPlaceOperand returns the operand whose memory output j of an op may take over, or -1.
+func inPlaceOperand(op ir.Op, j int) int {
+	if op == ir.AllReduce {
+		return j
+	}
+	if pairs := inPlace[op]; j < len(pairs) {
+		return pairs[j]
+	}
+	return -1
+}
+
+// in returns an operand of the node.
+func (b *build) in(i int) *operand { return &b.operands[b.n.Inputs[i]] }
+
+// out returns a result of the node, or of the unit if it is a fused one.
+func (b *build) out(i int) *operand {
+	if b.u.fused != nil {
+		return &b.operands[b.u.fused.result]
+	}
+	return &b.operands[b.n.Outputs[i]]
+}
+
+// workspace reserves memory that the unit may use while it runs.
+func (b *build) workspace(bytes int) *storage {
+	m := b.newStorage(inArena, bytes)
+	m.first, m.last = b.u.time, b.u.time
+	return m
+}
+
+// scratch reserves memory for n elements of a type.
+func (b *build) scratch(d ir.DType, n int) *operand {
+	return &operand{mem: b.workspace(n * d.Size()), typ: ir.Type{DType: d, Shape: ir.Shape{n}}, n: n}
+}
+
+func (b *build) rt() *runtime { return b.c.rt }
+
+// fail describes a program that this backend cannot run.
+func (b *build) unsupported(format string, args ...any) error {
+	return fmt.Errorf("cpu: %v (scope %q): %s", b.n.Op, b.n.Scope, fmt.Sprintf(format, args...))
+}
+
+// compiler compiles a program and its sub-programs for one executable.
+type compiler struct {
+	rt       *runtime
+	device   kernels.Device
+	replica  int
+	replicas int
+	plain    bool // see graph
+}
+
+// compile turns a verified program into a schedule.
+func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) {
+	q, err := normalize(source, c.replicas)
+	if err != nil {
+		return nil, err
+	}
+	g := newGraph(q)
+	g.plain = c.plain
+	g.group()
+	p := g.place(aliases)
+	s := &schedule{inputs: p.inputs, outputs: p.outputs, nodes: len(source.Nodes)}
+	for _, u := range g.units {
+		st, err := c.lower(p, u, s)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case st.run == nil:
+		case u.constant:
+			s.prologue = append(s.prologue, st)
+		default:
+			s.steps = append(s.steps, st)
+		}
+	}
+	c.lowerCopies(p, s)
+	s.storages = p.storages
+	s.bytes = planMemory(p.storages)
+	return s, nil
+}
+
+// lower compiles one unit.
+func (c *compiler) lower(p *placement, u *unit, s *schedule) (step, error) {
+	st := step{scope: p.p.Nodes[u.nodes[len(u.nodes)-1]].Scope}
+	var names []string
+	for _, i := range slices.Concat(u.nodes, u.sinks) {
+		names = append(names, p.p.Nodes[i].Op.String())
+	}
+	st.name = strings.Join(names, "+")
+	if u.elementwise {
+		st.run = p.compileElementwise(u, c.rt)
+		return st, nil
+	}
+	anchor := u.nodes[0]
+	if u.fused != nil {
+		anchor = u.fused.anchor
+	}
+	b := &build{placement: p, c: c, u: u, n: &p.p.Nodes[anchor]}
+	var err error
+	st.run, err = builders[b.n.Op](b)
+	s.children = append(s.children, b.kids...)
+	return st, err
+}
+
+// lowerCopies adds the steps that move values into output buffers: first those that leave a buffer that will be
+// overwritten, then the others.
+func (c *compiler) lowerCopies(p *placement, s *schedule) {
+	for i := range p.copies {
+		if o := &p.copies[i]; o.stage != nil {
+			from, to := o.from, o.stage
+			s.steps = append(s.steps, step{run: func() { copyOperand(to, &from) }, name: "copy"})
+			o.from = *o.stage
+		}
+	}
+	for i := range p.copies {
+		from, to := p.copies[i].from, p.copies[i].to
+		s.steps = append(s.steps, step{run: func() { copyOperand(&to, &from) }, name: "copy"})
+	}
+}
+
+func copyOperand(to, from *operand) {
+	if to.n > 0 && to.ptr() != from.ptr() {
+		copy(raw(to), raw(from))
+	}
+}

@@ -1,0 +1,193 @@
+package cpu
+
+import (
+	"slices"
+	"unsafe"
+)
+
+const maxAxes = 12
+
+// ndCopy moves a box of elements between two strided layouts. Strides are in bytes and may be negative or, for the source, 0.
+type ndCopy struct {
+	size     int // bytes of an element
+	dims     []int
+	dst, src []int
+	tile     int // the axis along which the source is contiguous while the innermost axis is not; -1 for none
+}
+
+// newCopy merges axes that move as one and orders what is left by the destination.
+func newCopy(size int, dims, dst, src []int) *ndCopy {
+	c := &ndCopy{size: size, tile: -1}
+	for i, n := range dims {
+		if n == 1 {
+			continue
+		}
+		if k := len(c.dims) - 1; k >= 0 && c.dst[k] == dst[i]*n && c.src[k] == src[i]*n {
+			c.dims[k], c.dst[k], c.src[k] = c.dims[k]*n, dst[i], src[i]
+			continue
+		}
+		c.dims, c.dst, c.src = append(c.dims, n), append(c.dst, dst[i]), append(c.src, src[i])
+	}
+	if len(c.dims) == 0 {
+		c.dims, c.dst, c.src = []int{1}, []int{size}, []int{size}
+	}
+	if last := len(c.dims) - 1; c.src[last] != size && c.src[last] != 0 && c.dst[last] == size {
+		c.tile = slices.Index(c.src, size)
+	}
+	return c
+}
+
+// elements is the number of elements copied.
+func (c *ndCopy) elements() int {
+	n := 1
+	for _, d := range c.dims {
+		n *= d
+	}
+	return n
+}
+
+// parallel returns a function that copies from src to dst, cut along the outermost axis; the pointers are read when it runs.
+func (c *ndCopy) parallel(rt *runtime, dst, src *unsafe.Pointer) func() {
+	n := c.elements()
+	if n == 0 {
+		return func() {}
+	}
+	return rt.parallel(c.dims[0], grain(n/c.dims[0]/2), func(_ *worker, lo, hi int) { c.run(*dst, *src, lo, hi) })
+}
+
+// run copies indices [lo, hi) of the outermost axis.
+func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
+	inner := len(c.dims) - 1
+	if c.tile >= 0 {
+		c.runTiled(dst, src, lo, hi)
+		return
+	}
+	if inner == 0 {
+		c.row(unsafe.Add(dst, lo*c.dst[0]), unsafe.Add(src, lo*c.src[0]), hi-lo)
+		return
+	}
+	var index [maxAxes]int
+	index[0] = lo
+	for {
+		d, s := dst, src
+		for k := range inner {
+			d, s = unsafe.Add(d, index[k]*c.dst[k]), unsafe.Add(s, index[k]*c.src[k])
+		}
+		c.row(d, s, c.dims[inner])
+		k := inner - 1
+		for ; k > 0; k-- {
+			if index[k]++; index[k] < c.dims[k] {
+				break
+			}
+			index[k] = 0
+		}
+		if k == 0 {
+			if index[0]++; index[0] >= hi {
+				return
+			}
+		}
+	}
+}
+
+// row copies n elements along the innermost axis.
+func (c *ndCopy) row(dst, src unsafe.Pointer, n int) {
+	last := len(c.dims) - 1
+	switch {
+	case c.dst[last] != c.size:
+		switch c.size {
+		case 1:
+			scatterStrided[uint8](dst, src, c.dst[last], c.src[last], n)
+		case 2:
+			scatterStrided[uint16](dst, src, c.dst[last], c.src[last], n)
+		case 4:
+			scatterStrided[uint32](dst, src, c.dst[last], c.src[last], n)
+		default:
+			scatterStrided[uint64](dst, src, c.dst[last], c.src[last], n)
+		}
+	case c.src[last] == c.size:
+		copy(bytesAt(dst, n*c.size), bytesAt(src, n*c.size))
+	case c.src[last] == 0:
+		fillElement(dst, src, c.size, n)
+	default:
+		gatherElements(dst, src, c.size, c.src[last], n)
+	}
+}
+
+func scatterStrided[T any](dst, src unsafe.Pointer, dstStride, srcStride, n int) {
+	for i := range n {
+		*(*T)(unsafe.Add(dst, i*dstStride)) = *(*T)(unsafe.Add(src, i*srcStride))
+	}
+}
+
+// tileSize is the edge of the square blocks in which transposed planes are copied.
+const tileSize = 16
+
+// runTiled copies planes of the tile axis and the innermost axis in square blocks, so that both sides use whole cache lines.
+func (c *ndCopy) runTiled(dst, src unsafe.Pointer, lo, hi int) {
+	inner := len(c.dims) - 1
+	var index, limit [maxAxes]int
+	for k := range inner {
+		limit[k] = c.dims[k]
+	}
+	index[0], limit[0] = lo, hi
+	rowsFrom, rowsTo := 0, c.dims[c.tile]
+	if c.tile == 0 {
+		rowsFrom, rowsTo = lo, hi
+	}
+	for {
+		d, s := dst, src
+		for k := range inner {
+			if k != c.tile {
+				d, s = unsafe.Add(d, index[k]*c.dst[k]), unsafe.Add(s, index[k]*c.src[k])
+			}
+		}
+		c.plane(d, s, rowsFrom, rowsTo)
+		k := inner - 1
+		for ; k >= 0; k-- {
+			if k == c.tile {
+				continue
+			}
+			if index[k]++; index[k] < limit[k] {
+				break
+			}
+			index[k] = 0
+			if k == 0 {
+				index[0] = lo
+			}
+		}
+		if k < 0 {
+			return
+		}
+	}
+}
+
+func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
+	switch c.size {
+	case 1:
+		copyPlane[uint8](c, dst, src, rowsFrom, rowsTo)
+	case 2:
+		copyPlane[uint16](c, dst, src, rowsFrom, rowsTo)
+	case 4:
+		copyPlane[uint32](c, dst, src, rowsFrom, rowsTo)
+	default:
+		copyPlane[uint64](c, dst, src, rowsFrom, rowsTo)
+	}
+}
+
+func copyPlane[T any](c *ndCopy, dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
+	inner := len(c.dims) - 1
+	dstRow, srcCol := c.dst[c.tile], c.src[inner]
+	for r := rowsFrom; r < rowsTo; r += tileSize {
+		rows := min(tileSize, rowsTo-r)
+		for q := 0; q < c.dims[inner]; q += tileSize {
+			cols := min(tileSize, c.dims[inner]-q)
+			for i := range rows {
+				d := view[T](unsafe.Add(dst, (r+i)*dstRow+q*c.size), cols)
+				s := unsafe.Add(src, (r+i)*c.size+q*srcCol)
+				for j := range d {
+					d[j] = *(*T)(unsafe.Add(s, j*srcCol))
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestCopyAgainstLoops compares random strided copies, whole and in pieces, with index arithmetic.
+func TestCopyAgainstLoops(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 3000 {
+		size := []int{1, 2, 4, 8}[r.IntN(4)]
+		rank := r.IntN(5)
+		dims := make([]int, rank)
+		for i := range dims {
+			dims[i] = 1 + r.IntN([]int{3, 8, 40}[r.IntN(3)]/(1+rank/3))
+		}
+		// Both sides store the axes in some order, some with gaps; the source may repeat or reverse an axis.
+		layout := func(source bool) (strides []int, first, total int) {
+			strides = make([]int, rank)
+			total = size
+			for _, i := range r.Perm(rank) {
+				if source && r.IntN(6) == 0 {
+					continue
+				}
+				total *= 1 + r.IntN(4)/3
+				strides[i] = total
+				total *= dims[i]
+				if source && r.IntN(6) == 0 {
+					first += (dims[i] - 1) * strides[i]
+					strides[i] = -strides[i]
+				}
+			}
+			return strides, first, total
+		}
+		dst, dstFirst, dstTotal := layout(false)
+		src, srcFirst, srcTotal := layout(true)
+		from, to, want := make([]byte, srcTotal), make([]byte, dstTotal), make([]byte, dstTotal)
+		for i := range from {
+			from[i] = byte(r.Uint32())
+		}
+		naive(dims, dst, src, func(d, s int) { copy(want[dstFirst+d:dstFirst+d+size], from[srcFirst+s:]) })
+		c := newCopy(size, dims, dst, src)
+		at := 0
+		for at < c.dims[0] {
+			next := min(at+1+r.IntN(c.dims[0]), c.dims[0])
+			c.run(pointerTo(to[dstFirst:]), pointerTo(from[srcFirst:]), at, next)
+			at = next
+		}
+		require.Equal(t, want, to, fmt.Sprintf("size %d dims %v dst %v src %v", size, dims, dst, src))
+	}
+}
+
+func naive(dims, dst, src []int, f func(d, s int)) {
+	if len(dims) == 0 {
+		f(0, 0)
+		return
+	}
+	for i := range dims[0] {
+		naive(dims[1:], dst[1:], src[1:], func(d, s int) { f(d+i*dst[0], s+i*src[0]) })
+	}
+}

@@ -1,0 +1,326 @@
+package cpu
+
+import (
+	"math"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Reductions see their operand as (outer, length, inner) and combine along the middle. A reduction over several separate groups of
+// axes is a chain of these, the innermost group first. The order of combination depends on the lengths only.
+
+// reduction holds the loops of one combining kind on one element type.
+type reduction[T number] struct {
+	identity T
+	// row combines n consecutive elements.
+	row func(x []T) T
+	// rows combines rows of x, each len(acc) long, into acc.
+	rows func(acc, x []T)
+	// blocked says that rows limits the growth of rounding errors by itself.
+	blocked bool
+}
+
+// The loops of the most frequent reductions come from package vec.
+var (
+	floatSum32 = reduction[float32]{0, vec.Sum[float32], addRows[float32], true}
+	floatSum64 = reduction[float64]{0, vec.Sum[float64], addRows[float64], true}
+)
+
+// addRows adds the rows of x to acc.
+func addRows[T float](acc, x []T) {
+	n := len(acc)
+	if n == 0 {
+		return
+	}
+	var sums [rowBlock]T
+	for c := 0; c < n; c += len(sums) {
+		part := acc[c:min(c+len(sums), n)]
+		s := sums[:len(part)]
+		if rows := len(x) / n; rows > 0 {
+			vec.SumRows(s, x[c:], rows, len(s), n)
+			vec.Add(part, part, s)
+		}
+	}
+}
+
+func buildReduce(b *build) (func(), error) {
+	a := b.n.Attrs.(ir.ReduceAttrs)
+	switch b.in(0).typ.DType {
+	case ir.Bool:
+		kind := ir.Max
+		if a.Kind == ir.And {
+			kind = ir.Min
+		}
+		return reduceWith[uint8](b, kind, 1)
+	case ir.Float32:
+		return reduceWith[float32](b, a.Kind, float32(math.Inf(1)))
+	case ir.Float64:
+		return reduceWith(b, a.Kind, math.Inf(1))
+	case ir.Int8:
+		return reduceWith[int8](b, a.Kind, math.MaxInt8)
+	case ir.Int16:
+		return reduceWith[int16](b, a.Kind, math.MaxInt16)
+	case ir.Int32:
+		return reduceWith[int32](b, a.Kind, math.MaxInt32)
+	case ir.Int64:
+		return reduceWith[int64](b, a.Kind, math.MaxInt64)
+	case ir.Uint8:
+		return reduceWith[uint8](b, a.Kind, math.MaxUint8)
+	case ir.Uint16:
+		return reduceWith[uint16](b, a.Kind, math.MaxUint16)
+	case ir.Uint32:
+		return reduceWith[uint32](b, a.Kind, math.MaxUint32)
+	}
+	return reduceWith[uint64](b, a.Kind, math.MaxUint64)
+}
+
+// reductionOf returns the loops for a kind; highest is the type's largest value (or infinity).
+func reductionOf[T number](kind ir.Kind, highest T) reduction[T] {
+	lowest := T(0)
+	switch {
+	case highest-1 == highest: // infinity
+		lowest = -highest
+	case T(0)-1 < 0: // two's complement
+		lowest = -highest - 1
+	}
+	switch kind {
+	case ir.Sum:
+		switch r := any(reduction[T]{}).(type) {
+		case reduction[float32]:
+			r = floatSum32
+			return any(r).(reduction[T])
+		case reduction[float64]:
+			r = floatSum64
+			return any(r).(reduction[T])
+		}
+		return reduction[T]{0, sumRow[T], sumRows[T], true}
+	case ir.Prod:
+		return reduction[T]{1, func(x []T) T {
+			p := T(1)
+			for _, v := range x {
+				p *= v
+			}
+			return p
+		}, func(acc, x []T) { eachRow(acc, x, func(a, v T) T { return a * v }) }, false}
+	case ir.Max:
+		return reduction[T]{lowest, func(x []T) T { return maxRow(lowest, x) }, maxRows[T], true}
+	}
+	return reduction[T]{highest, func(x []T) T { return minRow(highest, x) }, minRows[T], true}
+}
+
+// sumBlock is the number of elements that are summed before the sum is added to the total, so that rounding errors grow with the
+// number of blocks and not of elements.
+const sumBlock = 256
+
+func sumRow[T number](x []T) T {
+	if len(x) <= sumBlock {
+		return sumShort(x)
+	}
+	// Halves, at a multiple of the block: the error grows with the logarithm of the length.
+	half := (len(x)/2 + sumBlock - 1) / sumBlock * sumBlock
+	return sumRow(x[:half]) + sumRow(x[half:])
+}
+
+func sumShort[T number](x []T) T {
+	var s0, s1, s2, s3 T
+	for len(x) >= 4 {
+		s0 += x[0]
+		s1 += x[1]
+		s2 += x[2]
+		s3 += x[3]
+		x = x[4:]
+	}
+	for _, v := range x {
+		s0 += v
+	}
+	return (s0 + s1) + (s2 + s3)
+}
+
+func sumRows[T number](acc, x []T) {
+	n := len(acc)
+	for ; len(x) >= n && n > 0; x = x[n:] {
+		row := x[:n]
+		for i, v := range row {
+			acc[i] += v
+		}
+	}
+}
+
+func maxRow[T number](m T, x []T) T {
+	for _, v := range x {
+		m = max(m, v)
+	}
+	return m
+}
+
+func minRow[T number](m T, x []T) T {
+	for _, v := range x {
+		m = min(m, v)
+	}
+	return m
+}
+
+func eachRow[T number](acc, x []T, f func(a, v T) T) {
+	n := len(acc)
+	for ; len(x) >= n && n > 0; x = x[n:] {
+		for i, v := range x[:n] {
+			acc[i] = f(acc[i], v)
+		}
+	}
+}
+
+func maxRows[T number](acc, x []T) {
+	n := len(acc)
+	for ; len(x) >= n && n > 0; x = x[n:] {
+		for i, v := range x[:n] {
+			acc[i] = max(acc[i], v)
+		}
+	}
+}
+
+func minRows[T number](acc, x []T) {
+	n := len(acc)
+	for ; len(x) >= n && n > 0; x = x[n:] {
+		for i, v := range x[:n] {
+			acc[i] = min(acc[i], v)
+		}
+	}
+}
+
+// axisGroup is a run of reduced axes between kept ones.
+type axisGroup struct{ outer, length, inner int }
+
+// axisGroups returns the reductions to do, the innermost first; each is described on the shape left by the ones before.
+func axisGroups(s ir.Shape, axes []int) []axisGroup {
+	reduced := make([]bool, len(s))
+	for _, a := range axes {
+		reduced[a] = true
+	}
+	var groups []axisGroup
+	inner := 1
+	for i := len(s) - 1; i >= 0; {
+		if !reduced[i] {
+			inner *= s[i]
+			i--
+			continue
+		}
+		length := 1
+		for ; i >= 0 && (reduced[i] || s[i] == 1); i-- {
+			length *= s[i]
+		}
+		groups = append(groups, axisGroup{s[:i+1].Size(), length, inner})
+	}
+	return groups
+}
+
+func reduceWith[T number](b *build, kind ir.Kind, highest T) (func(), error) {
+	r := reductionOf(kind, highest)
+	in, out := b.in(0), b.out(0)
+	if out.n == 0 {
+		return func() {}, nil
+	}
+	groups := axisGroups(in.typ.Shape, b.n.Attrs.(ir.ReduceAttrs).Axes)
+	if len(groups) == 0 {
+		return func() { copyOperand(out, in) }, nil
+	}
+	var steps []func()
+	from := in
+	for i, g := range groups {
+		to := out
+		if i < len(groups)-1 {
+			to = b.scratch(in.typ.DType, g.outer*g.inner)
+		}
+		steps = append(steps, reduceGroup(b, r, g, from, to))
+		from = to
+	}
+	if len(steps) == 1 {
+		return steps[0], nil
+	}
+	return func() {
+		for _, f := range steps {
+			f()
+		}
+	}, nil
+}
+
+// segmentWork is the number of elements of a segment of a long reduction.
+const segmentWork = 1 << 15
+
+// reduceGroup combines along one group. Long reductions with few results are cut into segments, whose results are combined
+// in order.
+func reduceGroup[T number](b *build, r reduction[T], g axisGroup, from, to *operand) func() {
+	b.rt().need(columnBlock * 8)
+	segments := 1
+	if total := g.length * g.inner; total >= 2*segmentWork && g.outer < 16 {
+		segments = min((total+segmentWork-1)/segmentWork, 64, g.length)
+	}
+	if segments == 1 {
+		return b.rt().parallel(g.outer, grain(g.length*g.inner), func(w *worker, lo, hi int) {
+			x, y := data[T](from), data[T](to)
+			for o := lo; o < hi; o++ {
+				reduceSegment(w, &r, g, y[o*g.inner:(o+1)*g.inner], x[o*g.length*g.inner:(o+1)*g.length*g.inner])
+			}
+		})
+	}
+	var zero T
+	partial := &operand{mem: b.workspace(g.outer * segments * g.inner * int(unsafe.Sizeof(zero))), n: g.outer * segments * g.inner}
+	each := b.rt().parallel(g.outer*segments, 1, func(w *worker, lo, hi int) {
+		x, y := data[T](from), data[T](partial)
+		for k := lo; k < hi; k++ {
+			o, s := k/segments, k%segments
+			first, last := s*g.length/segments, (s+1)*g.length/segments
+			reduceSegment(w, &r, g, y[k*g.inner:(k+1)*g.inner], x[(o*g.length+first)*g.inner:(o*g.length+last)*g.inner])
+		}
+	})
+	combine := axisGroup{g.outer, segments, g.inner}
+	return func() {
+		each()
+		x, y := data[T](partial), data[T](to)
+		for o := range combine.outer {
+			reduceSegment(&b.c.rt.workers[0], &r, combine, y[o*g.inner:(o+1)*g.inner], x[o*segments*g.inner:(o+1)*segments*g.inner])
+		}
+	}
+}
+
+// rowBlock is the number of rows that are combined before the result is combined with what came before: see sumBlock.
+const rowBlock = 64
+
+// reduceSegment combines the rows of x, each g.inner long, into acc.
+func reduceSegment[T number](w *worker, r *reduction[T], g axisGroup, acc, x []T) {
+	if g.inner == 1 {
+		acc[0] = r.row(x)
+		return
+	}
+	for i := range acc {
+		acc[i] = r.identity
+	}
+	n := g.inner
+	if r.blocked || len(x) <= rowBlock*n && n <= columnBlock {
+		r.rows(acc, x)
+		return
+	}
+	block := scratchOf[T](w, columnBlock)
+	for c := 0; c < n; c += columnBlock {
+		part := acc[c:min(c+columnBlock, n)]
+		reduceColumns(r, part, x, n, c, block[:len(part)])
+	}
+}
+
+// columnBlock is the number of columns that are combined at a time.
+const columnBlock = 512
+
+// reduceColumns combines columns [c, c+len(acc)) of rows of length n, rowBlock rows at a time.
+func reduceColumns[T number](r *reduction[T], acc, x []T, n, c int, block []T) {
+	rows := len(x) / n
+	for first := 0; first < rows; first += rowBlock {
+		for i := range block {
+			block[i] = r.identity
+		}
+		for k := first; k < min(first+rowBlock, rows); k++ {
+			r.rows(block, x[k*n+c:k*n+c+len(block)])
+		}
+		r.rows(acc, block)
+	}
+}

@@ -1,0 +1,142 @@
+package cpu
+
+import (
+	"context"
+	"time"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// maxPointers is the number of memory operands and registers that one elementwise group may use.
+const maxPointers = 192
+
+// worker is the scratch memory of one goroutine that works for an executable.
+type worker struct {
+	ptrs    [maxPointers]unsafe.Pointer
+	scratch []byte
+	_       [64]byte // keep workers' fields off each other's cache lines
+}
+
+// runtime is what all schedules of one executable share while it runs.
+type runtime struct {
+	pool    *pool.Pool
+	workers []worker // indexed by the pool's worker numbers
+	ctx     context.Context
+	comm    kernels.Communicator
+	err     error // the first failure; steps after it do not run
+
+	profiling bool
+}
+
+// need makes sure that every worker has the given number of bytes of scratch memory.
+func (r *runtime) need(bytes int) {
+	for i := range r.workers {
+		if len(r.workers[i].scratch) < bytes {
+			r.workers[i].scratch = alignedBytes(roundUp(bytes, 4096))
+		}
+	}
+}
+
+// fail records the first error of a run.
+func (r *runtime) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// scratchOf returns the worker's scratch memory as n elements; the builder of the loop has asked for it with need.
+func scratchOf[T any](w *worker, n int) []T {
+	return view[T](unsafe.Pointer(unsafe.SliceData(w.scratch)), n)
+}
+
+// loop is a parallel loop that is built once and run many times.
+type loop struct {
+	rt   *runtime
+	body func(w *worker, lo, hi int)
+}
+
+// Run implements pool.Task.
+func (l *loop) Run(number, lo, hi int) { l.body(&l.rt.workers[number], lo, hi) }
+
+// parallel returns a function that runs body over [0, n) in chunks of grain indices.
+func (r *runtime) parallel(n, grain int, body func(w *worker, lo, hi int)) func() {
+	if n <= 0 {
+		return func() {}
+	}
+	l := &loop{r, body}
+	if grain >= n {
+		return func() { l.body(&r.workers[0], 0, n) }
+	}
+	return func() { r.pool.Parallel(n, grain, l) }
+}
+
+// chunkWork is the work of one chunk of a parallel loop in elementary operations: some ten microseconds of plain Go.
+const chunkWork = 1 << 15
+
+// grain returns how many items of the given work make a chunk.
+func grain(work int) int { return max(chunkWork/max(work, 1), 1) }
+
+// step is one scheduled operation with everything resolved.
+type step struct {
+	run   func()
+	name  string // the ops that it does, for profiles
+	scope string
+	calls int
+	time  time.Duration
+}
+
+// schedule is a compiled program or sub-program.
+type schedule struct {
+	steps    []step
+	prologue []step // computes constants; run once when the program is compiled
+	storages []*storage
+	inputs   []*storage // by program input
+	outputs  []*storage // by program output
+	bytes    int        // of arena
+	children []child
+	nodes    int // of the normalised program
+}
+
+// child is the schedule of a sub-program, whose arena is a piece of its parent's.
+type child struct {
+	schedule *schedule
+	arena    *storage
+}
+
+// place gives all storages of the schedule their place in the arena that begins at base.
+func (s *schedule) place(base unsafe.Pointer) {
+	for _, m := range s.storages {
+		if m.kind == inArena && m.bytes > 0 {
+			m.ptr = unsafe.Add(base, m.offset)
+		}
+	}
+	for _, c := range s.children {
+		c.schedule.place(c.arena.ptr)
+	}
+}
+
+// prepare computes the constants.
+func (s *schedule) prepare() {
+	for i := range s.prologue {
+		s.prologue[i].run()
+	}
+	for _, c := range s.children {
+		c.schedule.prepare()
+	}
+}
+
+// execute runs all steps; inputs and outputs have been bound.
+func (s *schedule) execute(rt *runtime) {
+	if rt.profiling {
+		s.timed(rt)
+		return
+	}
+	for i := range s.steps {
+		s.steps[i].run()
+		if rt.err != nil {
+			return
+		}
+	}
+}

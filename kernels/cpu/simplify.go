@@ -1,0 +1,416 @@
+package cpu
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// simplifier rewrites a program with exact identities: a result never changes a bit, for NaN, infinities and -0 too.
+type simplifier struct {
+	rewriter
+	replicas int
+	def      []int // by value of the new program: the node that defines it, or -1
+	known    map[string][]ir.Value
+	relus    map[ir.Value]ir.Value // x -> relu(x)
+}
+
+func simplify(p *ir.Program, replicas int) (*ir.Program, error) {
+	s := &simplifier{rewriter: *newRewriter(p), replicas: replicas, known: map[string][]ir.Value{}, relus: map[ir.Value]ir.Value{}}
+	for range s.to.NumValues() {
+		s.def = append(s.def, -1)
+	}
+	live := p.Live()
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if !live[i] {
+			continue
+		}
+		results, err := s.node(n, s.operands(n))
+		if err == nil {
+			err = s.define(n, results)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s.finish(), nil
+}
+
+// node returns values that equal the node's results on the given operands.
+func (s *simplifier) node(n *ir.Node, in []ir.Value) ([]ir.Value, error) {
+	if v, ok, err := s.identity(n, in); ok || err != nil {
+		return []ir.Value{v}, err
+	}
+	return s.add(n.Scope, n.Op, n.Attrs, in...)
+}
+
+// add appends a node unless an equal one exists.
+func (s *simplifier) add(scope string, op ir.Op, attrs ir.Attrs, in ...ir.Value) ([]ir.Value, error) {
+	key := ""
+	if !op.IsCollective() && ir.SubPrograms(attrs) == nil {
+		key = nodeKey(op, attrs, in)
+		if out, ok := s.known[key]; ok {
+			return out, nil
+		}
+	}
+	out, err := s.to.Add(scope, op, attrs, in...)
+	if err != nil {
+		return nil, err
+	}
+	for range out {
+		s.def = append(s.def, len(s.to.Nodes)-1)
+	}
+	if key != "" {
+		s.known[key] = out
+	}
+	if op == ir.Relu {
+		s.relus[in[0]] = out[0]
+	}
+	return out, nil
+}
+
+func nodeKey(op ir.Op, attrs ir.Attrs, in []ir.Value) string {
+	var b strings.Builder
+	fmt.Fprint(&b, uint8(op), in, " ")
+	if c, ok := attrs.(ir.ConstantAttrs); ok {
+		fmt.Fprint(&b, c.Literal.Type, c.Literal.Splat)
+		b.Write(c.Literal.Data)
+		return b.String()
+	}
+	b.WriteString(ir.AttrString(attrs))
+	return b.String()
+}
+
+func (s *simplifier) one(n *ir.Node, op ir.Op, attrs ir.Attrs, in ...ir.Value) (ir.Value, bool, error) {
+	v, err := s.node(&ir.Node{Op: op, Attrs: attrs, Scope: n.Scope}, in)
+	if err != nil {
+		return 0, false, err
+	}
+	return v[0], true, nil
+}
+
+// producer returns the node that defines v if it is of the given op.
+func (s *simplifier) producer(v ir.Value, op ir.Op) *ir.Node {
+	if i := s.def[v]; i >= 0 && s.to.Nodes[i].Op == op {
+		return &s.to.Nodes[i]
+	}
+	return nil
+}
+
+// splat returns the element that fills v, if v is such a constant.
+func (s *simplifier) splat(v ir.Value) (ir.Literal, bool) {
+	n := s.producer(v, ir.Constant)
+	if n == nil {
+		return ir.Literal{}, false
+	}
+	l := n.Attrs.(ir.ConstantAttrs).Literal
+	if !l.Splat && l.Type.Shape.Size() == 1 {
+		l.Splat = true
+	}
+	return l, l.Splat
+}
+
+// isSplat reports whether v is filled with x, -0 and +0 being different.
+func (s *simplifier) isSplat(v ir.Value, x float64) bool {
+	l, ok := s.splat(v)
+	return ok && math.Float64bits(l.At(0)) == math.Float64bits(x)
+}
+
+// identity replaces a node with one result by a simpler value.
+func (s *simplifier) identity(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
+	switch n.Op {
+	case ir.Identity:
+		return in[0], true, nil
+	case ir.Constant:
+		return s.constant(n)
+	case ir.Reshape, ir.Transpose, ir.Broadcast, ir.Slice, ir.Pad, ir.Concat, ir.Reduce, ir.Reverse:
+		return s.movement(n, in)
+	case ir.Dot:
+		return s.dot(n, in)
+	case ir.AllGather, ir.ReduceScatter, ir.CollectiveBroadcast:
+		if s.replicas == 1 {
+			return in[0], true, nil
+		}
+	case ir.AllReduce:
+		if s.replicas == 1 && len(in) == 1 {
+			return in[0], true, nil
+		}
+	}
+	if n.Op.IsElementwise() {
+		return s.elementwise(n, in)
+	}
+	return 0, false, nil
+}
+
+// constant recognises literals that repeat one element.
+func (s *simplifier) constant(n *ir.Node) (ir.Value, bool, error) {
+	l := n.Attrs.(ir.ConstantAttrs).Literal
+	size := l.Type.DType.Size()
+	if l.Splat || l.Type.Shape.Size() == 0 {
+		return 0, false, nil
+	}
+	for i := size; i < len(l.Data); i += size {
+		if string(l.Data[i:i+size]) != string(l.Data[:size]) {
+			return 0, false, nil
+		}
+	}
+	return s.one(n, ir.Constant, ir.ConstantAttrs{Literal: ir.Literal{Type: l.Type, Data: l.Data[:size], Splat: true}})
+}
+
+// elementwise folds constants and drops operations that change nothing.
+func (s *simplifier) elementwise(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
+	if v, ok, err := s.foldSplats(n, in); ok || err != nil {
+		return v, ok, err
+	}
+	t := s.to.Type(in[0])
+	switch n.Op {
+	case ir.Convert:
+		return in[0], t.DType == n.Attrs.(ir.ConvertAttrs).DType, nil
+	case ir.Mul:
+		if s.isSplat(in[1], 1) {
+			return in[0], true, nil
+		}
+		return in[1], s.isSplat(in[0], 1), nil
+	case ir.Div:
+		return in[0], s.isSplat(in[1], 1), nil
+	case ir.Add: // x + 0 turns -0 into +0, x + -0 changes nothing
+		zero := math.Copysign(0, -1)
+		if !t.DType.IsFloat() {
+			zero = 0
+		}
+		if s.isSplat(in[1], zero) {
+			return in[0], true, nil
+		}
+		return in[1], s.isSplat(in[0], zero), nil
+	case ir.Sub:
+		return in[0], s.isSplat(in[1], 0), nil
+	case ir.Pow:
+		if s.isSplat(in[1], 1) {
+			return in[0], true, nil
+		}
+		if s.isSplat(in[1], 2) {
+			return s.one(n, ir.Mul, nil, in[0], in[0])
+		}
+	case ir.Neg:
+		if inner := s.producer(in[0], ir.Neg); inner != nil {
+			return inner.Inputs[0], true, nil
+		}
+	case ir.Select:
+		if l, ok := s.splat(in[0]); ok {
+			if l.At(0) != 0 {
+				return in[1], true, nil
+			}
+			return in[2], true, nil
+		}
+		return in[1], in[1] == in[2], nil
+	case ir.Compare:
+		// The mask of a relu reads the relu's result, so that the pre-activation need not be kept: x > 0 as relu(x) > 0.
+		if n.Attrs.(ir.CompareAttrs).Direction == ir.Gt && s.isSplat(in[1], 0) {
+			if y, ok := s.relus[in[0]]; ok {
+				return s.one(n, ir.Compare, n.Attrs, y, in[1])
+			}
+		}
+	}
+	return 0, false, nil
+}
+
+// foldSplats computes a node whose operands are all constants of one repeated element.
+func (s *simplifier) foldSplats(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
+	literals := make([]ir.Literal, len(in))
+	for i, v := range in {
+		l, ok := s.splat(v)
+		if !ok || l.Type.Shape.Size() == 0 {
+			return 0, false, nil
+		}
+		literals[i] = l
+	}
+	scalar := ir.New("")
+	operands := make([]ir.Value, len(in))
+	for i, l := range literals {
+		operands[i] = scalar.AddInput("", ir.Type{DType: l.Type.DType})
+	}
+	out, err := scalar.Add(n.Scope, n.Op, n.Attrs, operands...)
+	if err != nil {
+		return 0, false, err
+	}
+	result := scalar.Type(out[0])
+	folded := make([]byte, result.DType.Size())
+	evaluateScalar(scalar, folded, literals)
+	t := ir.Type{DType: result.DType, Shape: literals[0].Type.Shape}
+	return s.one(n, ir.Constant, ir.ConstantAttrs{Literal: ir.Literal{Type: t, Data: folded, Splat: true}})
+}
+
+// evaluateScalar computes the single elementwise node of p on scalar literals.
+func evaluateScalar(p *ir.Program, result []byte, literals []ir.Literal) {
+	n := &p.Nodes[0]
+	var regs [4][8]byte
+	operands := [4]unsafe.Pointer{}
+	for i := range operands {
+		operands[i] = unsafe.Pointer(&regs[i][0])
+	}
+	var ops []vmOp
+	for i, l := range literals {
+		if isHalf(l.Type.DType) {
+			widenBlock(l.Type.DType)(operands[i+1], pointerTo(l.Data), nil, nil, 1)
+			continue
+		}
+		copy(regs[i+1][:], l.Data)
+	}
+	ops = appendKernel(ops, p, n, 0, []uint8{1, 2, 3}[:len(literals)])
+	for _, op := range ops {
+		op.fn(operands[op.dst], operands[op.a], operands[op.b], operands[op.c], 1)
+	}
+	d := p.Type(n.Outputs[0]).DType
+	if isHalf(d) {
+		narrowBlock(d)(pointerTo(result), operands[0], nil, nil, 1)
+		return
+	}
+	copy(result, regs[0][:d.Size()])
+}
+
+// movement removes and combines ops that only move data.
+func (s *simplifier) movement(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
+	x := s.to.Type(in[0])
+	if n.Op != ir.Reduce && n.Op != ir.Pad && n.Op != ir.Concat {
+		if l, ok := s.splat(in[0]); ok && x.Shape.Size() > 0 {
+			l.Type.Shape = s.from.Type(n.Outputs[0]).Shape
+			return s.one(n, ir.Constant, ir.ConstantAttrs{Literal: l})
+		}
+	}
+	switch a := n.Attrs.(type) {
+	case ir.ReshapeAttrs:
+		if a.Shape.Equal(x.Shape) {
+			return in[0], true, nil
+		}
+		if inner := s.producer(in[0], ir.Reshape); inner != nil {
+			return s.one(n, ir.Reshape, a, inner.Inputs[0])
+		}
+	case ir.TransposeAttrs:
+		return s.transpose(n, a, in[0])
+	case ir.BroadcastAttrs:
+		return s.broadcast(n, a, in[0])
+	case ir.SliceAttrs:
+		whole := true
+		for i := range x.Shape {
+			whole = whole && a.Start[i] == 0 && a.Limit[i] == x.Shape[i] && a.Stride[i] == 1
+		}
+		return in[0], whole, nil
+	case ir.PadAttrs:
+		nothing := func(x int) bool { return x == 0 }
+		return in[0], all(a.Low, nothing) && all(a.High, nothing) && all(a.Interior, nothing), nil
+	case ir.AxisAttrs: // Concat
+		return in[0], len(in) == 1, nil
+	case ir.AxesAttrs: // Reverse
+		return in[0], all(a.Axes, func(axis int) bool { return x.Shape[axis] <= 1 }), nil
+	case ir.ReduceAttrs:
+		if all(a.Axes, func(axis int) bool { return x.Shape[axis] == 1 }) {
+			return s.one(n, ir.Reshape, ir.ReshapeAttrs{Shape: x.Shape.Without(a.Axes...)}, in[0])
+		}
+	}
+	return 0, false, nil
+}
+
+func all(list []int, f func(int) bool) bool {
+	return !slices.ContainsFunc(list, func(x int) bool { return !f(x) })
+}
+
+// transpose drops a permutation that keeps the order of the axes longer than 1 and combines two in a row.
+func (s *simplifier) transpose(n *ir.Node, a ir.TransposeAttrs, x ir.Value) (ir.Value, bool, error) {
+	shape := s.to.Type(x).Shape
+	if inner := s.producer(x, ir.Transpose); inner != nil {
+		first := inner.Attrs.(ir.TransposeAttrs).Perm
+		perm := make([]int, len(first))
+		for i, p := range a.Perm {
+			perm[i] = first[p]
+		}
+		return s.one(n, ir.Transpose, ir.TransposeAttrs{Perm: perm}, inner.Inputs[0])
+	}
+	last := -1
+	for _, p := range a.Perm {
+		if shape[p] == 1 {
+			continue
+		}
+		if p < last {
+			return 0, false, nil
+		}
+		last = p
+	}
+	out := make(ir.Shape, len(shape))
+	for i, p := range a.Perm {
+		out[i] = shape[p]
+	}
+	return s.one(n, ir.Reshape, ir.ReshapeAttrs{Shape: out}, x)
+}
+
+// broadcast drops repetitions of nothing and combines two in a row.
+func (s *simplifier) broadcast(n *ir.Node, a ir.BroadcastAttrs, x ir.Value) (ir.Value, bool, error) {
+	shape := s.to.Type(x).Shape
+	if a.Shape.Size() == shape.Size() {
+		return s.one(n, ir.Reshape, ir.ReshapeAttrs{Shape: a.Shape}, x)
+	}
+	if inner := s.producer(x, ir.Broadcast); inner != nil {
+		first := inner.Attrs.(ir.BroadcastAttrs).Axes
+		axes := make([]int, len(first))
+		for i, ax := range first {
+			axes[i] = a.Axes[ax]
+		}
+		return s.one(n, ir.Broadcast, ir.BroadcastAttrs{Shape: a.Shape, Axes: axes}, inner.Inputs[0])
+	}
+	// A reshape that only adds axes of length 1 is part of the broadcast.
+	if inner := s.producer(x, ir.Reshape); inner != nil {
+		under := s.to.Type(inner.Inputs[0]).Shape
+		var axes, long []int
+		for i, d := range shape {
+			if d != 1 {
+				axes, long = append(axes, a.Axes[i]), append(long, d)
+			}
+		}
+		if !slices.Contains(under, 1) && slices.Equal(long, under) {
+			return s.one(n, ir.Broadcast, ir.BroadcastAttrs{Shape: a.Shape, Axes: axes}, inner.Inputs[0])
+		}
+	}
+	return 0, false, nil
+}
+
+// dot lets a product read the operand of a transpose, if that leaves the order of the free axes, and so the result, as it is.
+func (s *simplifier) dot(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
+	a := n.Attrs.(ir.DotAttrs)
+	for side, v := range in {
+		inner := s.producer(v, ir.Transpose)
+		if inner == nil {
+			continue
+		}
+		perm := inner.Attrs.(ir.TransposeAttrs).Perm
+		batch, contract := a.LhsBatch, a.LhsContract
+		if side == 1 {
+			batch, contract = a.RhsBatch, a.RhsContract
+		}
+		free := freeAxes(s.to.Type(v).Shape, batch, contract)
+		if !slices.IsSorted(through(perm, free)) {
+			continue
+		}
+		operands := slices.Clone(in)
+		operands[side] = inner.Inputs[0]
+		if side == 0 {
+			a.LhsBatch, a.LhsContract = through(perm, batch), through(perm, contract)
+		} else {
+			a.RhsBatch, a.RhsContract = through(perm, batch), through(perm, contract)
+		}
+		return s.one(n, ir.Dot, a, operands...)
+	}
+	return 0, false, nil
+}
+
+// through returns the axes of a transpose's operand that its result's axes are.
+func through(perm, axes []int) []int {
+	out := make([]int, len(axes))
+	for i, axis := range axes {
+		out[i] = perm[axis]
+	}
+	return out
+}

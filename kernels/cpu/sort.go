@@ -1,0 +1,124 @@
+package cpu
+
+import "github.com/gokeras/gokeras/kernels/ir"
+
+func buildSort(b *build) (func(), error) {
+	a := b.n.Attrs.(ir.SortAttrs)
+	g := lines(b.in(0).typ.Shape, a.Axis)
+	return dispatchSort(b, g, g.length, a.Descending), nil
+}
+
+func buildTopK(b *build) (func(), error) {
+	s := b.in(0).typ.Shape
+	return dispatchSort(b, lines(s, len(s)-1), b.n.Attrs.(ir.TopKAttrs).K, true), nil
+}
+
+func dispatchSort(b *build, g axisGroup, k int, descending bool) func() {
+	switch b.in(0).typ.DType {
+	case ir.Float32:
+		return sortLines[float32](b, g, k, descending)
+	case ir.Float64:
+		return sortLines[float64](b, g, k, descending)
+	case ir.Bool, ir.Uint8:
+		return sortLines[uint8](b, g, k, descending)
+	case ir.Int8:
+		return sortLines[int8](b, g, k, descending)
+	case ir.Int16:
+		return sortLines[int16](b, g, k, descending)
+	case ir.Int32:
+		return sortLines[int32](b, g, k, descending)
+	case ir.Int64:
+		return sortLines[int64](b, g, k, descending)
+	case ir.Uint16:
+		return sortLines[uint16](b, g, k, descending)
+	case ir.Uint32:
+		return sortLines[uint32](b, g, k, descending)
+	}
+	return sortLines[uint64](b, g, k, descending)
+}
+
+// before reports whether x comes strictly before y. NaN is greater than everything else.
+func before[T number](x, y T, descending bool) bool {
+	if descending {
+		x, y = y, x
+	}
+	return x < y || x == x && y != y
+}
+
+// sortLines writes the first k elements of every sorted line and the positions they came from.
+func sortLines[T number](b *build, g axisGroup, k int, descending bool) func() {
+	in, values, positions := b.in(0), b.out(0), b.out(1)
+	n := g.length
+	b.rt().need(2 * 4 * n)
+	return b.rt().parallel(g.outer*g.inner, grain(20*n), func(w *worker, lo, hi int) {
+		x, y, at := data[T](in), data[T](values), data[int32](positions)
+		order := scratchOf[int32](w, 2*n)
+		for line := lo; line < hi; line++ {
+			o, c := line/g.inner, line%g.inner
+			l := lineOf[T]{x: x[min(o*n*g.inner+c, len(x)):], stride: g.inner, descending: descending}
+			var sorted []int32
+			if k < n && k <= 16 {
+				sorted = l.selectFirst(order[:k], n)
+			} else {
+				sorted = l.sort(order[:n], order[n:])
+			}
+			to := o*k*g.inner + c
+			for i := range k {
+				y[to+i*g.inner], at[to+i*g.inner] = l.at(sorted[i]), sorted[i]
+			}
+		}
+	})
+}
+
+// lineOf is one line of elements.
+type lineOf[T number] struct {
+	x          []T
+	stride     int
+	descending bool
+}
+
+func (l *lineOf[T]) at(i int32) T { return l.x[int(i)*l.stride] }
+
+// sort returns the positions in stable order, in one of the two buffers: a merge sort from runs of one element up.
+func (l *lineOf[T]) sort(a, b []int32) []int32 {
+	n := len(a)
+	for i := range a {
+		a[i] = int32(i)
+	}
+	for width := 1; width < n; width *= 2 {
+		for lo := 0; lo < n; lo += 2 * width {
+			mid, hi := min(lo+width, n), min(lo+2*width, n)
+			l.merge(b[lo:hi], a[lo:mid], a[mid:hi])
+		}
+		a, b = b, a
+	}
+	return a
+}
+
+func (l *lineOf[T]) merge(dst, a, b []int32) {
+	for i := range dst {
+		if len(a) == 0 || len(b) > 0 && before(l.at(b[0]), l.at(a[0]), l.descending) {
+			dst[i], b = b[0], b[1:]
+		} else {
+			dst[i], a = a[0], a[1:]
+		}
+	}
+}
+
+// selectFirst returns the positions of the first len(best) of n elements in stable order by insertion.
+func (l *lineOf[T]) selectFirst(best []int32, n int) []int32 {
+	have := 0
+	for i := range int32(n) {
+		v := l.at(i)
+		if have == len(best) && (have == 0 || !before(v, l.at(best[have-1]), l.descending)) {
+			continue
+		}
+		have = min(have+1, len(best))
+		k := have - 1
+		for ; k > 0 && before(v, l.at(best[k-1]), l.descending); k-- {
+			best[k] = best[k-1]
+		}
+		best[k] = i
+	}
+	return best
+}

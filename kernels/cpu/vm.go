@@ -1,0 +1,469 @@
+package cpu
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Elementwise units run on a small vector machine: the index space is cut into blocks short enough for all operands of a
+// block to stay in the first-level cache, and every operation of the unit is one call of a block kernel. Pointers 0, 1, ...
+// of a worker are the machine's operands: places in memory that advance with the block, or registers in the worker's scratch.
+
+// vmOp is one block kernel with the numbers of its pointers.
+type vmOp struct {
+	fn           blockFn
+	dst, a, b, c uint8
+}
+
+// vmMemory is an operand whose elements follow the index space.
+type vmMemory struct {
+	o    operand
+	size int // bytes of an element
+	ptr  uint8
+}
+
+// vmLoad fills a register with what an operand's access pattern yields for a block.
+type vmLoad struct {
+	o       operand
+	size    int
+	ptr     uint8
+	dims    []int
+	strides []int // in bytes
+	period  int   // of a periodic pattern that a block holds a whole number of
+}
+
+// vmProgram is a compiled elementwise unit.
+type vmProgram struct {
+	n, block  int
+	memory    []vmMemory
+	once      []vmLoad // the same for every block: scalars and periodic rows
+	onceOps   []vmOp   // conversions of those
+	each      []vmLoad
+	ops       []vmOp
+	registers []vmRegister
+	sinks     []vmSink
+	scratch   int // bytes
+	grain     int // blocks of a chunk
+}
+
+// vmRegister is a register's pointer number and its place in the scratch memory.
+type vmRegister struct {
+	ptr    uint8
+	offset int
+}
+
+// vmBuilder compiles a unit.
+type vmBuilder struct {
+	*placement
+	u       *unit
+	prog    vmProgram
+	next    int                  // the next free pointer number
+	ptrOf   map[ir.Value]uint8   // of computed and loaded values
+	source  map[string]uint8     // loads by access
+	lastUse map[ir.Value]int     // the last node of the unit that reads a computed value
+	free    map[int][]vmRegister // by element size: registers whose value is dead
+	held    map[ir.Value]vmRegister
+
+	reluMask map[int]ir.Value // selects that are the gradient of a relu: dy where this value is positive, else 0
+	skip     map[int]bool     // the comparisons of those
+}
+
+// blockBytes is how much of the first-level cache a block's operands may take.
+const blockBytes = 24 << 10
+
+func (p *placement) compileElementwise(u *unit, rt *runtime) func() {
+	if u.size == 0 {
+		return func() {}
+	}
+	b := &vmBuilder{placement: p, u: u, ptrOf: map[ir.Value]uint8{}, source: map[string]uint8{}, lastUse: map[ir.Value]int{},
+		free: map[int][]vmRegister{}, held: map[ir.Value]vmRegister{}, reluMask: map[int]ir.Value{}, skip: map[int]bool{}}
+	b.prog.n = u.size
+	b.findReluGradients()
+	for _, i := range u.nodes {
+		for _, x := range p.p.Nodes[i].Inputs {
+			b.lastUse[u.accesses[x].source] = i
+		}
+		if y, ok := b.reluMask[i]; ok {
+			b.lastUse[u.accesses[y].source] = i
+		}
+	}
+	for _, i := range u.sinks {
+		b.lastUse[b.sinkOperand(i)] = math.MaxInt
+	}
+	b.chooseBlock()
+	for _, i := range u.nodes {
+		b.compileNode(i)
+	}
+	b.prog.grain = grain(b.prog.block * (len(b.prog.ops) + len(b.prog.each) + len(u.sinks)))
+	for _, i := range u.sinks {
+		b.compileSink(i, rt)
+	}
+	return b.finish(rt)
+}
+
+// findReluGradients looks for select(y > 0, dy, 0), which has a kernel of its own.
+func (b *vmBuilder) findReluGradients() {
+	for _, i := range b.u.nodes {
+		n := &b.p.Nodes[i]
+		y, mask, ok := b.reluGradient(n)
+		if !ok || b.unitOf[mask] != b.u || b.operands[b.p.Nodes[mask].Outputs[0]].mem != nil || len(b.users[b.p.Nodes[mask].Outputs[0]]) != 1 {
+			continue
+		}
+		if b.overwrittenBetween(y, mask, i) {
+			continue
+		}
+		b.reluMask[i], b.skip[mask] = y, true
+	}
+}
+
+// overwrittenBetween reports whether the unit writes into the memory of y after node first and before node last: y is then
+// gone when node last runs.
+func (b *vmBuilder) overwrittenBetween(y ir.Value, first, last int) bool {
+	m := b.operands[b.u.accesses[y].source].mem
+	return m != nil && slices.ContainsFunc(b.u.nodes, func(i int) bool {
+		return i > first && i < last && b.operands[b.p.Nodes[i].Outputs[0]].mem == m
+	})
+}
+
+// reluGradient reports whether the node is select(y > 0, dy, 0) on float32 or float64, and returns y and the comparison's node.
+func (g *graph) reluGradient(n *ir.Node) (y ir.Value, mask int, ok bool) {
+	if n.Op != ir.Select || !hasEpilogue(g.p.Type(n.Outputs[0]).DType) || !g.isZero(n.Inputs[2]) || g.def[n.Inputs[0]] < 0 {
+		return 0, 0, false
+	}
+	mask = g.def[n.Inputs[0]]
+	m := &g.p.Nodes[mask]
+	if m.Op != ir.Compare || m.Attrs.(ir.CompareAttrs).Direction != ir.Gt || !g.isZero(m.Inputs[1]) {
+		return 0, 0, false
+	}
+	y = m.Inputs[0]
+	return y, mask, g.p.Type(y).DType == g.p.Type(n.Outputs[0]).DType
+}
+
+// isZero reports whether v is a constant filled with +0.
+func (g *graph) isZero(v ir.Value) bool {
+	n := g.node(v)
+	if n == nil || n.Op != ir.Constant {
+		return false
+	}
+	l := n.Attrs.(ir.ConstantAttrs).Literal
+	return l.Splat && l.At(0) == 0 && !math.Signbit(l.At(0))
+}
+
+// chooseBlock sets the number of elements of a block: a multiple of the periods of row operands if that is possible.
+func (b *vmBuilder) chooseBlock() {
+	bytes := 0
+	for _, i := range b.u.nodes {
+		for _, v := range b.p.Nodes[i].Outputs {
+			bytes += computeType(b.p.Type(v).DType).Size()
+		}
+	}
+	for _, v := range b.u.reads {
+		bytes += computeType(b.p.Type(v).DType).Size()
+	}
+	block := min(max(blockBytes/max(bytes, 1)/64*64, 256), 4096)
+	unit := max(b.u.columns, 1)
+	for _, a := range b.u.accesses {
+		if d := a.period(); d > 0 && d <= block && lcm(unit, d) <= block {
+			unit = lcm(unit, d)
+		}
+	}
+	b.prog.block = min(max(block/unit, 1)*unit, b.u.size)
+}
+
+func lcm(a, b int) int {
+	g, r := a, b
+	for r != 0 {
+		g, r = r, g%r
+	}
+	return a / g * b
+}
+
+func (b *vmBuilder) newPointer() uint8 {
+	b.next++
+	return uint8(b.next - 1)
+}
+
+// register returns a free register for elements of the given size.
+func (b *vmBuilder) register(size int) vmRegister {
+	if list := b.free[size]; len(list) > 0 {
+		b.free[size] = list[:len(list)-1]
+		return list[len(list)-1]
+	}
+	return b.newRegister(size)
+}
+
+// newRegister returns a register that nothing used before.
+func (b *vmBuilder) newRegister(size int) vmRegister {
+	r := vmRegister{b.newPointer(), b.prog.scratch}
+	b.prog.scratch += roundUp(b.prog.block*size, alignment)
+	b.prog.registers = append(b.prog.registers, r)
+	return r
+}
+
+func (b *vmBuilder) compileNode(i int) {
+	n := &b.p.Nodes[i]
+	if b.skip[i] {
+		return
+	}
+	args := make([]uint8, len(n.Inputs))
+	_, masked := b.reluMask[i]
+	for j, x := range n.Inputs {
+		if !masked || j == 1 {
+			args[j] = b.operand(b.u.accesses[x])
+		}
+	}
+	v := n.Outputs[0]
+	d := b.p.Type(v).DType
+	var dst uint8
+	inMemory := b.operands[v].mem != nil
+	if inMemory && !isHalf(d) {
+		dst = b.memory(b.operands[v])
+	} else {
+		r := b.register(computeType(d).Size())
+		dst = r.ptr
+		b.held[v] = r
+	}
+	b.ptrOf[v] = dst
+	if y, ok := b.reluMask[i]; ok {
+		b.prog.ops = append(b.prog.ops, vmOp{fn: binaryReluGrad(d), dst: dst, a: args[1], b: b.operand(b.u.accesses[y])})
+	} else {
+		b.prog.ops = appendKernel(b.prog.ops, b.p, n, dst, args)
+	}
+	if inMemory && isHalf(d) {
+		b.prog.ops = append(b.prog.ops, vmOp{fn: narrowBlock(d), dst: b.memory(b.operands[v]), a: dst})
+	}
+	b.release(n, i)
+}
+
+// release frees the registers of values that no later node reads.
+func (b *vmBuilder) release(n *ir.Node, i int) {
+	for _, v := range append(slices.Clone(n.Inputs), n.Outputs...) {
+		if a, ok := b.u.accesses[v]; ok {
+			v = a.source
+		}
+		if r, ok := b.held[v]; ok && b.lastUse[v] <= i {
+			size := computeType(b.p.Type(v).DType).Size()
+			b.free[size] = append(b.free[size], r)
+			delete(b.held, v)
+		}
+	}
+}
+
+func (b *vmBuilder) memory(o operand) uint8 {
+	ptr := b.newPointer()
+	b.prog.memory = append(b.prog.memory, vmMemory{o, o.typ.DType.Size(), ptr})
+	return ptr
+}
+
+// operand returns the pointer to a block of what the access yields.
+func (b *vmBuilder) operand(a access) uint8 {
+	if ptr, ok := b.ptrOf[a.source]; ok && a.dense {
+		return ptr
+	}
+	key := accessKey(&a)
+	if ptr, ok := b.source[key]; ok {
+		return ptr
+	}
+	o := b.operands[a.source]
+	d := o.typ.DType
+	var ptr uint8
+	contiguous := a.dense || len(a.dims) == 1 && a.strides[0] == 1 && a.dims[0] == b.u.size
+	switch {
+	case o.mem.bytes == d.Size() && o.n > 1: // one element stands for all
+		ptr = b.load(o, &access{source: a.source})
+	case contiguous:
+		o.off += a.offset * d.Size()
+		ptr = b.memory(o)
+		if isHalf(d) {
+			r := b.register(4)
+			b.prog.ops = append(b.prog.ops, vmOp{fn: widenBlock(d), dst: r.ptr, a: ptr})
+			ptr = r.ptr
+		}
+	default:
+		ptr = b.load(o, &a)
+	}
+	b.source[key] = ptr
+	return ptr
+}
+
+func accessKey(a *access) string {
+	var s strings.Builder
+	for _, list := range [][]int{{int(a.source), a.offset, len(a.dims)}, a.dims, a.strides} {
+		for _, x := range list {
+			for range 4 {
+				s.WriteByte(byte(x))
+				x >>= 8
+			}
+		}
+	}
+	if a.dense {
+		s.WriteByte('d')
+	}
+	return s.String()
+}
+
+// load fills a register, which stays reserved, by an access pattern.
+func (b *vmBuilder) load(o operand, a *access) uint8 {
+	d := o.typ.DType
+	size := d.Size()
+	r := b.newRegister(computeType(d).Size()) // loads run before all operations of a block
+	o.off += a.offset * size
+	l := vmLoad{o: o, size: size, ptr: r.ptr, dims: a.dims, period: a.period()}
+	for _, s := range a.strides {
+		l.strides = append(l.strides, s*size)
+	}
+	once := a.scalar() || l.period > 0 && b.prog.block%l.period == 0
+	if a.scalar() {
+		l.dims, l.strides = nil, nil
+	}
+	op := vmOp{fn: widenBlock(d), dst: r.ptr}
+	if isHalf(d) {
+		op.a = b.newRegister(size).ptr
+		l.ptr = op.a
+	}
+	if once {
+		b.prog.once = append(b.prog.once, l)
+	} else {
+		b.prog.each = append(b.prog.each, l)
+	}
+	switch {
+	case !isHalf(d):
+	case once:
+		b.prog.onceOps = append(b.prog.onceOps, op)
+	default:
+		b.prog.ops = append(b.prog.ops, op)
+	}
+	return r.ptr
+}
+
+// finish returns the function that runs the program.
+func (b *vmBuilder) finish(rt *runtime) func() {
+	prog := b.prog
+	rt.need(prog.scratch)
+	blocks := (prog.n + prog.block - 1) / prog.block
+	loop := rt.parallel(blocks, prog.grain, func(w *worker, lo, hi int) { prog.run(w, lo, hi) })
+	if len(prog.sinks) == 0 {
+		return loop
+	}
+	return func() {
+		loop()
+		for i := range prog.sinks {
+			prog.sinks[i].finish()
+		}
+	}
+}
+
+// run computes the blocks [lo, hi).
+func (p *vmProgram) run(w *worker, lo, hi int) {
+	ptrs := &w.ptrs
+	base := unsafe.Pointer(unsafe.SliceData(w.scratch))
+	for _, r := range p.registers {
+		ptrs[r.ptr] = unsafe.Add(base, r.offset)
+	}
+	for i := range p.once {
+		l := &p.once[i]
+		l.fill(ptrs[l.ptr], 0, min(p.block, p.n))
+	}
+	for i := range p.onceOps {
+		op := &p.onceOps[i]
+		op.fn(ptrs[op.dst], ptrs[op.a], nil, nil, p.block)
+	}
+	for k := lo; k < hi; k++ {
+		first := k * p.block
+		n := min(p.block, p.n-first)
+		for i := range p.memory {
+			m := &p.memory[i]
+			ptrs[m.ptr] = unsafe.Add(m.o.ptr(), first*m.size)
+		}
+		for i := range p.each {
+			l := &p.each[i]
+			l.fill(ptrs[l.ptr], first, n)
+		}
+		for i := range p.ops {
+			op := &p.ops[i]
+			op.fn(ptrs[op.dst], ptrs[op.a], ptrs[op.b], ptrs[op.c], n)
+		}
+		for i := range p.sinks {
+			s := &p.sinks[i]
+			s.take(ptrs[s.ptr], k, k == lo, n)
+		}
+	}
+}
+
+// fill writes the elements [first, first+n) of the pattern.
+func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
+	src := l.o.ptr()
+	if len(l.dims) == 0 {
+		fillElement(dst, src, l.size, n)
+		return
+	}
+	last := len(l.dims) - 1
+	run, stride := l.dims[last], l.strides[last]
+	for n > 0 {
+		// The coordinates of first give the address; then the innermost axis is followed to its end.
+		at, rest := first%run, first/run
+		from := unsafe.Add(src, at*stride)
+		for d := last - 1; d >= 0; d-- {
+			from = unsafe.Add(from, rest%l.dims[d]*l.strides[d])
+			rest /= l.dims[d]
+		}
+		m := min(run-at, n)
+		switch stride {
+		case l.size:
+			copy(bytesAt(dst, m*l.size), bytesAt(from, m*l.size))
+		case 0:
+			fillElement(dst, from, l.size, m)
+		default:
+			gatherElements(dst, from, l.size, stride, m)
+		}
+		if n -= m; n > 0 {
+			dst = unsafe.Add(dst, m*l.size)
+		}
+		first += m
+	}
+}
+
+// fillElement repeats the element at src n times.
+func fillElement(dst, src unsafe.Pointer, size, n int) {
+	switch size {
+	case 1:
+		fillWith(view[uint8](dst, n), *(*uint8)(src))
+	case 2:
+		fillWith(view[uint16](dst, n), *(*uint16)(src))
+	case 4:
+		fillWith(view[uint32](dst, n), *(*uint32)(src))
+	default:
+		fillWith(view[uint64](dst, n), *(*uint64)(src))
+	}
+}
+
+func fillWith[T any](dst []T, v T) {
+	for i := range dst {
+		dst[i] = v
+	}
+}
+
+// gatherElements copies n elements that lie stride bytes apart.
+func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
+	switch size {
+	case 1:
+		gatherStrided[uint8](dst, src, stride, n)
+	case 2:
+		gatherStrided[uint16](dst, src, stride, n)
+	case 4:
+		gatherStrided[uint32](dst, src, stride, n)
+	default:
+		gatherStrided[uint64](dst, src, stride, n)
+	}
+}
+
+func gatherStrided[T any](dst, src unsafe.Pointer, stride, n int) {
+	d := view[T](dst, n)
+	for i := range d {
+		d[i] = *(*T)(unsafe.Add(src, i*stride))
+	}
+}

@@ -1,0 +1,259 @@
+package ir
+
+// Attrs are the static attributes of a node. Each op that has any uses exactly one of the types of this file; ops
+// without attributes have nil. All are plain structs of comparable text, so a node prints and hashes by its fields.
+type Attrs interface{ attrs() }
+
+// Kind names the way values are combined by reductions, scatters and collectives.
+type Kind string
+
+// The combining kinds. Mean is for collectives only; And and Or are for bool.
+const (
+	Sum  Kind = "sum"
+	Prod Kind = "prod"
+	Max  Kind = "max"
+	Min  Kind = "min"
+	And  Kind = "and"
+	Or   Kind = "or"
+	Mean Kind = "mean"
+	Set  Kind = "set"
+)
+
+// Direction is the relation tested by Compare. Comparisons with NaN are false, except Ne, which is true.
+type Direction string
+
+// The relations.
+const (
+	Eq Direction = "eq"
+	Ne Direction = "ne"
+	Lt Direction = "lt"
+	Le Direction = "le"
+	Gt Direction = "gt"
+	Ge Direction = "ge"
+)
+
+// IndexMode says what happens to an index outside its axis.
+type IndexMode string
+
+// The index modes. IndexError (the zero value) makes the run return an error that names the layer, the index and the
+// axis length; IndexClip uses the nearest valid index; IndexDrop reads zero and writes nothing.
+const (
+	IndexError IndexMode = ""
+	IndexClip  IndexMode = "clip"
+	IndexDrop  IndexMode = "drop"
+)
+
+type (
+	// ConstantAttrs hold the value of a Constant.
+	ConstantAttrs struct{ Literal Literal }
+	// IotaAttrs describe an Iota: values 0, 1, 2, ... along Axis, repeated along the other axes.
+	IotaAttrs struct {
+		Type Type
+		Axis int
+	}
+	// RngAttrs describe an RngBits: the shape of the result and the stream, a number that tells apart the random ops
+	// of one program. The state operand is (seed low, seed high, step, replica); element i (row-major) is word i%4 of the
+	// Philox4x32-10 block of counter (i/4, Stream, step, replica) under the key (seed low, seed high).
+	RngAttrs struct {
+		Shape  Shape
+		Stream uint32
+	}
+	// ConvertAttrs give the element type that a Convert produces.
+	ConvertAttrs struct{ DType DType }
+	// CompareAttrs give the relation of a Compare.
+	CompareAttrs struct{ Direction Direction }
+	// ReshapeAttrs give the new shape of a Reshape; the number of elements stays.
+	ReshapeAttrs struct{ Shape Shape }
+	// TransposeAttrs: axis i of the result is axis Perm[i] of the operand.
+	TransposeAttrs struct{ Perm []int }
+	// BroadcastAttrs: axis i of the operand becomes axis Axes[i] of the result (Axes strictly increasing); its length
+	// is 1 or that of the result's axis.
+	BroadcastAttrs struct {
+		Shape Shape
+		Axes  []int
+	}
+	// SliceAttrs: elements Start, Start+Stride, ... below Limit along each axis; all strides are positive.
+	SliceAttrs struct{ Start, Limit, Stride []int }
+	// PadAttrs: Low and High elements are added at the ends of each axis and Interior between neighbours; negative Low
+	// and High cut.
+	PadAttrs struct{ Low, High, Interior []int }
+	// AxisAttrs give the axis of Concat, ArgMax and ArgMin.
+	AxisAttrs struct{ Axis int }
+	// AxesAttrs give the axes of Reverse.
+	AxesAttrs struct{ Axes []int }
+	// DynamicSliceAttrs give the shape cut out by a DynamicSlice.
+	DynamicSliceAttrs struct{ Sizes []int }
+	// DotAttrs: the result has the batch axes, then the free axes of the left, then those of the right operand.
+	DotAttrs struct{ LhsBatch, RhsBatch, LhsContract, RhsContract []int }
+	// GatherAttrs: result = operand.shape[:Axis] + indices.shape + operand.shape[Axis+1:].
+	GatherAttrs struct {
+		Axis int
+		Mode IndexMode
+	}
+	// ScatterAttrs: the mirror image of Gather; updates that meet are combined by Kind (Sum, Prod, Max, Min; with Set
+	// the last one in index order wins). The operand's own element takes part, first, except with Set.
+	ScatterAttrs struct {
+		Axis int
+		Kind Kind
+		Mode IndexMode
+	}
+	// ReduceAttrs: the axes (strictly increasing) disappear from the result. Reducing nothing gives the kind's neutral value:
+	// 0 for Sum, 1 for Prod, true for And, false for Or, and for Max (Min) minus (plus) infinity or the least (greatest)
+	// integer. NaN wins in Max and Min.
+	ReduceAttrs struct {
+		Kind Kind
+		Axes []int
+	}
+	// CumulativeAttrs describe a running Sum, Prod, Max or Min along Axis. Exclusive leaves out an element's own value, so
+	// that the first result is the kind's neutral value (see Reduce); Reverse runs from the end.
+	CumulativeAttrs struct {
+		Kind      Kind
+		Axis      int
+		Exclusive bool
+		Reverse   bool
+	}
+	// SortAttrs describe a stable sort along Axis. NaN counts as greater than all other numbers: it sorts last, as in NumPy,
+	// or first when Descending. Equal elements (-0 equals 0) keep their order in both directions.
+	SortAttrs struct {
+		Axis       int
+		Descending bool
+	}
+	// TopKAttrs give the number of largest elements taken along the last axis, in the order of a descending Sort: NaN first,
+	// ties go to the lower index.
+	TopKAttrs struct{ K int }
+
+	// ScanAttrs describe a loop of Length steps. Inputs: Carry carried values, then Xs stacked values (axis 0 is the
+	// step), then constants. Body inputs: carries, one slice of each x, constants; its outputs: new carries, then one
+	// slice of each y. Outputs: final carries, then the stacked ys. Reverse runs from the last step to the first and
+	// stores each y at its own step.
+	ScanAttrs struct {
+		Body    *Program
+		Length  int
+		Carry   int
+		Xs      int
+		Reverse bool
+	}
+	// WhileAttrs describe a loop over State values that runs Body while Cond (a bool scalar) holds. Further inputs are
+	// constants; both sub-programs get states, then constants.
+	WhileAttrs struct {
+		Cond, Body *Program
+		State      int
+	}
+	// CondAttrs: the first input (a bool scalar) picks which sub-program maps the remaining inputs to the outputs.
+	CondAttrs struct{ Then, Else *Program }
+
+	// ConvAttrs describe a convolution (cross-correlation, as in Keras) over the spatial axes. PadLow and PadHigh are
+	// zeros added at the ends; Groups splits input and output channels.
+	ConvAttrs struct {
+		Strides, Dilation, PadLow, PadHigh []int
+		Groups                             int
+	}
+	// ConvGradAttrs add the shape of the gradient: the input's for ConvInputGrad, the kernel's for ConvKernelGrad.
+	ConvGradAttrs struct {
+		Conv  ConvAttrs
+		Shape Shape
+	}
+	// PoolAttrs describe pooling windows over the spatial axes. Padding cells never count: maxima ignore them, averages
+	// divide by the number of real cells. NaN wins in a maximum.
+	PoolAttrs struct{ Window, Strides, PadLow, PadHigh []int }
+	// PoolGradAttrs add the input's shape for AvgPoolGrad.
+	PoolGradAttrs struct {
+		Pool  PoolAttrs
+		Shape Shape
+	}
+	// NormAttrs give the epsilon added to the variance under the root.
+	NormAttrs struct{ Epsilon float64 }
+	// DropoutAttrs: elements are zeroed with probability Rate, the others scaled by 1/(1-Rate). Element i (row-major) is
+	// kept when (bits_i >> 8) * 2^-24 >= Rate, where bits are those of RngBits of the same shape and Stream.
+	DropoutAttrs struct {
+		Rate   float64
+		Stream uint32
+	}
+	// AttentionAttrs: scores are scaled by Scale; Causal hides keys after the query's own position. Masked says that a
+	// boolean mask, true where a key may be seen, is the fourth input. A query that sees no key gives zeros and the
+	// logsumexp -inf, and no gradients.
+	AttentionAttrs struct {
+		Scale  float64
+		Causal bool
+		Masked bool
+	}
+	// RnnAttrs describe a recurrent layer run over time with the cell Cell ("simple", "lstm", "gru",
+	// "gru_reset_before") and the named activations (see KnownActivation). x is the inputs' share x_t·W+b and U the
+	// recurrent kernel; h and c are the states, kernel columns come in blocks of units in the order given:
+	//
+	//	simple:           h' = act(x + h·U)
+	//	lstm, i f c o:    z = x + h·U; c' = rec(z_f)∘c + rec(z_i)∘act(z_c); h' = rec(z_o)∘act(c')
+	//	gru, z r h:       z = rec(x_z + h·U_z + b_z); r = rec(x_r + h·U_r + b_r); h' = z∘h + (1-z)∘act(x_h + r∘(h·U_h + b_h))
+	//	gru_reset_before: z = rec(x_z + h·U_z); r = rec(x_r + h·U_r); h' = z∘h + (1-z)∘act(x_h + (r∘h)·U_h)
+	//
+	// The states are h, for lstm h and c. y of a step is its h'. Reverse runs from the last step to the first; y stays at
+	// its own step. A step whose mask is false keeps the states and repeats the y of the step run before it (zeros for
+	// the first one), or gives zeros with ZeroOutputForMask.
+	RnnAttrs struct {
+		Cell                string
+		Activation          string
+		RecurrentActivation string
+		Reverse             bool
+		Masked              bool
+		ZeroOutputForMask   bool
+	}
+	// OptimizerAttrs name the update rule of an OptimizerUpdate and hold its fixed numbers. The op's operands are the weights
+	// w, the gradient g, two scalars of their element type, the learning rate lr and the step number t (1 for the first
+	// update), and the slots; it returns the new w and the new slots. Rules, slots and Values:
+	//
+	//	sgd       -     []                w' = w - lr·g
+	//	momentum  m     [mu]              m' = mu·m - lr·g; w' = w + m'
+	//	nesterov  m     [mu]              m' = mu·m - lr·g; w' = w + mu·m' - lr·g
+	//	adam      m, v  [b1, b2, epsilon] m' = m + (1-b1)·(g-m); v' = v + (1-b2)·(g²-v);
+	//	                                  w' = w - lr·√(1-b2^t)/(1-b1^t) · m'/(√v' + epsilon)
+	//
+	// These are Keras's formulas; Adam's epsilon is the one the paper calls epsilon hat (Kingma, Ba 2015, end of section 2).
+	OptimizerAttrs struct {
+		Rule   string
+		Values []float64
+	}
+
+	// CollectiveAttrs describe a collective over Replicas replicas. Axis is used by AllGather and ReduceScatter, Root by
+	// Broadcast, Kind by the reducing ones. Bucket groups the all-reduces that a backend should launch together.
+	CollectiveAttrs struct {
+		Kind     Kind
+		Replicas int
+		Axis     int
+		Root     int
+		Bucket   int
+	}
+)
+
+func (ConstantAttrs) attrs()     {}
+func (IotaAttrs) attrs()         {}
+func (RngAttrs) attrs()          {}
+func (ConvertAttrs) attrs()      {}
+func (CompareAttrs) attrs()      {}
+func (ReshapeAttrs) attrs()      {}
+func (TransposeAttrs) attrs()    {}
+func (BroadcastAttrs) attrs()    {}
+func (SliceAttrs) attrs()        {}
+func (PadAttrs) attrs()          {}
+func (AxisAttrs) attrs()         {}
+func (AxesAttrs) attrs()         {}
+func (DynamicSliceAttrs) attrs() {}
+func (DotAttrs) attrs()          {}
+func (GatherAttrs) attrs()       {}
+func (ScatterAttrs) attrs()      {}
+func (ReduceAttrs) attrs()       {}
+func (CumulativeAttrs) attrs()   {}
+func (SortAttrs) attrs()         {}
+func (TopKAttrs) attrs()         {}
+func (ScanAttrs) attrs()         {}
+func (WhileAttrs) attrs()        {}
+func (CondAttrs) attrs()         {}
+func (ConvAttrs) attrs()         {}
+func (ConvGradAttrs) attrs()     {}
+func (PoolAttrs) attrs()         {}
+func (PoolGradAttrs) attrs()     {}
+func (NormAttrs) attrs()         {}
+func (DropoutAttrs) attrs()      {}
+func (AttentionAttrs) attrs()    {}
+func (RnnAttrs) attrs()          {}
+func (OptimizerAttrs) attrs()    {}
+func (CollectiveAttrs) attrs()   {}

@@ -1,0 +1,55 @@
+package ir
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestDTypes(t *testing.T) {
+	for _, c := range []struct {
+		d                      DType
+		name, hlo              string
+		size                   int
+		float, integer, signed bool
+	}{
+		{Bool, "bool", "i1", 1, false, false, false},
+		{Int8, "int8", "i8", 1, false, true, true},
+		{Int16, "int16", "i16", 2, false, true, true},
+		{Int32, "int32", "i32", 4, false, true, true},
+		{Int64, "int64", "i64", 8, false, true, true},
+		{Uint8, "uint8", "ui8", 1, false, true, false},
+		{Uint16, "uint16", "ui16", 2, false, true, false},
+		{Uint32, "uint32", "ui32", 4, false, true, false},
+		{Uint64, "uint64", "ui64", 8, false, true, false},
+		{Float16, "float16", "f16", 2, true, false, true},
+		{BFloat16, "bfloat16", "bf16", 2, true, false, true},
+		{Float32, "float32", "f32", 4, true, false, true},
+		{Float64, "float64", "f64", 8, true, false, true},
+	} {
+		assert.Equal(t, c.name, c.d.String())
+		assert.Equal(t, c.hlo, c.d.StableHLO())
+		assert.Equal(t, c.size, c.d.Size())
+		assert.Equal(t, c.float, c.d.IsFloat(), c.name)
+		assert.Equal(t, c.integer, c.d.IsInteger(), c.name)
+		assert.Equal(t, c.signed, c.d.IsSigned(), c.name)
+		assert.True(t, c.d.Valid())
+		parsed, err := ParseDType(c.name)
+		require.NoError(t, err)
+		assert.Equal(t, c.d, parsed)
+	}
+	assert.Len(t, DTypes(), 13)
+	assert.False(t, Invalid.Valid())
+	assert.False(t, DType(200).Valid())
+	assert.False(t, DType(200).IsFloat())
+	assert.False(t, DType(200).IsSigned())
+	assert.Equal(t, "dtype(200)", DType(200).String())
+}
+
+func TestParseDTypeUnknown(t *testing.T) {
+	for _, name := range []string{"", "invalid", "float", "Float32"} {
+		_, err := ParseDType(name)
+		assert.ErrorContains(t, err, "known: [bool int8")
+	}
+}

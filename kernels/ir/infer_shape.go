@@ -1,0 +1,178 @@
+package ir
+
+import (
+	"fmt"
+	"slices"
+)
+
+func inferReshape(in []Type, attrs Attrs) ([]Type, error) {
+	a, ok := attrs.(ReshapeAttrs)
+	if !ok {
+		return nil, wrongAttrs(attrs, a)
+	}
+	if a.Shape.Size() != in[0].Shape.Size() || slices.ContainsFunc(a.Shape, func(d int) bool { return d < 0 }) {
+		return nil, fmt.Errorf("cannot reshape %v (%d elements) to %v (%d)", in[0].Shape, in[0].Shape.Size(), a.Shape, a.Shape.Size())
+	}
+	return []Type{{in[0].DType, a.Shape}}, nil
+}
+
+func inferTranspose(in []Type, attrs Attrs) ([]Type, error) {
+	a, ok := attrs.(TransposeAttrs)
+	if !ok {
+		return nil, wrongAttrs(attrs, a)
+	}
+	s := in[0].Shape
+	sorted := slices.Clone(a.Perm)
+	slices.Sort(sorted)
+	for i, p := range sorted {
+		if i != p || len(sorted) != len(s) {
+			return nil, fmt.Errorf("%v is not a permutation of the %d axes of %v", a.Perm, len(s), s)
+		}
+	}
+	if len(sorted) != len(s) {
+		return nil, fmt.Errorf("%v is not a permutation of the %d axes of %v", a.Perm, len(s), s)
+	}
+	out := make(Shape, len(s))
+	for i, p := range a.Perm {
+		out[i] = s[p]
+	}
+	return []Type{{in[0].DType, out}}, nil
+}
+
+func inferBroadcast(in []Type, attrs Attrs) ([]Type, error) {
+	a, ok := attrs.(BroadcastAttrs)
+	if !ok {
+		return nil, wrongAttrs(attrs, a)
+	}
+	if len(a.Axes) != len(in[0].Shape) {
+		return nil, fmt.Errorf("axes %v must name one result axis for each of the %d operand axes", a.Axes, len(in[0].Shape))
+	}
+	if err := checkAxes(a.Axes, a.Shape); err != nil {
+		return nil, err
+	}
+	for i, d := range in[0].Shape {
+		if d != 1 && d != a.Shape[a.Axes[i]] {
+			return nil, fmt.Errorf("axis %d of %v cannot become axis %d of %v", i, in[0].Shape, a.Axes[i], a.Shape)
+		}
+	}
+	return []Type{{in[0].DType, a.Shape}}, nil
+}
+
+func inferSlice(in []Type, attrs Attrs) ([]Type, error) {
+	a, ok := attrs.(SliceAttrs)
+	if !ok {
+		return nil, wrongAttrs(attrs, a)
+	}
+	s := in[0].Shape
+	if len(a.Start) != len(s) || len(a.Limit) != len(s) || len(a.Stride) != len(s) {
+		return nil, fmt.Errorf("start %v, limit %v and stride %v must have one entry for each axis of %v", a.Start, a.Limit, a.Stride, s)
+	}
+	out := make(Shape, len(s))
+	for i := range s {
+		if a.Start[i] < 0 || a.Limit[i] > s[i] || a.Start[i] > a.Limit[i] || a.Stride[i] <= 0 {
+			return nil, fmt.Errorf("slice %d:%d:%d does not fit axis %d of %v", a.Start[i], a.Limit[i], a.Stride[i], i, s)
+		}
+		out[i] = (a.Limit[i] - a.Start[i] + a.Stride[i] - 1) / a.Stride[i]
+	}
+	return []Type{{in[0].DType, out}}, nil
+}
+
+func inferPad(in []Type, attrs Attrs) ([]Type, error) {
+	a, ok := attrs.(PadAttrs)
+	if !ok {
+		return nil, wrongAttrs(attrs, a)
+	}
+	s := in[0].Shape
+	if !in[1].Equal(Type{in[0].DType, nil}) {
+		return nil, fmt.Errorf("padding value must be a %v scalar, received %v", in[0].DType, in[1])
+	}
+	if len(a.Low) != len(s) || len(a.High) != len(s) || len(a.Interior) != len(s) {
+		return nil, fmt.Errorf("low %v, high %v and interior %v must have one entry for each axis of %v", a.Low, a.High, a.Interior, s)
+	}
+	out := make(Shape, len(s))
+	for i, d := range s {
+		out[i] = a.Low[i] + d + max(d-1, 0)*a.Interior[i] + a.High[i]
+		if a.Interior[i] < 0 || out[i] < 0 {
+			return nil, fmt.Errorf("padding %d, %d, interior %d does not fit axis %d of %v", a.Low[i], a.High[i], a.Interior[i], i, s)
+		}
+	}
+	return []Type{{in[0].DType, out}}, nil
+}
+
+func inferConcat(in []Type, attrs Attrs) ([]Type, error) {
+	a, ok := attrs.(AxisAttrs)
+	if !ok {
+		return nil, wrongAttrs(attrs, a)
+	}
+	if err := checkAxis(a.Axis, in[0].Shape); err != nil {
+		return nil, err
+	}
+	out := in[0].Shape.Clone()
+	out[a.Axis] = 0
+	for i, t := range in {
+		if t.DType != in[0].DType || len(t.Shape) != len(out) || !t.Shape.Without(a.Axis).Equal(out.Without(a.Axis)) {
+			return nil, fmt.Errorf("operands must agree in all axes but %d; operand 0 is %v, operand %d is %v", a.Axis, in[0], i, t)
+		}
+		out[a.Axis] += t.Shape[a.Axis]
+	}
+	return []Type{{in[0].DType, out}}, nil
+}
+
+func inferReverse(in []Type, attrs Attrs) ([]Type, error) {
+	a, ok := attrs.(AxesAttrs)
+	if !ok {
+		return nil, wrongAttrs(attrs, a)
+	}
+	return []Type{in[0]}, checkAxes(a.Axes, in[0].Shape)
+}
+
+func checkStarts(starts []Type, s Shape) error {
+	if len(starts) != len(s) {
+		return fmt.Errorf("needs one start for each axis of %v, received %d", s, len(starts))
+	}
+	for i, t := range starts {
+		if !t.Equal(Type{Int32, nil}) {
+			return fmt.Errorf("start %d must be an int32 scalar, received %v", i, t)
+		}
+	}
+	return nil
+}
+
+func inferDynamicSlice(in []Type, attrs Attrs) ([]Type, error) {
+	a, ok := attrs.(DynamicSliceAttrs)
+	if !ok {
+		return nil, wrongAttrs(attrs, a)
+	}
+	s := in[0].Shape
+	if err := checkStarts(in[1:], s); err != nil {
+		return nil, err
+	}
+	if len(a.Sizes) != len(s) {
+		return nil, fmt.Errorf("sizes %v must have one entry for each axis of %v", a.Sizes, s)
+	}
+	for i, n := range a.Sizes {
+		if n < 0 || n > s[i] {
+			return nil, fmt.Errorf("size %d does not fit axis %d of %v", n, i, s)
+		}
+	}
+	return []Type{{in[0].DType, Shape(a.Sizes)}}, nil
+}
+
+func inferDynamicUpdateSlice(in []Type, attrs Attrs) ([]Type, error) {
+	if attrs != nil {
+		return nil, fmt.Errorf("takes no attributes, received %T", attrs)
+	}
+	s, u := in[0].Shape, in[1].Shape
+	if err := checkStarts(in[2:], s); err != nil {
+		return nil, err
+	}
+	if in[0].DType != in[1].DType || len(u) != len(s) {
+		return nil, fmt.Errorf("update %v does not fit operand %v", in[1], in[0])
+	}
+	for i := range u {
+		if u[i] > s[i] {
+			return nil, fmt.Errorf("update %v does not fit axis %d of operand %v", in[1], i, in[0])
+		}
+	}
+	return []Type{in[0]}, nil
+}

@@ -1,0 +1,271 @@
+package kernelstest_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+// fake is a backend that runs programs with the reference, rounding every result, and can be made to go wrong.
+type fake struct {
+	spoil func(p *ir.Program, outputs []reference.Value) // changes what a run returns
+	naive bool                                           // writes outputs into inputs before all inputs are read
+	deaf  bool                                           // does not check buffers
+}
+
+func (f *fake) Kind() string { return "fake" }
+
+func (f *fake) Devices() []kernels.Device { return nil }
+
+func (f *fake) Open(kernels.Device) error { return nil }
+
+type fakeBuffer struct {
+	t    ir.Type
+	d    kernels.Device
+	data []byte
+}
+
+func (f *fake) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) {
+	p := ir.New("buffer")
+	p.AddInput("", t)
+	if err := p.Verify(); err != nil {
+		return nil, err
+	}
+	return &fakeBuffer{t, d, make([]byte, t.Bytes())}, nil
+}
+
+func (b *fakeBuffer) Type() ir.Type          { return b.t }
+func (b *fakeBuffer) Device() kernels.Device { return b.d }
+func (b *fakeBuffer) Bytes() []byte          { return b.data }
+func (b *fakeBuffer) Free()                  {}
+
+func (b *fakeBuffer) Write(src []byte) error {
+	if copy(b.data, src) != len(b.data) || len(src) != len(b.data) {
+		return fmt.Errorf("wrong size %d", len(src))
+	}
+	return nil
+}
+
+func (b *fakeBuffer) Read(dst []byte) error {
+	if copy(dst, b.data) != len(b.data) || len(dst) != len(b.data) {
+		return fmt.Errorf("wrong size %d", len(dst))
+	}
+	return nil
+}
+
+type fakeExecutable struct {
+	fake *fake
+	p    *ir.Program
+	gang *gang
+	rank int
+}
+
+func (f *fake) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Executable, error) {
+	e := &fakeExecutable{fake: f, p: p, gang: newGang(1)}
+	if o.Comm != nil {
+		e.gang, e.rank = o.Comm.(*fakeCommunicator).gang, o.Replica
+	}
+	return e, p.Verify()
+}
+
+func (e *fakeExecutable) Stats() kernels.Stats { return kernels.Stats{} }
+func (e *fakeExecutable) Close()               {}
+
+func (e *fakeExecutable) Run(ctx context.Context, inputs, outputs []kernels.Buffer) error {
+	if !e.fake.deaf {
+		if err := e.check(inputs, outputs); err != nil {
+			return err
+		}
+	}
+	values := make([]reference.Value, len(inputs))
+	for i, b := range inputs {
+		var err error
+		if values[i], err = reference.FromBytes(b.Type(), b.(*fakeBuffer).data); err != nil {
+			return err
+		}
+	}
+	results, err := e.gang.run(ctx, e.rank, e.p, values)
+	if err != nil {
+		return err
+	}
+	if e.fake.spoil != nil {
+		e.fake.spoil(e.p, results)
+	}
+	for i, out := range e.p.Outputs {
+		to := outputs[i]
+		if to == nil {
+			to = inputs[out.Alias]
+			if e.fake.naive && i > 0 {
+				results[i] = reference.Value{Type: results[i].Type, F: make([]float64, len(results[i].F))}
+			}
+		}
+		if err := to.Write(results[i].Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *fakeExecutable) check(inputs, outputs []kernels.Buffer) error {
+	if len(inputs) != len(e.p.Inputs) || len(outputs) != len(e.p.Outputs) {
+		return errors.New("wrong number of buffers")
+	}
+	for i, in := range e.p.Inputs {
+		if inputs[i] == nil || !inputs[i].Type().Equal(e.p.Type(in.Value)) {
+			return fmt.Errorf("input %d has the wrong type", i)
+		}
+	}
+	for i, out := range e.p.Outputs {
+		if outputs[i] == nil && out.Alias < 0 || outputs[i] != nil && !outputs[i].Type().Equal(e.p.Type(out.Value)) {
+			return fmt.Errorf("output %d has the wrong type", i)
+		}
+	}
+	return nil
+}
+
+// gang runs the replicas of a program together, once all have come.
+type gang struct {
+	mu      sync.Mutex
+	inputs  [][]reference.Value
+	arrived int
+	outputs [][]reference.Value
+	err     error
+	done    chan struct{} // closed when the present gathering ends
+}
+
+func newGang(n int) *gang {
+	return &gang{inputs: make([][]reference.Value, n), done: make(chan struct{})}
+}
+
+func (g *gang) run(ctx context.Context, rank int, p *ir.Program, inputs []reference.Value) ([]reference.Value, error) {
+	g.mu.Lock()
+	if g.err != nil {
+		defer g.mu.Unlock()
+		return nil, g.err
+	}
+	done := g.done
+	g.inputs[rank] = inputs
+	if g.arrived++; g.arrived == len(g.inputs) {
+		g.outputs, g.err = reference.Interpreter{Round: true}.RunReplicas(p, g.inputs)
+		if len(g.inputs) == 1 {
+			defer func() { g.err = nil }()
+		}
+		g.end()
+	}
+	g.mu.Unlock()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		g.abort(ctx.Err())
+		return nil, ctx.Err()
+	}
+	if g.err != nil {
+		return nil, g.err
+	}
+	return g.outputs[rank], nil
+}
+
+func (g *gang) end() {
+	g.arrived = 0
+	close(g.done)
+	g.done = make(chan struct{})
+}
+
+func (g *gang) abort(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.err = err
+	g.end()
+}
+
+func (g *gang) reset() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.err = nil
+}
+
+type fakeCommunicator struct {
+	kernels.Communicator
+	gang *gang
+	rank int
+}
+
+func (f *fake) NewCommunicators(devices []kernels.Device) ([]kernels.Communicator, error) {
+	g := newGang(len(devices))
+	comms := make([]kernels.Communicator, len(devices))
+	for i := range comms {
+		comms[i] = &fakeCommunicator{gang: g, rank: i}
+	}
+	return comms, nil
+}
+
+func (c *fakeCommunicator) Replica() int    { return c.rank }
+func (c *fakeCommunicator) Replicas() int   { return len(c.gang.inputs) }
+func (c *fakeCommunicator) Abort(err error) { c.gang.abort(err) }
+func (c *fakeCommunicator) Reset()          { c.gang.reset() }
+
+// faults are ways to go wrong, each with the pattern of the tests that must notice.
+var faults = map[string]struct {
+	fake  fake
+	where string
+}{
+	"one element of dot off by a little": {fake{spoil: spoilFirst(ir.Dot, 1+1e-4)}, "op/dot"},
+	"NaN in a softmax":                   {fake{spoil: spoilFirst(ir.Softmax, nan)}, "op/softmax"},
+	"maximum ignores NaN": {fake{spoil: func(p *ir.Program, out []reference.Value) {
+		for i, x := range out {
+			if len(p.Nodes) == 1 && p.Nodes[0].Op == ir.Maximum {
+				for e, f := range x.F {
+					if f != f {
+						out[i].F[e] = 0
+					}
+				}
+			}
+		}
+	}}, "op/max"},
+	"an integer off by one": {fake{spoil: func(p *ir.Program, out []reference.Value) {
+		if len(out) > 0 && len(out[0].I) > 0 && p.Nodes[0].Op == ir.Add {
+			out[0].I[0]++
+		}
+	}}, "op/add"},
+	"infinity for a large number": {fake{spoil: spoilFirst(ir.Abs, 1e300)}, "op/abs"},
+	"different from run to run":   {fake{spoil: wobble()}, "op/exp"},
+	"in place too early":          {fake{naive: true}, "alias"},
+	"buffers not checked":         {fake{deaf: true}, "bad input"},
+	"all-reduce forgets a replica": {fake{spoil: func(p *ir.Program, out []reference.Value) {
+		if len(p.Nodes) > 0 && p.Nodes[0].Op == ir.AllReduce && len(out[0].F) > 0 {
+			out[0].F[0] /= 2
+		}
+	}}, "replicas"},
+}
+
+var nan = func() float64 { zero := 0.0; return zero / zero }()
+
+// spoilFirst multiplies the first number of the first result of single-op programs.
+func spoilFirst(op ir.Op, by float64) func(p *ir.Program, out []reference.Value) {
+	return func(p *ir.Program, out []reference.Value) {
+		if len(p.Nodes) > 0 && p.Nodes[0].Op == op && len(out) > 0 && len(out[0].F) > 0 {
+			out[0].F[0] *= by
+		}
+	}
+}
+
+// wobble changes the last bit of every second run, which no tolerance sees.
+func wobble() func(p *ir.Program, out []reference.Value) {
+	runs := 0
+	return func(p *ir.Program, out []reference.Value) {
+		runs++
+		if len(p.Nodes) > 0 && p.Nodes[0].Op == ir.Exp && len(out[0].F) > 0 && out[0].Type.DType == ir.Float64 && runs%2 == 0 {
+			data := out[0].Bytes()
+			if !bytes.Equal(data[:6], []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}) {
+				data[0] ^= 1
+			}
+			out[0], _ = reference.FromBytes(out[0].Type, data)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package reference
+
+import (
+	"math/big"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// convert rounds also without Interpreter.Round: rounding is what it means.
+func (c *call) convert() error {
+	from, to := c.in[0].Type.DType, c.out[0].Type.DType
+	for i := range c.in[0].Type.Shape.Size() {
+		switch {
+		case from.IsFloat() && to.IsFloat():
+			c.out[0].F[i] = ir.RoundFloat(to, c.in[0].F[i])
+		case from.IsFloat():
+			c.out[0].I[i] = integer(to, ir.AppendElement(nil, to, c.in[0].F[i]), 0)
+		case to.IsFloat():
+			c.out[0].F[i] = roundInteger(to, from, c.in[0].I[i])
+		case to == ir.Bool:
+			c.out[0].I[i] = truth(c.in[0].I[i] != 0)
+		default:
+			c.out[0].I[i] = wrap(to, c.in[0].I[i])
+		}
+	}
+	return nil
+}
+
+// precision is the number of significant bits of the floating point types.
+var precision = map[ir.DType]uint{ir.Float16: 11, ir.BFloat16: 8, ir.Float32: 24, ir.Float64: 53}
+
+// roundInteger returns the number of type d that is nearest to the integer x of type from, ties to even.
+func roundInteger(d, from ir.DType, x int64) float64 {
+	exact := new(big.Float).SetPrec(64)
+	if from == ir.Uint64 {
+		exact.SetUint64(uint64(x))
+	} else {
+		exact.SetInt64(x)
+	}
+	f, _ := exact.SetMode(big.ToNearestEven).SetPrec(precision[d]).Float64()
+	return ir.RoundFloat(d, f) // what is too large for float16 becomes infinite
+}

@@ -1,0 +1,33 @@
+package layers
+
+import "github.com/gokeras/gokeras/keras/ops"
+
+// Activation applies an activation function:
+//
+//	y = activation(x)
+//
+// Input shape: any. Output shape: that of the input. A mask passes through.
+type Activation struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Activation any `keras:"activation,default=linear"` // name or function; see package activations
+}
+
+// Forward computes the layer.
+func (l *Activation) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	return []*ops.Tensor{activate(c, l.Activation, one(c, in))}
+}
+
+// Call applies the layer inside a trace.
+func (l *Activation) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// SupportsMasking reports that a mask passes through.
+func (l *Activation) SupportsMasking() bool { return true }
+
+func init() { Register[Activation]() }

@@ -1,0 +1,156 @@
+// Package activations holds the activation functions of keras.activations by name. The functions themselves, with their
+// formulas and options, are in package ops; a name stands for one with Keras's default options.
+package activations
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+// Func is an activation function: it maps each element, or each row along the last axis.
+type Func = func(x *ops.Tensor) *ops.Tensor
+
+// Linear returns x.
+func Linear(x *ops.Tensor) *ops.Tensor { return x }
+
+// The options of the functions that have some are those of Keras's activations module, which differ from keras.ops for gelu.
+
+func elu(x *ops.Tensor) *ops.Tensor        { return ops.Elu(x, 1) }
+func celu(x *ops.Tensor) *ops.Tensor       { return ops.Celu(x, 1) }
+func leakyRelu(x *ops.Tensor) *ops.Tensor  { return ops.LeakyRelu(x, 0.2) }
+func gelu(x *ops.Tensor) *ops.Tensor       { return ops.Gelu(x, false) }
+func glu(x *ops.Tensor) *ops.Tensor        { return ops.Glu(x, -1) }
+func hardShrink(x *ops.Tensor) *ops.Tensor { return ops.HardShrink(x, 0.5) }
+func softShrink(x *ops.Tensor) *ops.Tensor { return ops.SoftShrink(x, 0.5) }
+func softmax(x *ops.Tensor) *ops.Tensor    { return ops.Softmax(x, -1) }
+func logSoftmax(x *ops.Tensor) *ops.Tensor { return ops.LogSoftmax(x, -1) }
+func sparsemax(x *ops.Tensor) *ops.Tensor  { return ops.Sparsemax(x, -1) }
+func squareplus(x *ops.Tensor) *ops.Tensor { return ops.Squareplus(x, 4) }
+
+var registry = struct {
+	sync.RWMutex
+	functions map[string]Func
+	names     map[uintptr]string
+}{functions: map[string]Func{}, names: map[uintptr]string{}}
+
+// aliases are second names; a function is saved under its first.
+var aliases = map[string]string{"swish": "silu", "hard_swish": "hard_silu"}
+
+func init() {
+	for name, f := range map[string]Func{
+		"celu": celu, "elu": elu, "exponential": ops.Exponential, "gelu": gelu, "glu": glu, "hard_shrink": hardShrink,
+		"hard_sigmoid": ops.HardSigmoid, "hard_silu": ops.HardSilu, "hard_tanh": ops.HardTanh, "leaky_relu": leakyRelu,
+		"linear": Linear, "log_sigmoid": ops.LogSigmoid, "log_softmax": logSoftmax, "mish": ops.Mish, "relu": ops.Relu,
+		"relu6": ops.Relu6, "selu": ops.Selu, "sigmoid": ops.Sigmoid, "silu": ops.Silu, "soft_shrink": softShrink,
+		"softmax": softmax, "softplus": ops.Softplus, "softsign": ops.Softsign, "sparse_plus": ops.SparsePlus,
+		"sparse_sigmoid": ops.SparseSigmoid, "sparsemax": sparsemax, "squareplus": squareplus, "tanh": ops.Tanh,
+		"tanh_shrink": ops.TanhShrink,
+	} {
+		Register(name, f)
+	}
+	config.RegisterKindWith("activation", func(v any) (any, error) { return resolve(v) }, describe)
+}
+
+// Register makes a function known by name, so that it can be given as a string and models that use it can be saved and read. It
+// panics when the name is taken. The function must not be a closure: all closures of one function literal share the name.
+func Register(name string, f Func) {
+	registry.Lock()
+	defer registry.Unlock()
+	if _, taken := registry.functions[name]; taken || aliases[name] != "" {
+		panic("activations: Register called twice for " + name)
+	}
+	registry.functions[name] = f
+	if at := reflect.ValueOf(f).Pointer(); registry.names[at] == "" {
+		registry.names[at] = name
+	}
+}
+
+// Names lists the registered names in alphabetical order.
+func Names() []string {
+	registry.RLock()
+	defer registry.RUnlock()
+	names := make([]string, 0, len(registry.functions))
+	for name := range registry.functions {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Name returns the name that a function is registered under, and whether it is.
+func Name(f Func) (string, bool) {
+	if f == nil {
+		return "linear", true
+	}
+	registry.RLock()
+	defer registry.RUnlock()
+	name, ok := registry.names[reflect.ValueOf(f).Pointer()]
+	return name, ok
+}
+
+// Get returns the activation function that is meant: a function, or one by its name ("relu", "swish"). nil and "" are linear.
+func Get(activation any) (Func, error) {
+	switch v := activation.(type) {
+	case nil:
+		return Linear, nil
+	case Func:
+		if v == nil {
+			return Linear, nil
+		}
+		return v, nil
+	case string:
+		return byName(v)
+	case config.Object:
+		if name, ok := v.FunctionName(); ok {
+			return byName(name)
+		}
+		return nil, fmt.Errorf("activations: an object of class %q is no activation function; use a function's name, or a layer of its own", v.ClassName)
+	}
+	return nil, fmt.Errorf("activations: received a %T; expected a name (string) or a func(*ops.Tensor) *ops.Tensor", activation)
+}
+
+func byName(name string) (Func, error) {
+	if name == "" {
+		return Linear, nil
+	}
+	if full, ok := aliases[name]; ok {
+		name = full
+	}
+	registry.RLock()
+	f, ok := registry.functions[name]
+	registry.RUnlock()
+	if !ok {
+		return nil, fmt.Errorf("activations: unknown activation %q; known: %s, swish, hard_swish; register your own with activations.Register", name, strings.Join(Names(), ", "))
+	}
+	return f, nil
+}
+
+// resolve keeps names as they are, so that a configuration reads as it was written.
+func resolve(v any) (any, error) {
+	f, err := Get(v)
+	if err != nil {
+		return nil, err
+	}
+	if s, ok := v.(string); ok {
+		return s, nil
+	}
+	return f, nil
+}
+
+func describe(v any) (any, error) {
+	f, err := Get(v)
+	if err != nil {
+		return nil, err
+	}
+	name, ok := Name(f)
+	if !ok {
+		return nil, fmt.Errorf("the activation is a Go function without a name; make it known with activations.Register so that the model can be saved")
+	}
+	return name, nil
+}

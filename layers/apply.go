@@ -1,0 +1,173 @@
+package layers
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Unknown is the length of an axis that is known only at run time, as None in Keras. Axis 0, the batch, usually is.
+const Unknown = -1
+
+// KerasTensor stands for the result of a layer in a Functional model that is being described. It has a shape and remembers the
+// call that makes it. A mistake travels along and is reported by keras.NewFunctional.
+type KerasTensor struct {
+	shape ir.Shape
+	dtype ir.DType
+	name  string
+	node  *Node
+	index int
+	err   error
+}
+
+// Node is one call of a layer on symbolic tensors.
+type Node struct {
+	Layer    Layer
+	Inputs   []*KerasTensor
+	Outputs  []*KerasTensor
+	Sequence uint64
+}
+
+// NewInput returns a symbolic tensor that no layer makes: an input of a model. shape includes the batch axis.
+func NewInput(name string, dtype ir.DType, shape ...int) *KerasTensor {
+	t := &KerasTensor{shape: slices.Clone(shape), dtype: dtype, name: name, node: &Node{Sequence: sequences.Add(1)}}
+	for i, d := range shape {
+		if d < 0 && d != Unknown || d == 0 && i > 0 {
+			t.err = fmt.Errorf("layers: input %q: axis %d of shape %v is %d; expected a positive length, or layers.Unknown", name, i, shape, d)
+		}
+	}
+	t.node.Outputs = []*KerasTensor{t}
+	return t
+}
+
+// Failed returns a tensor that stands for a mistake; it is reported where a model is made of it.
+func Failed(err error) *KerasTensor { return &KerasTensor{err: err} }
+
+// Shape returns the length of each axis, with Unknown where it is open.
+func (t *KerasTensor) Shape() ir.Shape { return t.shape }
+
+// DType returns the element type.
+func (t *KerasTensor) DType() ir.DType { return t.dtype }
+
+// Node returns the call that makes the tensor, and which of its results it is. The layer of an input's node is nil.
+func (t *KerasTensor) Node() (*Node, int) { return t.node, t.index }
+
+// Name returns the name of an input; "" for other tensors.
+func (t *KerasTensor) Name() string { return t.name }
+
+// SetName names an input that has none.
+func (t *KerasTensor) SetName(name string) { t.name = name }
+
+// Err returns the mistake that was made on the way to this tensor, or nil.
+func (t *KerasTensor) Err() error {
+	if t == nil {
+		return fmt.Errorf("layers: a tensor of the model is nil")
+	}
+	return t.err
+}
+
+// String prints shape and type with None for open axes: (None, 28, 28, 1) float32.
+func (t *KerasTensor) String() string { return ShapeString(t.shape) + " " + t.dtype.String() }
+
+// ShapeString prints a shape as Keras does: (None, 10), (3,).
+func ShapeString(s ir.Shape) string {
+	parts := make([]string, len(s))
+	for i, d := range s {
+		parts[i] = fmt.Sprint(d)
+		if d == Unknown {
+			parts[i] = "None"
+		}
+	}
+	if len(parts) == 1 {
+		return "(" + parts[0] + ",)"
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+// Apply records the call of a layer on symbolic tensors and returns its (first) result. A layer applied twice shares its
+// weights.
+func Apply(l Layer, inputs ...*KerasTensor) *KerasTensor { return ApplyAll(l, inputs...)[0] }
+
+// ApplyAll is Apply for layers with several results.
+func ApplyAll(l Layer, inputs ...*KerasTensor) []*KerasTensor {
+	for _, in := range inputs {
+		if err := in.Err(); err != nil {
+			return []*KerasTensor{{err: err}}
+		}
+	}
+	specs := make([]ir.Type, len(inputs))
+	for i, in := range inputs {
+		specs[i] = ir.Type{DType: in.dtype, Shape: in.shape}
+	}
+	types, err := InferTypes(l, specs)
+	if err != nil {
+		return []*KerasTensor{{err: err}}
+	}
+	n := &Node{Layer: l, Inputs: inputs, Sequence: sequences.Add(1)}
+	for i, t := range types {
+		n.Outputs = append(n.Outputs, &KerasTensor{shape: t.Shape, dtype: t.DType, node: n, index: i})
+	}
+	return n.Outputs
+}
+
+// probe sizes stand for open axes while shapes are worked out: a layer is traced twice, and a result axis whose length differs
+// between the two is open.
+var probes = [2]struct{ batch, other int }{{3, 64}, {5, 96}}
+
+// InferTypes returns the types of a layer's results for inputs with open axes, building the layer on the way.
+func InferTypes(l Layer, inputs []ir.Type) ([]ir.Type, error) {
+	var seen [2][]ir.Type
+	for k, p := range probes {
+		types := make([]ir.Type, len(inputs))
+		for i, t := range inputs {
+			s := t.Shape.Clone()
+			for j, d := range s {
+				if d == Unknown && j == 0 {
+					s[j] = p.batch
+				} else if d == Unknown {
+					s[j] = p.other
+				}
+			}
+			types[i] = ir.Type{DType: t.DType, Shape: s}
+		}
+		var err error
+		if seen[k], err = traceTypes(l, types); err != nil {
+			return nil, err
+		}
+	}
+	return mergeTypes(seen), nil
+}
+
+// mergeTypes compares the types of two traces with different lengths for open axes.
+func mergeTypes(seen [2][]ir.Type) []ir.Type {
+	out := make([]ir.Type, len(seen[0]))
+	for i, t := range seen[0] {
+		s := t.Shape.Clone()
+		for j := range s {
+			if len(seen[1][i].Shape) != len(s) || s[j] != seen[1][i].Shape[j] {
+				s[j] = Unknown
+			}
+		}
+		out[i] = ir.Type{DType: t.DType, Shape: s}
+	}
+	return out
+}
+
+func traceTypes(l Layer, types []ir.Type) (out []ir.Type, err error) {
+	defer ops.Catch(&err)
+	batch := 1
+	if len(types) > 0 && len(types[0].Shape) > 0 {
+		batch = types[0].Shape[0]
+	}
+	r := distribute.NewReplica("shapes", 1, batch, batch)
+	in := make([]*ops.Tensor, len(types))
+	for i, t := range types {
+		in[i] = r.Graph().Input(fmt.Sprint("in", i), t.DType, t.Shape...)
+	}
+	r.Probing = true
+	return outputTypes(InvokeAll(l, r.Inference(), in...)), nil
+}

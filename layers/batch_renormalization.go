@@ -1,0 +1,62 @@
+package layers
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// checkClipping reports limits that make no sense.
+func (l *BatchNormalization) checkClipping(b *Builder) {
+	for key := range l.RenormClipping {
+		if !slices.Contains([]string{"rmin", "rmax", "dmax"}, key) {
+			b.Fail("RenormClipping has the unknown limit %q; known: rmin, rmax, dmax", key)
+		}
+	}
+	low, hasLow := l.RenormClipping["rmin"]
+	high, hasHigh := l.RenormClipping["rmax"]
+	if hasLow && hasHigh && high < low || l.RenormClipping["dmax"] < 0 {
+		b.Fail("RenormClipping %v needs rmax of at least rmin, and dmax of at least 0", l.RenormClipping)
+	}
+}
+
+// renormalize replaces scale and offset by r·gamma and d·gamma + beta, where r and d lead from the batch's statistics to the
+// moving ones and count as constants.
+func (l *BatchNormalization) renormalize(c *Context, mean, variance, gamma, beta *ops.Tensor, epsilon float64) (scale, offset *ops.Tensor) {
+	dtype := mean.DType()
+	slow := ops.MaximumScalar(ops.Cast(c.Read(l.renormStddev), dtype), math.Sqrt(epsilon))
+	r := ops.Divide(ops.Sqrt(ops.AddScalar(variance, epsilon)), slow)
+	d := ops.Divide(ops.Subtract(mean, ops.Cast(c.Read(l.renormMean), dtype)), slow)
+	if low, ok := l.RenormClipping["rmin"]; ok {
+		r = ops.MaximumScalar(r, low)
+	}
+	if high, ok := l.RenormClipping["rmax"]; ok {
+		r = ops.MinimumScalar(r, high)
+	}
+	if limit, ok := l.RenormClipping["dmax"]; ok {
+		d = ops.Clip(d, -limit, limit)
+	}
+	scale, offset = ops.StopGradient(r), ops.StopGradient(d)
+	if gamma != nil {
+		scale, offset = ops.Multiply(scale, gamma), ops.Multiply(offset, gamma)
+	}
+	if beta != nil {
+		offset = ops.Add(offset, beta)
+	}
+	return scale, offset
+}
+
+// rootInitializer starts a standard deviation at the root of what the variance starts at.
+type rootInitializer struct{ variance distribute.Initializer }
+
+// Initialize returns the roots.
+func (r rootInitializer) Initialize(shape ir.Shape, dtype ir.DType, seed uint64) ([]float64, error) {
+	values, err := r.variance.Initialize(shape, dtype, seed)
+	for i, v := range values {
+		values[i] = math.Sqrt(v)
+	}
+	return values, err
+}

@@ -1,0 +1,266 @@
+package layers
+
+import (
+	"cmp"
+	"fmt"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers/constraints"
+	"github.com/gokeras/gokeras/layers/initializers"
+	"github.com/gokeras/gokeras/layers/regularizers"
+)
+
+// Builder makes the variables of one layer.
+type Builder struct {
+	base    *Base
+	context *Context
+	policy  ops.DTypePolicy
+}
+
+// WeightOptions describe a variable made with AddWeight. Initializer, Regularizer and Constraint are names or values, as in the
+// layers' fields; nil means glorot_uniform for floats and zeros for other types, none, and none.
+type WeightOptions struct {
+	Initializer     any
+	Regularizer     any
+	Constraint      any
+	DType           ir.DType // Invalid: the variable type of the layer's policy
+	Frozen          bool
+	Synchronization distribute.VariableSynchronization
+	Aggregation     distribute.VariableAggregation
+}
+
+// AddWeight makes a variable of the layer, as Keras's add_weight does.
+func (b *Builder) AddWeight(name string, shape ir.Shape, o WeightOptions) *distribute.Variable {
+	spec := distribute.VariableSpec{
+		Name: name, Shape: shape.Clone(), DType: o.DType, Frozen: o.Frozen, Owner: b.base,
+		Synchronization: o.Synchronization, Aggregation: o.Aggregation,
+	}
+	if spec.DType == ir.Invalid {
+		spec.DType = b.policy.Variable
+	}
+	if o.Initializer == nil {
+		o.Initializer = "zeros"
+		if spec.DType.IsFloat() {
+			o.Initializer = "glorot_uniform"
+		}
+	}
+	initializer, err := initializers.Get(o.Initializer)
+	b.check(name, err)
+	spec.Initializer = initializer
+	if o.Regularizer != nil {
+		r, err := regularizers.Get(o.Regularizer)
+		b.check(name, err)
+		if r != nil {
+			spec.Regularizer = r.Penalty
+		}
+	}
+	if o.Constraint != nil {
+		r, err := constraints.Get(o.Constraint)
+		b.check(name, err)
+		if r != nil {
+			spec.Constraint = r.Apply
+		}
+	}
+	v := distribute.NewVariable(spec)
+	b.base.weights = append(b.base.weights, v)
+	return v
+}
+
+func (b *Builder) check(name string, err error) {
+	if err != nil {
+		ops.Fail(b.context.Graph(), fmt.Errorf("weight %q: %w", name, err))
+	}
+}
+
+// Fail reports a mistake in the layer's configuration or inputs.
+func (b *Builder) Fail(format string, args ...any) { ops.Failf(b.context.Graph(), format, args...) }
+
+// SetActivityRegularizer makes each call of the layer add the penalty of its results to the loss.
+func (b *Builder) SetActivityRegularizer(regularizer any) {
+	if regularizer == nil {
+		return
+	}
+	r, err := regularizers.Get(regularizer)
+	b.check("activity_regularizer", err)
+	if r != nil {
+		b.base.activity = r.Penalty
+	}
+}
+
+// Adopt tells the layer that it consists of the given layers, for sub-layers made in Build and not held in exported fields.
+func (b *Builder) Adopt(members ...Layer) {
+	for _, m := range members {
+		attach(m).parent = b.base
+		b.base.sublayers = append(b.base.sublayers, m)
+	}
+}
+
+// BuildMember builds a layer that is part of this one for inputs of the given shapes, if it is not built yet.
+func (b *Builder) BuildMember(l Layer, inputs ...ir.Shape) {
+	m := attach(l)
+	m.parent = b.base
+	if m.built {
+		return
+	}
+	if w, ok := l.(WeightBuilder); ok {
+		b.context.EnterLayer(Name(l), m.dtypePolicy(b.context).Compute)
+		w.Build(&Builder{base: m, context: b.context, policy: m.dtypePolicy(b.context)}, inputs)
+		b.context.LeaveLayer()
+	}
+	m.built, m.shapes = true, inputs
+}
+
+// readCommonFields takes over the fields Name, Frozen and DType that layers have by convention.
+func (b *Base) readCommonFields() {
+	v := reflect.ValueOf(b.self)
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		return
+	}
+	if f := v.FieldByName("Name"); f.IsValid() && f.Kind() == reflect.String {
+		b.name = f.String()
+	}
+	if f := v.FieldByName("Frozen"); f.IsValid() && f.Kind() == reflect.Bool {
+		b.frozen = f.Bool()
+	}
+	if f := v.FieldByName("DType"); f.IsValid() && f.Kind() == reflect.String {
+		b.policy = f.String()
+	}
+}
+
+var layerType = reflect.TypeFor[Layer]()
+
+// findSublayers looks for layers in the exported fields, also in slices, arrays, maps (by sorted key) and nested structs.
+func (b *Base) findSublayers() {
+	v := reflect.ValueOf(b.self)
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	for _, found := range LayersIn(v) {
+		s := attach(found)
+		s.parent = b
+		b.sublayers = append(b.sublayers, found)
+	}
+}
+
+// LayersIn returns the layers held by the exported fields of a struct, or by the members of a slice, array or map, in order.
+func LayersIn(v reflect.Value) []Layer {
+	var out []Layer
+	visit := func(v reflect.Value) {
+		if !v.IsValid() || !v.CanInterface() {
+			return
+		}
+		if v.Type().Implements(layerType) && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
+			if !v.IsNil() {
+				out = append(out, v.Interface().(Layer))
+			}
+			return
+		}
+		out = append(out, LayersIn(v)...)
+	}
+	switch v.Kind() {
+	case reflect.Pointer, reflect.Interface:
+		if !v.IsNil() {
+			visit(v.Elem())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && f.Type != reflect.TypeFor[Base]() {
+				visit(v.Field(i))
+			}
+		}
+	case reflect.Slice, reflect.Array:
+		for i := range v.Len() {
+			visit(v.Index(i))
+		}
+	case reflect.Map:
+		keys := v.MapKeys()
+		slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		for _, k := range keys {
+			visit(v.MapIndex(k))
+		}
+	}
+	return out
+}
+
+// ClassName returns the Keras class name of a layer: its Go type name, or what its ClassName method says.
+func ClassName(l Layer) string {
+	if n, ok := l.(interface{ ClassName() string }); ok {
+		return n.ClassName()
+	}
+	t := reflect.TypeOf(l)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return t.Name()
+}
+
+var (
+	nonWord    = regexp.MustCompile(`\W+`)
+	beforeWord = regexp.MustCompile(`(.)([A-Z][a-z]+)`)
+	afterLower = regexp.MustCompile(`([a-z])([A-Z])`)
+)
+
+// SnakeCase turns a class name into the prefix of automatic names, with Keras's rule: "Conv2DTranspose" becomes
+// "conv2d_transpose" and "ReLU" "re_lu".
+func SnakeCase(name string) string {
+	name = nonWord.ReplaceAllString(name, "")
+	name = beforeWord.ReplaceAllString(name, "${1}_$2")
+	return strings.ToLower(afterLower.ReplaceAllString(name, "${1}_$2"))
+}
+
+// AssignNames gives every layer inside root that has no name one made from its class and a count: dense, dense_1, ... The count
+// runs in the order of first use, through the whole model. A name given twice among direct members is an error.
+func AssignNames(root Layer) error {
+	var all []Layer
+	Walk(root, func(l Layer) {
+		if l != root {
+			all = append(all, l)
+		}
+	})
+	slices.SortStableFunc(all, func(a, b Layer) int { return cmp.Compare(a.base().sequence, b.base().sequence) })
+	taken := map[string]bool{}
+	for _, l := range all {
+		taken[l.base().name] = true
+	}
+	counts := map[string]int{}
+	for _, l := range all {
+		b := l.base()
+		if b.name != "" {
+			continue
+		}
+		prefix := SnakeCase(ClassName(l))
+		for b.name == "" || taken[b.name] {
+			b.name = prefix
+			if n := counts[prefix]; n > 0 {
+				b.name = fmt.Sprintf("%s_%d", prefix, n)
+			}
+			counts[prefix]++
+		}
+		taken[b.name] = true
+	}
+	return uniqueNames(root)
+}
+
+func uniqueNames(root Layer) error {
+	seen := map[string]Layer{}
+	for _, l := range Sublayers(root) {
+		name := Name(l)
+		if strings.Contains(name, "/") {
+			return fmt.Errorf("layers: name %q contains \"/\", which separates the parts of a path; choose a name without it", name)
+		}
+		if other := seen[name]; other != nil && other != l {
+			return fmt.Errorf("layers: two layers are named %q (a %s and a %s); names must be unique within a model", name, ClassName(other), ClassName(l))
+		}
+		seen[name] = l
+	}
+	return nil
+}

@@ -1,0 +1,91 @@
+package layers
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/gokeras/gokeras/internal/config"
+)
+
+// classAliases are other names under which Keras exports a class.
+var classAliases = map[string]string{
+	"Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D",
+	"Convolution1DTranspose": "Conv1DTranspose", "Convolution2DTranspose": "Conv2DTranspose", "Convolution3DTranspose": "Conv3DTranspose",
+	"SeparableConvolution1D": "SeparableConv1D", "SeparableConvolution2D": "SeparableConv2D",
+	"MaxPool1D": "MaxPooling1D", "MaxPool2D": "MaxPooling2D", "MaxPool3D": "MaxPooling3D",
+	"AvgPool1D": "AveragePooling1D", "AvgPool2D": "AveragePooling2D", "AvgPool3D": "AveragePooling3D",
+	"GlobalMaxPool1D": "GlobalMaxPooling1D", "GlobalMaxPool2D": "GlobalMaxPooling2D", "GlobalMaxPool3D": "GlobalMaxPooling3D",
+	"GlobalAvgPool1D": "GlobalAveragePooling1D", "GlobalAvgPool2D": "GlobalAveragePooling2D", "GlobalAvgPool3D": "GlobalAveragePooling3D",
+}
+
+// IgnoredConfig lists the keys that Keras writes for features that this package leaves to others or does not have. They are
+// accepted where they have no value.
+func (b *Base) IgnoredConfig() []string {
+	return []string{"activity_regularizer=null", "autocast=null", "quantization_config=null", "lora_rank=null", "lora_alpha=null"}
+}
+
+// FromObject makes a layer from its object in a Keras file: {"class_name": ..., "config": {...}}. Keys in ignore are passed over.
+func FromObject(raw json.RawMessage, ignore ...string) (Layer, error) {
+	o, err := config.ParseObject(raw)
+	if err != nil {
+		return nil, fmt.Errorf("layers: %w", err)
+	}
+	return fromObject(o, ignore...)
+}
+
+func fromObject(o config.Object, ignore ...string) (Layer, error) {
+	l, err := New(o.ClassName)
+	if err != nil {
+		return nil, err
+	}
+	if err := config.Decode(o.Config, l, ignore...); err != nil {
+		return nil, fmt.Errorf("layers: %w", err)
+	}
+	return l, nil
+}
+
+// ToObject returns the object that stands for a layer in a Keras file, with its present name and whether it is trained.
+func ToObject(l Layer) (map[string]any, error) {
+	o, err := config.EncodeObject(l)
+	if err != nil {
+		return nil, fmt.Errorf("layers: %s: %w", Name(l), err)
+	}
+	c := o["config"].(map[string]any)
+	if _, has := c["name"]; has {
+		c["name"] = Name(l)
+	}
+	if _, has := c["trainable"]; has {
+		c["trainable"] = l.base().Trainable()
+	}
+	return o, nil
+}
+
+// resolveLayer turns what a configuration holds into a layer.
+func resolveLayer(v any) (any, error) {
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case config.Object:
+		return fromObject(v)
+	case Layer:
+		if r := reflect.ValueOf(v); r.Kind() == reflect.Pointer && r.IsNil() {
+			return nil, fmt.Errorf("layers: received a nil %T; expected a layer", v)
+		}
+		return v, nil
+	}
+	return nil, fmt.Errorf("layers: received a %T; expected a layer", v)
+}
+
+func describeLayer(v any) (any, error) {
+	l, ok := v.(Layer)
+	if !ok {
+		return nil, nil
+	}
+	return ToObject(l)
+}
+
+func init() {
+	config.RegisterKindWith("layer", resolveLayer, describeLayer)
+	config.RegisterKindWith("cell", resolveLayer, describeLayer)
+}

@@ -1,0 +1,94 @@
+package constraints
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+// classes makes each constraint by class name.
+var classes = map[string]func() Constraint{
+	"MaxNorm":    func() Constraint { return new(MaxNorm) },
+	"MinMaxNorm": func() Constraint { return new(MinMaxNorm) },
+	"NonNeg":     func() Constraint { return new(NonNeg) },
+	"UnitNorm":   func() Constraint { return new(UnitNorm) },
+}
+
+// aliases are the other names that Keras accepts.
+var aliases = map[string]string{"max_norm": "MaxNorm", "min_max_norm": "MinMaxNorm", "non_neg": "NonNeg", "unit_norm": "UnitNorm"}
+
+// Func is a function used as a constraint. It has no name, so a model that holds one cannot be saved with its configuration.
+type Func func(w *ops.Tensor) *ops.Tensor
+
+// Apply calls the function.
+func (f Func) Apply(w *ops.Tensor) *ops.Tensor { return f(w) }
+
+// Register makes a constraint type known by its class name, for models read from files. It panics when the name is taken, and
+// is called from init.
+func Register(className string, create func() Constraint) {
+	if _, taken := classes[className]; taken {
+		panic("constraints: Register called twice for " + className)
+	}
+	classes[className] = create
+}
+
+// Names lists the class names in alphabetical order.
+func Names() []string {
+	names := make([]string, 0, len(classes))
+	for name := range classes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Get returns the constraint that is meant: a value, a function, or one with default configuration by its name ("MaxNorm", "max_norm").
+// nil gives nil: no constraint.
+func Get(constraint any) (Constraint, error) {
+	switch v := constraint.(type) {
+	case nil:
+		return nil, nil
+	case Constraint:
+		if r := reflect.ValueOf(v); r.Kind() == reflect.Pointer && r.IsNil() {
+			return nil, fmt.Errorf("constraints: received a nil %T; leave the field out for no constraint", v)
+		}
+		return v, nil
+	case func(*ops.Tensor) *ops.Tensor:
+		return Func(v), nil
+	case string:
+		return byName(v)
+	case config.Object:
+		r, err := byName(v.ClassName)
+		if err != nil {
+			return nil, err
+		}
+		return r, config.Decode(v.Config, r)
+	}
+	return nil, fmt.Errorf("constraints: received a %T; expected a name (string), a value with a Apply method, or a function", constraint)
+}
+
+func byName(name string) (Constraint, error) {
+	class := name
+	if full, ok := aliases[name]; ok {
+		class = full
+	}
+	create, ok := classes[class]
+	if !ok {
+		return nil, fmt.Errorf("constraints: unknown constraint %q; known: %s (also in snake case), or pass a value such as &constraints.MaxNorm{}", name, strings.Join(Names(), ", "))
+	}
+	return create(), nil
+}
+
+func init() {
+	config.RegisterKind("constraint", func(v any) (any, error) {
+		r, err := Get(v)
+		if r == nil {
+			return nil, err
+		}
+		return r, err
+	})
+}

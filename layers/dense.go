@@ -1,0 +1,99 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers/activations"
+)
+
+// Dense is a fully connected layer:
+//
+//	y = activation(x·kernel + bias)
+//
+// Input shape: (batch, ..., features). Output shape: (batch, ..., units). Weights: kernel (features, units), bias (units).
+// Behaviour and defaults are those of keras.layers.Dense.
+type Dense struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Units      int  `keras:"units"`                     // length of the last axis of the result; required
+	Activation any  `keras:"activation,default=linear"` // name or function; nil is linear
+	NoBias     bool `keras:"use_bias,not"`              // leave the bias out
+
+	KernelInitializer   any `keras:"kernel_initializer,default=GlorotUniform"`
+	BiasInitializer     any `keras:"bias_initializer,default=Zeros"`
+	KernelRegularizer   any `keras:"kernel_regularizer"`
+	BiasRegularizer     any `keras:"bias_regularizer"`
+	ActivityRegularizer any `keras:"activity_regularizer"`
+	KernelConstraint    any `keras:"kernel_constraint"`
+	BiasConstraint      any `keras:"bias_constraint"`
+
+	kernel, bias *distribute.Variable
+}
+
+// Build makes kernel and bias.
+func (l *Dense) Build(b *Builder, in []ir.Shape) {
+	if l.Units <= 0 {
+		b.Fail("Units must be positive, received %d; set layers.Dense{Units: n}", l.Units)
+	}
+	if len(in[0]) < 2 {
+		b.Fail("needs an input (batch, ..., features), received shape %v; reshape it or add a batch axis", in[0])
+	}
+	features := in[0][len(in[0])-1]
+	l.kernel = b.AddWeight("kernel", ir.Shape{features, l.Units}, WeightOptions{Initializer: l.KernelInitializer, Regularizer: l.KernelRegularizer, Constraint: l.KernelConstraint})
+	if !l.NoBias {
+		l.bias = b.AddWeight("bias", ir.Shape{l.Units}, WeightOptions{Initializer: orDefault(l.BiasInitializer, "zeros"), Regularizer: l.BiasRegularizer, Constraint: l.BiasConstraint})
+	}
+	b.SetActivityRegularizer(l.ActivityRegularizer)
+}
+
+// Forward computes the layer.
+func (l *Dense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	x := one(c, in)
+	kernel := c.Weight(l.kernel)
+	if x.Dim(-1) != kernel.Dim(0) {
+		ops.Failf(c.Graph(), "expected inputs whose last axis has length %d (the layer was built with that many features), received shape %v", kernel.Dim(0), x.Shape())
+	}
+	y := ops.Matmul(x, kernel)
+	if l.bias != nil {
+		y = ops.Add(y, c.Weight(l.bias))
+	}
+	return []*ops.Tensor{activate(c, l.Activation, y)}
+}
+
+// Call applies the layer inside a trace.
+func (l *Dense) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
+
+// SupportsMasking reports that a mask passes through.
+func (l *Dense) SupportsMasking() bool { return true }
+
+// one returns the only input of a layer.
+func one(c *Context, in []*ops.Tensor) *ops.Tensor {
+	if len(in) != 1 {
+		ops.Failf(c.Graph(), "takes one input, received %d", len(in))
+	}
+	return in[0]
+}
+
+// activate applies an activation given by name or value; nil is linear.
+func activate(c *Context, activation any, x *ops.Tensor) *ops.Tensor {
+	f, err := activations.Get(activation)
+	if err != nil {
+		ops.Fail(c.Graph(), err)
+	}
+	return f(x)
+}
+
+// orDefault returns value, or the default for nil.
+func orDefault(value, def any) any {
+	if value == nil {
+		return def
+	}
+	return value
+}
+
+func init() { Register[Dense]() }

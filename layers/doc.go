@@ -1,0 +1,32 @@
+// Package layers holds the building blocks of models, under the names and with the defaults of keras.layers.
+//
+// A layer is a struct: exported fields are its configuration (the zero value of a field is Keras's default), unexported ones
+// its state. Fields are read when the layer is first used and must not change afterwards. Calling a layer inside a trace
+// builds its variables, if that has not happened, and adds its operations to the program:
+//
+//	y := dense.Call(c, x)
+//
+// Outside a trace, [Apply] records the call of a layer on symbolic tensors, for a Functional model.
+//
+// # Writing a layer
+//
+// Embed [Base], implement Forward (and Build, if it has weights), and let Call invoke it:
+//
+//	type Scale struct {
+//		layers.Base
+//		Name string
+//		gain *distribute.Variable
+//	}
+//
+//	func (l *Scale) Build(b *layers.Builder, in []ir.Shape) {
+//		l.gain = b.AddWeight("gain", ir.Shape{in[0][len(in[0])-1]}, layers.WeightOptions{Initializer: "ones"})
+//	}
+//
+//	func (l *Scale) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+//		return []*ops.Tensor{ops.Multiply(in[0], c.Weight(l.gain))}
+//	}
+//
+//	func (l *Scale) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor { return layers.Invoke(l, c, in...) }
+//
+// Layers held in exported fields (also in slices and maps) are found and tracked.
+package layers

@@ -1,0 +1,176 @@
+package layers
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers/initializers"
+)
+
+// EinsumDense is a dense layer whose product is any Einstein sum of input and kernel:
+//
+//	y = activation(einsum(Equation, x, kernel) + bias)
+//
+// The equation has the form "ab,bc->ac" and may leave leading axes open ("...x,xy->...y") or trailing ones ("ab...,bc->ac...").
+// OutputShape is the shape of the result without the batch; an axis of -1 is taken from the input. The kernel has one axis for each
+// letter of its part of the equation; the bias has the axes named in BiasAxes, and none are named by default: no bias.
+//
+// Input and output shape: as the equation says. A mask does not pass through.
+type EinsumDense struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Equation    string `keras:"equation"`                  // required
+	OutputShape []int  `keras:"output_shape,shape"`        // required; Unknown for axes taken from the input
+	Activation  any    `keras:"activation,default=linear"` // name or function; nil is linear
+	BiasAxes    string `keras:"bias_axes,default=null"`    // letters of the result that the bias has; "" is no bias
+
+	KernelInitializer   any `keras:"kernel_initializer,default=GlorotUniform"`
+	BiasInitializer     any `keras:"bias_initializer,default=Zeros"`
+	KernelRegularizer   any `keras:"kernel_regularizer"`
+	BiasRegularizer     any `keras:"bias_regularizer"`
+	ActivityRegularizer any `keras:"activity_regularizer"`
+	KernelConstraint    any `keras:"kernel_constraint"`
+	BiasConstraint      any `keras:"bias_constraint"`
+
+	kernel, bias *distribute.Variable
+}
+
+// Build makes kernel and bias.
+func (l *EinsumDense) Build(b *Builder, in []ir.Shape) {
+	e := parseEinsumDense(b, l.Equation, in[0], l.OutputShape)
+	shape, inputAxes, outputAxes := e.kernel(b)
+	init, err := initializers.Get(orDefault(l.KernelInitializer, "glorot_uniform"))
+	b.check("kernel", err)
+	l.kernel = b.AddWeight("kernel", shape, WeightOptions{Initializer: initializers.WithAxes(init, inputAxes, outputAxes), Regularizer: l.KernelRegularizer, Constraint: l.KernelConstraint})
+	if l.BiasAxes != "" {
+		l.bias = b.AddWeight("bias", e.bias(b, l.BiasAxes), WeightOptions{Initializer: orDefault(l.BiasInitializer, "zeros"), Regularizer: l.BiasRegularizer, Constraint: l.BiasConstraint})
+	}
+	b.SetActivityRegularizer(l.ActivityRegularizer)
+}
+
+// Forward computes the layer.
+func (l *EinsumDense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	y := ops.Einsum(l.Equation, one(c, in), c.Weight(l.kernel))
+	if l.bias != nil {
+		y = ops.Add(y, c.Weight(l.bias))
+	}
+	return []*ops.Tensor{activate(c, l.Activation, y)}
+}
+
+// Call applies the layer inside a trace.
+func (l *EinsumDense) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// IgnoredConfig adds a key of a feature that is not there.
+func (l *EinsumDense) IgnoredConfig() []string {
+	return append(l.Base.IgnoredConfig(), "gptq_unpacked_column_size=null")
+}
+
+func init() { Register[EinsumDense]() }
+
+// einsumDense is the equation of an EinsumDense with the lengths of its axes; Unknown where the layer need not know one.
+type einsumDense struct {
+	equation              string
+	input, weight, output string
+	inputLength           map[rune]int
+	outputLength          map[rune]int
+	trailing              int // axes that the equation leaves open at the end
+}
+
+var einsumDenseForm = regexp.MustCompile(`^(\.\.\.)?([a-zA-Z]+)(\.\.\.)?,([a-zA-Z]+)->(\.\.\.)?([a-zA-Z]+)(\.\.\.)?$`)
+
+func parseEinsumDense(b *Builder, equation string, x ir.Shape, outputShape []int) einsumDense {
+	m := einsumDenseForm.FindStringSubmatch(strings.ReplaceAll(equation, " ", ""))
+	if m == nil || m[1] != m[5] || m[3] != m[7] || m[1] != "" && m[3] != "" {
+		b.Fail("Equation %q must have the form \"ab,bc->ac\", \"...x,xy->...y\" or \"ab...,bc->ac...\"", equation)
+	}
+	e := einsumDense{equation: equation, input: m[2], weight: m[4], output: m[6], inputLength: map[rune]int{}, outputLength: map[rune]int{}}
+	open := len(x) - len(e.input)
+	leading := m[1] != ""
+	if open < 0 || open > 0 && !leading && m[3] == "" {
+		b.Fail("Equation %q names %d axes of the input, received shape %v", equation, len(e.input), x)
+	}
+	// The shape of the result: batch, axes that are left open, and what OutputShape says.
+	full := append([]int{x[0]}, outputShape...)
+	inputFrom, outputFrom := 0, 0
+	if leading {
+		inputFrom, outputFrom = open, open
+		full = slices.Concat(full[:1], x[1:max(open, 1)], full[1:])
+		if open == 0 {
+			b.Fail("Equation %q leaves leading axes open, but input %v has none beyond those it names", equation, x)
+		}
+	} else {
+		e.trailing = open
+		full = slices.Concat(full, x[len(x)-open:])
+	}
+	if len(full)-open != len(e.output) {
+		b.Fail("Equation %q has a result of axes %q, but OutputShape %v (without the batch) does not fit; give one length for each axis, or Unknown", equation, e.output, outputShape)
+	}
+	for i, name := range e.input {
+		e.inputLength[name] = x[inputFrom+i]
+	}
+	for i, name := range e.output {
+		e.outputLength[name] = full[outputFrom+i]
+		if n, shared := e.inputLength[name]; shared && full[outputFrom+i] >= 0 && n != full[outputFrom+i] {
+			b.Fail("Equation %q: axis %q has length %d in the input %v, but OutputShape says %d", equation, string(name), n, x, full[outputFrom+i])
+		}
+		if !strings.ContainsRune(e.input, name) && !strings.ContainsRune(e.weight, name) {
+			b.Fail("Equation %q: axis %q of the result is neither the input's nor the kernel's", equation, string(name))
+		}
+	}
+	return e
+}
+
+// kernel returns the kernel's shape, and which of its axes are summed over (inputs of a unit) and which are the result's.
+func (e einsumDense) kernel(b *Builder) (shape ir.Shape, inputAxes, outputAxes []int) {
+	inputAxes, outputAxes = []int{}, []int{}
+	for i, name := range e.weight {
+		n, ok := e.outputLength[name]
+		if ok {
+			outputAxes = append(outputAxes, i)
+			if in, shared := e.inputLength[name]; shared {
+				n = in
+			}
+		} else if n, ok = e.inputLength[name]; ok {
+			inputAxes = append(inputAxes, i)
+		}
+		if !ok || n < 0 {
+			b.Fail("Equation %q: axis %q of the kernel has no length; it must be an axis of the input, or of the result with a length in OutputShape", e.equation, string(name))
+		}
+		shape = append(shape, n)
+	}
+	return shape, inputAxes, outputAxes
+}
+
+// bias returns the bias's shape: the result's axes from the first one named, with length 1 for those not named.
+func (e einsumDense) bias(b *Builder, axes string) ir.Shape {
+	first := len(e.output)
+	for _, name := range axes {
+		at := strings.IndexRune(e.output, name)
+		if at < 0 {
+			b.Fail("BiasAxes %q: axis %q is not one of the result %q", axes, string(name), e.output)
+		}
+		first = min(first, at)
+	}
+	var shape ir.Shape
+	for _, name := range e.output[first:] {
+		n := 1
+		if strings.ContainsRune(axes, name) {
+			n = e.outputLength[name]
+			if in, shared := e.inputLength[name]; n < 0 && shared {
+				n = in
+			}
+		}
+		shape = append(shape, n)
+	}
+	return append(shape, slices.Repeat([]int{1}, e.trailing)...)
+}

@@ -1,0 +1,72 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Embedding looks up a vector for each number:
+//
+//	y[..., :] = embeddings[x[...], :]
+//
+// Input shape: any, integers in [0, InputDim); a number outside is an error when the step runs. Output shape: that of the input
+// with OutputDim as a new last axis. Weights: embeddings (InputDim, OutputDim). With MaskZero number 0 stands for padding, and
+// the result carries the mask x ≠ 0.
+type Embedding struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	InputDim  int  `keras:"input_dim"`  // how many numbers there are; required
+	OutputDim int  `keras:"output_dim"` // length of the vectors; required
+	MaskZero  bool `keras:"mask_zero"`  // number 0 is padding
+
+	EmbeddingsInitializer any `keras:"embeddings_initializer,default=RandomUniform"` // even between -0.05 and 0.05
+	EmbeddingsRegularizer any `keras:"embeddings_regularizer"`
+	ActivityRegularizer   any `keras:"activity_regularizer"`
+	EmbeddingsConstraint  any `keras:"embeddings_constraint"`
+
+	embeddings *distribute.Variable
+}
+
+// Build makes the table.
+func (l *Embedding) Build(b *Builder, _ []ir.Shape) {
+	if l.InputDim <= 0 || l.OutputDim <= 0 {
+		b.Fail("InputDim and OutputDim must be positive, received %d and %d; set layers.Embedding{InputDim: n, OutputDim: m}", l.InputDim, l.OutputDim)
+	}
+	l.embeddings = b.AddWeight("embeddings", ir.Shape{l.InputDim, l.OutputDim}, WeightOptions{Initializer: orDefault(l.EmbeddingsInitializer, "uniform"), Regularizer: l.EmbeddingsRegularizer, Constraint: l.EmbeddingsConstraint})
+	b.SetActivityRegularizer(l.ActivityRegularizer)
+}
+
+// Forward computes the layer.
+func (l *Embedding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	x := one(c, in)
+	// Rows are cast after they are picked: casting the whole table would cost more than the look-up.
+	return []*ops.Tensor{ops.Cast(ops.Embedding(c.Read(l.embeddings), x), c.ComputeDType())}
+}
+
+// ComputeMask returns x ≠ 0 with MaskZero set.
+func (l *Embedding) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor {
+	if !l.MaskZero {
+		return []*ops.Tensor{nil}
+	}
+	return []*ops.Tensor{ops.CompareScalar(ir.Ne, inputs[0], 0)}
+}
+
+// Call applies the layer inside a trace.
+func (l *Embedding) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// keepsInputType: numbers given as floats must not lose digits before they are cut to integers.
+func (l *Embedding) keepsInputType() {}
+
+// IgnoredConfig adds a key of older versions.
+func (l *Embedding) IgnoredConfig() []string {
+	return append(l.Base.IgnoredConfig(), "input_length")
+}
+
+func init() { Register[Embedding]() }

@@ -1,0 +1,228 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// GRUCell is one step of GRU:
+//
+//	z, r = sigmoid(x·W_z + h·U_z + b_z), sigmoid(x·W_r + h·U_r + b_r)
+//	g    = tanh(x·W_h + b_h + r·(h·U_h + b'_h))     (ResetBefore: tanh(x·W_h + b_h + (r·h)·U_h))
+//	h'   = z·h + (1-z)·g
+//
+// with Activation in the place of tanh and RecurrentActivation in that of sigmoid
+//
+// Inputs: x (batch, features) and the states (batch, units). Results: h' and the new states. Weights: kernel (features, 3·units), recurrent_kernel (units, 3·units), bias (2, 3·units), or (3·units) with ResetBefore; gates in the order update, reset, new.
+// The defaults are those of keras.layers.GRUCell.
+type GRUCell struct {
+	Base
+	recurrent
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Units               int  `keras:"units"`                                // length of the state; required
+	Activation          any  `keras:"activation,default=tanh"`              // nil is "tanh"
+	RecurrentActivation any  `keras:"recurrent_activation,default=sigmoid"` // nil is "sigmoid"
+	NoBias              bool `keras:"use_bias,not"`
+
+	KernelInitializer    any  `keras:"kernel_initializer,default=GlorotUniform"`
+	RecurrentInitializer any  `keras:"recurrent_initializer,default=Orthogonal"`
+	BiasInitializer      any  `keras:"bias_initializer,default=Zeros"`
+	ResetBefore          bool `keras:"reset_after,not"` // apply the reset gate before the matrix product, as in the first paper
+	KernelRegularizer    any  `keras:"kernel_regularizer"`
+	RecurrentRegularizer any  `keras:"recurrent_regularizer"`
+	BiasRegularizer      any  `keras:"bias_regularizer"`
+	KernelConstraint     any  `keras:"kernel_constraint"`
+	RecurrentConstraint  any  `keras:"recurrent_constraint"`
+	BiasConstraint       any  `keras:"bias_constraint"`
+
+	Dropout          float64 `keras:"dropout"`           // part of the inputs dropped in training
+	RecurrentDropout float64 `keras:"recurrent_dropout"` // part of the state dropped in training
+	Seed             *int    `keras:"seed"`
+}
+
+func (l *GRUCell) config() recurrentConfig {
+	var shape ir.Shape
+	if !l.ResetBefore {
+		shape = ir.Shape{2, 3 * l.Units}
+	}
+	return recurrentConfig{
+		units: l.Units, gates: 3, noBias: l.NoBias, biasShape: shape,
+		kernel:    WeightOptions{Initializer: l.KernelInitializer, Regularizer: l.KernelRegularizer, Constraint: l.KernelConstraint},
+		recurrent: WeightOptions{Initializer: l.RecurrentInitializer, Regularizer: l.RecurrentRegularizer, Constraint: l.RecurrentConstraint},
+		bias:      WeightOptions{Initializer: l.BiasInitializer, Regularizer: l.BiasRegularizer, Constraint: l.BiasConstraint},
+		dropout:   l.Dropout, recurrentDrop: l.RecurrentDropout, seed: seedOf(l.Seed),
+	}
+}
+
+// Build makes the variables.
+func (l *GRUCell) Build(b *Builder, in []ir.Shape) { l.buildWeights(b, in[0], l.config()) }
+
+// StateSizes returns the lengths of the states.
+func (l *GRUCell) StateSizes() []int { return []int{l.Units} }
+
+// OutputSize returns Units.
+func (l *GRUCell) OutputSize() int { return l.Units }
+
+// Start prepares the steps over a batch.
+func (l *GRUCell) Start(c *Context, batch int) CellRun {
+	cfg := l.config()
+	project, drop := l.startRun(c, batch, cfg, func() *ops.Tensor {
+		if l.ResetBefore {
+			return c.Weight(l.bias)
+		}
+		return ops.Index(c.Weight(l.bias), 0, 0)
+	})
+	step := l.resetAfter(c, drop)
+	if l.ResetBefore {
+		step = l.resetBefore(c, drop)
+	}
+	return CellRun{Project: project, Step: step, OutputIsState: true}
+}
+
+type cellStep = func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor)
+
+func (l *GRUCell) gate(c *Context, x *ops.Tensor) *ops.Tensor {
+	return activate(c, orDefault(l.RecurrentActivation, "sigmoid"), x)
+}
+
+func (l *GRUCell) inner(c *Context, x *ops.Tensor) *ops.Tensor {
+	return activate(c, orDefault(l.Activation, "tanh"), x)
+}
+
+// mix returns z·h + (1-z)·g.
+func mix(z, h, g *ops.Tensor) *ops.Tensor {
+	return ops.Add(ops.Multiply(z, h), ops.Multiply(ops.Subtract(ops.OnesLike(z), z), g))
+}
+
+func (l *GRUCell) resetAfter(c *Context, drop func(*ops.Tensor) *ops.Tensor) cellStep {
+	recurrent := c.Weight(l.recurrentKernel)
+	var bias *ops.Tensor
+	if l.bias != nil {
+		bias = ops.Index(c.Weight(l.bias), 0, 1)
+	}
+	return func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
+		u := ops.Matmul(drop(states[0]), recurrent)
+		if bias != nil {
+			u = ops.Add(u, bias)
+		}
+		xs, us := ops.Split(x, 3, -1), ops.Split(u, 3, -1)
+		z, r := l.gate(c, ops.Add(xs[0], us[0])), l.gate(c, ops.Add(xs[1], us[1]))
+		h := mix(z, states[0], l.inner(c, ops.Add(xs[2], ops.Multiply(r, us[2]))))
+		return h, []*ops.Tensor{h}
+	}
+}
+
+func (l *GRUCell) resetBefore(c *Context, drop func(*ops.Tensor) *ops.Tensor) cellStep {
+	kernels := c.Weight(l.recurrentKernel)
+	gates := ops.SliceAxis(kernels, 1, 0, 2*l.Units)
+	inner := ops.SliceAxis(kernels, 1, 2*l.Units, 3*l.Units)
+	return func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
+		h := drop(states[0])
+		xs, us := ops.Split(x, 3, -1), ops.Split(ops.Matmul(h, gates), 2, -1)
+		z, r := l.gate(c, ops.Add(xs[0], us[0])), l.gate(c, ops.Add(xs[1], us[1]))
+		next := mix(z, states[0], l.inner(c, ops.Add(xs[2], ops.Matmul(ops.Multiply(r, h), inner))))
+		return next, []*ops.Tensor{next}
+	}
+}
+
+// Forward computes one step.
+func (l *GRUCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return stepOf(c, l, in) }
+
+// Call computes one step inside a trace and returns the result; [InvokeAll] returns the states too.
+func (l *GRUCell) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// GRU runs a GRUCell over the steps of a sequence.
+//
+// Inputs: x (batch, steps, features) and, optionally, the initial states (batch, units). Results: the last h (batch, units), or
+// with ReturnSequences all (batch, steps, units); with ReturnState the last states as well. Masked steps keep state and result.
+// The formula is that of GRUCell; behaviour and defaults are those of keras.layers.GRU.
+type GRU struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Units               int  `keras:"units"`                                // length of the state; required
+	Activation          any  `keras:"activation,default=tanh"`              // nil is "tanh"
+	RecurrentActivation any  `keras:"recurrent_activation,default=sigmoid"` // nil is "sigmoid"
+	NoBias              bool `keras:"use_bias,not"`
+
+	KernelInitializer    any  `keras:"kernel_initializer,default=GlorotUniform"`
+	RecurrentInitializer any  `keras:"recurrent_initializer,default=Orthogonal"`
+	BiasInitializer      any  `keras:"bias_initializer,default=Zeros"`
+	ResetBefore          bool `keras:"reset_after,not"` // apply the reset gate before the matrix product, as in the first paper
+	KernelRegularizer    any  `keras:"kernel_regularizer"`
+	RecurrentRegularizer any  `keras:"recurrent_regularizer"`
+	BiasRegularizer      any  `keras:"bias_regularizer"`
+	KernelConstraint     any  `keras:"kernel_constraint"`
+	RecurrentConstraint  any  `keras:"recurrent_constraint"`
+	BiasConstraint       any  `keras:"bias_constraint"`
+
+	Dropout          float64 `keras:"dropout"`           // part of the inputs dropped in training
+	RecurrentDropout float64 `keras:"recurrent_dropout"` // part of the state dropped in training
+	Seed             *int    `keras:"seed"`
+
+	ReturnSequences bool `keras:"return_sequences"` // the result of every step instead of the last
+	ReturnState     bool `keras:"return_state"`     // also the last state
+	GoBackwards     bool `keras:"go_backwards"`     // from the last step to the first; results come in that order
+	Stateful        bool `keras:"stateful"`         // each batch goes on with the state of the one before
+	Unroll          bool `keras:"unroll"`           // accepted for compatibility; the loop is one program either way
+
+	ActivityRegularizer any `keras:"activity_regularizer"`
+
+	cell *GRUCell
+	loop recurrentLoop
+}
+
+// Build makes the cell and its variables.
+func (l *GRU) Build(b *Builder, in []ir.Shape) {
+	l.cell = &GRUCell{
+		Name: SnakeCase("GRUCell"), DType: l.DType, Frozen: l.Frozen, Units: l.Units,
+		Activation:           l.Activation,
+		NoBias:               l.NoBias,
+		KernelInitializer:    l.KernelInitializer,
+		RecurrentInitializer: l.RecurrentInitializer,
+		BiasInitializer:      l.BiasInitializer,
+		KernelRegularizer:    l.KernelRegularizer,
+		RecurrentRegularizer: l.RecurrentRegularizer,
+		BiasRegularizer:      l.BiasRegularizer,
+		KernelConstraint:     l.KernelConstraint,
+		RecurrentConstraint:  l.RecurrentConstraint,
+		BiasConstraint:       l.BiasConstraint,
+		Dropout:              l.Dropout,
+		RecurrentDropout:     l.RecurrentDropout,
+		Seed:                 l.Seed,
+		RecurrentActivation:  l.RecurrentActivation,
+		ResetBefore:          l.ResetBefore,
+	}
+	b.Adopt(l.cell)
+	l.loop = recurrentLoop{cell: l.cell, sequences: l.ReturnSequences, state: l.ReturnState, backwards: l.GoBackwards, stateful: l.Stateful}
+	l.loop.build(b, in)
+	b.SetActivityRegularizer(l.ActivityRegularizer)
+}
+
+// Forward runs the steps.
+func (l *GRU) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return l.loop.forward(c, in) }
+
+// ComputeMask hands the mask of the input on to a result with all steps.
+func (l *GRU) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
+	return l.loop.masks(in, out)
+}
+
+// Call applies the layer inside a trace; [InvokeAll] returns the states too.
+func (l *GRU) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
+
+// ResetState sets the states that a Stateful layer keeps between batches to zero.
+func (l *GRU) ResetState() error { return l.loop.reset() }
+
+func init() {
+	Register[GRUCell]()
+	Register[GRU]()
+}

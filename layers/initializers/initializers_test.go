@@ -1,0 +1,210 @@
+package initializers_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/internal/vectors"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers/initializers"
+)
+
+// expectation is what the cases record of random initializers.
+type expectation struct {
+	Shape        []int
+	Distribution string
+	Low, High    *float64
+	Mean, Std    float64
+	Orthogonal   *float64
+}
+
+// TestKeras checks fixed values against Keras, and bounds and moments of drawn ones against the parameters that Keras computes.
+func TestKeras(t *testing.T) {
+	for _, c := range vectors.Load(t, "initializers").Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			v, err := initializers.Get(config.Object{ClassName: c.Class, Config: c.Config})
+			require.NoError(t, err)
+			if strings.HasPrefix(c.Name, "5_Identity") {
+				v = &initializers.Identity{Gain: new(0.3)} // Keras leaves the gain out of the configuration
+			}
+			var want expectation
+			c.DecodeExtra(t, &want)
+			shape := ir.Shape(want.Shape)
+			got, err := v.Initialize(shape, ir.Float32, 5)
+			require.NoError(t, err)
+			require.Len(t, got, shape.Size())
+			switch {
+			case want.Orthogonal != nil:
+				checkOrthogonal(t, got, shape, *want.Orthogonal)
+			case want.Distribution != "":
+				checkMoments(t, v, shape, want)
+			default:
+				c.Close(t, "value", got, shape, c.Output(t, "value"))
+			}
+		})
+	}
+}
+
+func checkMoments(t *testing.T, v interface {
+	Initialize(ir.Shape, ir.DType, uint64) ([]float64, error)
+}, shape ir.Shape, want expectation) {
+	t.Helper()
+	// An own seed gives the same values on every call, so the large sample is one draw of a longer shape: the fans stay.
+	got, err := v.Initialize(shape, ir.Float64, 1)
+	require.NoError(t, err)
+	again, err := v.Initialize(shape, ir.Float64, 2)
+	require.NoError(t, err)
+	assert.Equal(t, got, again, "an initializer with a seed gives the same values on every call")
+	sum, square := 0.0, 0.0
+	for _, x := range got {
+		if want.Low != nil {
+			require.True(t, x >= *want.Low-1e-12 && x <= *want.High+1e-12, "%v is outside [%v, %v]", x, *want.Low, *want.High)
+		}
+		sum += x
+		square += (x - want.Mean) * (x - want.Mean)
+	}
+	n := float64(len(got))
+	// Five standard errors: of the mean std/sqrt(n), of the standard deviation at most std/sqrt(2n).
+	assert.InDelta(t, want.Mean, sum/n, 5*want.Std/math.Sqrt(n), "mean")
+	assert.InDelta(t, want.Std, math.Sqrt(square/n), 5*want.Std/math.Sqrt(2*n), "standard deviation")
+}
+
+func checkOrthogonal(t *testing.T, got []float64, shape ir.Shape, gain float64) {
+	t.Helper()
+	last := shape[len(shape)-1]
+	rows := shape.Size() / last
+	at := func(i, j int) float64 { return got[i*last+j] }
+	n, m := last, rows // vectors are columns
+	if rows < last {
+		n, m = rows, last
+		at = func(i, j int) float64 { return got[j*last+i] }
+	}
+	for i := range n {
+		for j := range n {
+			dot, want := 0.0, 0.0
+			for k := range m {
+				dot += at(k, i) * at(k, j)
+			}
+			if i == j {
+				want = gain * gain
+			}
+			assert.InDelta(t, want, dot, 1e-12, "vectors %d and %d", i, j)
+		}
+	}
+}
+
+// TestOrthogonalSigns: with the signs of a positive diagonal of R, the first column of Q is the first column of the drawn matrix,
+// divided by its length: its mean over many seeds must vanish, which a fixed sign convention would break.
+func TestOrthogonalSigns(t *testing.T) {
+	sum := 0.0
+	const n = 400
+	for seed := range n {
+		q, err := initializers.Orthogonal{}.Initialize(ir.Shape{3, 3}, ir.Float64, uint64(seed))
+		require.NoError(t, err)
+		sum += q[0]
+	}
+	assert.InDelta(t, 0, sum/n, 5*math.Sqrt(1.0/3)/math.Sqrt(n))
+}
+
+func TestSeeds(t *testing.T) {
+	shape := ir.Shape{40}
+	draw := func(v interface {
+		Initialize(ir.Shape, ir.DType, uint64) ([]float64, error)
+	}, seed uint64) []float64 {
+		x, err := v.Initialize(shape, ir.Float32, seed)
+		require.NoError(t, err)
+		return x
+	}
+	assert.Equal(t, draw(initializers.HeNormal{}, 3), draw(&initializers.HeNormal{}, 3))
+	assert.NotEqual(t, draw(initializers.HeNormal{}, 3), draw(initializers.HeNormal{}, 4))
+	assert.Equal(t, draw(initializers.HeNormal{Seed: new(9)}, 3), draw(initializers.HeNormal{Seed: new(9)}, 4))
+}
+
+func TestGet(t *testing.T) {
+	for _, name := range []string{"glorot_uniform", "GlorotUniform", "zeros", "zero", "one", "normal", "uniform", "he_normal", "lecun_uniform", "OrthogonalInitializer", "identity"} {
+		_, err := initializers.Get(name)
+		assert.NoError(t, err, name)
+	}
+	for _, bad := range []any{nil, "nonsense", 3, (*initializers.Zeros)(nil), config.Object{ClassName: "Zeros", Config: json.RawMessage(`{"x":1}`)}} {
+		_, err := initializers.Get(bad)
+		assert.Error(t, err, "%v", bad)
+	}
+	_, err := initializers.Get("glorot")
+	assert.ErrorContains(t, err, "GlorotUniform")
+	for _, name := range initializers.Names() {
+		_, err := initializers.Get(name)
+		assert.NoError(t, err)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for name, v := range map[string]interface {
+		Initialize(ir.Shape, ir.DType, uint64) ([]float64, error)
+	}{
+		"two axes":      initializers.Orthogonal{},
+		"matrices only": initializers.Identity{},
+		"Mode":          initializers.VarianceScaling{Mode: "fan"},
+		"Distribution":  initializers.VarianceScaling{Distribution: "cauchy"},
+		"positive":      initializers.VarianceScaling{Scale: -1},
+		"outside shape": initializers.HeNormal{InputAxes: []int{4}, OutputAxes: []int{0}},
+		"above MaxVal":  initializers.RandomUniform{MinVal: new(2.0)},
+	} {
+		_, err := v.Initialize(ir.Shape{3}, ir.Float32, 0)
+		assert.ErrorContains(t, err, name)
+	}
+}
+
+func TestConfigRoundTrip(t *testing.T) {
+	for _, c := range vectors.Load(t, "initializers").Cases {
+		v, err := initializers.Get(config.Object{ClassName: c.Class, Config: c.Config})
+		require.NoError(t, err)
+		back, err := config.Encode(v)
+		require.NoError(t, err)
+		delete(back, "gain")
+		var want map[string]any
+		c.DecodeConfig(t, &want)
+		delete(want, "gain")
+		text, err := json.Marshal(back)
+		require.NoError(t, err)
+		wantText, err := json.Marshal(want)
+		require.NoError(t, err)
+		assert.JSONEq(t, string(wantText), string(text), c.Name)
+	}
+}
+
+// TestTruncatedNormalAllocations guards the promise that initial values are drawn without an allocation for each: it counts them.
+func TestTruncatedNormalAllocations(t *testing.T) {
+	allocations := testing.AllocsPerRun(3, func() {
+		_, _ = initializers.TruncatedNormal{}.Initialize(ir.Shape{10000}, ir.Float32, 1)
+	})
+	assert.LessOrEqual(t, allocations, 4.0)
+}
+
+func BenchmarkTruncatedNormal(b *testing.B) {
+	for b.Loop() {
+		if _, err := (initializers.TruncatedNormal{}).Initialize(ir.Shape{350000}, ir.Float32, 1); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed())/float64(b.N)/float64(time.Millisecond), "ms/op")
+}
+
+func TestWithAxes(t *testing.T) {
+	in, out := []int{0}, []int{1, 2}
+	for _, name := range []string{"VarianceScaling", "GlorotUniform", "GlorotNormal", "HeUniform", "HeNormal", "LecunUniform", "LecunNormal"} {
+		v, err := initializers.Get(name)
+		require.NoError(t, err)
+		c, err := config.Encode(initializers.WithAxes(v, in, out))
+		require.NoError(t, err)
+		assert.Equal(t, []any{int64(1), int64(2)}, c["output_axes"], name)
+	}
+	zeros := &initializers.Zeros{}
+	assert.Equal(t, zeros, initializers.WithAxes(zeros, in, out))
+}

@@ -1,0 +1,98 @@
+package initializers
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gokeras/gokeras/internal/philox"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// RandomNormal draws from the normal distribution with the given mean and standard deviation.
+type RandomNormal struct {
+	Mean   float64  `keras:"mean"`
+	Stddev *float64 `keras:"stddev,default=0.05"` // nil is 0.05
+	Seed   *int     `keras:"seed"`                // nil: the seed that comes with the call
+}
+
+// Initialize draws the values.
+func (r RandomNormal) Initialize(shape ir.Shape, _ ir.DType, seed uint64) ([]float64, error) {
+	return normal(shape, r.Mean, valueOr(r.Stddev, 0.05), own(r.Seed, seed)), nil
+}
+
+// RandomUniform draws evenly from [MinVal, MaxVal).
+type RandomUniform struct {
+	MinVal *float64 `keras:"minval,default=-0.05"` // nil is -0.05
+	MaxVal *float64 `keras:"maxval,default=0.05"`  // nil is 0.05
+	Seed   *int     `keras:"seed"`                 // nil: the seed that comes with the call
+}
+
+// Initialize draws the values.
+func (r RandomUniform) Initialize(shape ir.Shape, _ ir.DType, seed uint64) ([]float64, error) {
+	low, high := valueOr(r.MinVal, -0.05), valueOr(r.MaxVal, 0.05)
+	if !(low <= high) {
+		return nil, fmt.Errorf("initializers.RandomUniform: MinVal %v is above MaxVal %v; exchange them", low, high)
+	}
+	return uniform(shape, low, high, own(r.Seed, seed)), nil
+}
+
+// TruncatedNormal draws from the normal distribution with the given mean and standard deviation, leaving out values farther
+// than two standard deviations from the mean. (The result's own standard deviation is therefore 0.8796 Stddev.)
+type TruncatedNormal struct {
+	Mean   float64  `keras:"mean"`
+	Stddev *float64 `keras:"stddev,default=0.05"` // nil is 0.05
+	Seed   *int     `keras:"seed"`                // nil: the seed that comes with the call
+}
+
+// Initialize draws the values.
+func (t TruncatedNormal) Initialize(shape ir.Shape, _ ir.DType, seed uint64) ([]float64, error) {
+	return truncatedNormal(shape, t.Mean, valueOr(t.Stddev, 0.05), own(t.Seed, seed)), nil
+}
+
+// own returns the initializer's seed, or the one of the call.
+func own(seed *int, call uint64) uint64 {
+	if seed == nil {
+		return call
+	}
+	return uint64(*seed)
+}
+
+// stream separates the random numbers of initial values from those of other uses of the same seed.
+const stream = 0x696e6974 // "init"
+
+func uniform(shape ir.Shape, low, high float64, seed uint64) []float64 {
+	out := make([]float64, shape.Size())
+	g := philox.New(seed, stream)
+	for i := range out {
+		out[i] = low + (high-low)*g.Float64()
+	}
+	return out
+}
+
+// normal inverts the distribution function: sqrt(2)·erfinv(u) for u even in (-1, 1) is normally distributed.
+func normal(shape ir.Shape, mean, stddev float64, seed uint64) []float64 {
+	out := make([]float64, shape.Size())
+	g := philox.New(seed, stream)
+	for i := range out {
+		out[i] = mean + stddev*math.Sqrt2*math.Erfinv(symmetric(g))
+	}
+	return out
+}
+
+// truncatedNormal inverts the distribution function between -2 and 2 standard deviations, where u is even between -erf(sqrt(2))
+// and erf(sqrt(2)).
+func truncatedNormal(shape ir.Shape, mean, stddev float64, seed uint64) []float64 {
+	out := make([]float64, shape.Size())
+	g := philox.New(seed, stream)
+	edge := math.Erf(math.Sqrt2)
+	for i := range out {
+		z := math.Sqrt2 * math.Erfinv(edge*symmetric(g))
+		out[i] = mean + stddev*min(max(z, -2), 2)
+	}
+	return out
+}
+
+// symmetric returns a number even in (-1, 1): an odd multiple of 2^-53, so that neither end nor 0 is met.
+func symmetric(g *philox.Generator) float64 {
+	return float64(int64(g.Uint64()>>11)*2+1-1<<53) * 0x1p-53
+}

@@ -1,0 +1,310 @@
+package layers
+
+import (
+	"fmt"
+	"sync/atomic"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Context is what a layer gets to know when it is called; see [distribute.Context].
+type Context = distribute.Context
+
+// Layer maps tensors to a tensor and may own variables. Every type that embeds [Base] and has Call is one.
+type Layer interface {
+	// Call applies the layer inside a trace, building its variables first if needed. It returns the first result; layers
+	// with several have them all from [InvokeAll].
+	Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor
+
+	base() *Base
+}
+
+// Forwarder is implemented by all layers of this package: the computation itself, without the bookkeeping of a call.
+type Forwarder interface {
+	Forward(c *Context, inputs []*ops.Tensor) []*ops.Tensor
+}
+
+// WeightBuilder is implemented by layers that own variables. Build is called once, with the shapes of the first inputs; axis 0
+// is the batch and must not decide the shape of a weight.
+type WeightBuilder interface {
+	Build(b *Builder, inputs []ir.Shape)
+}
+
+// MaskSupporter is implemented by layers through which a mask of the first input passes unchanged.
+type MaskSupporter interface{ SupportsMasking() bool }
+
+// MaskComputer is implemented by layers that make or change masks: it returns the mask of each result (nil for none).
+type MaskComputer interface {
+	ComputeMask(c *Context, inputs, outputs []*ops.Tensor) []*ops.Tensor
+}
+
+// Container is implemented by models: they hand their inputs to their members as they are, without casting them.
+type Container interface{ Layers() []Layer }
+
+// Base is the part that all layers share: name, variables, sub-layers and whether they are trained. The zero value is ready.
+type Base struct {
+	self      Layer
+	parent    *Base
+	name      string // given by the user, or made when the model is
+	sequence  uint64 // order of first use
+	built     bool
+	frozen    bool
+	policy    string
+	weights   distribute.Variables
+	sublayers []Layer
+	shapes    []ir.Shape   // inputs at build time
+	probed    [2][]ir.Type // results in the last two traces that worked out shapes
+	activity  func(*ops.Tensor) *ops.Tensor
+}
+
+func (b *Base) base() *Base { return b }
+
+var sequences atomic.Uint64
+
+// attach makes the layer known to its Base on first use and reads the configuration that all layers share.
+func attach(l Layer) *Base {
+	b := l.base()
+	if b.self != nil {
+		return b
+	}
+	b.self, b.sequence = l, sequences.Add(1)
+	b.readCommonFields()
+	b.findSublayers()
+	return b
+}
+
+// Name returns the name of a layer: the one given in its Name field, or the one that its model made ("dense_1"). Before
+// either, it is the name made from its type alone.
+func Name(l Layer) string {
+	b := attach(l)
+	if b.name == "" {
+		return SnakeCase(ClassName(l))
+	}
+	return b.name
+}
+
+// SetName names a layer that has no name yet.
+func SetName(l Layer, name string) {
+	if b := attach(l); b.name == "" {
+		b.name = name
+	}
+}
+
+// Path returns the layer's name after those of the layers that it is part of.
+func (b *Base) Path() string {
+	if b.self == nil {
+		return ""
+	}
+	if b.parent != nil {
+		if p := b.parent.Path(); p != "" {
+			return p + "/" + Name(b.self)
+		}
+	}
+	return Name(b.self)
+}
+
+// Built reports whether the layer has its variables.
+func (b *Base) Built() bool { return b.built }
+
+// Trainable reports whether the layer's own variables are trained.
+func (b *Base) Trainable() bool {
+	if b.self == nil {
+		return true
+	}
+	return !b.frozen
+}
+
+// SetTrainable freezes or thaws the layer and its sub-layers. A compiled model must be compiled again for it to take effect.
+func SetTrainable(l Layer, trainable bool) {
+	b := attach(l)
+	b.frozen = !trainable
+	for _, s := range b.sublayers {
+		SetTrainable(s, trainable)
+	}
+}
+
+// Sublayers returns the layers that l is directly made of, in field order.
+func Sublayers(l Layer) []Layer { return attach(l).sublayers }
+
+// SetSublayers replaces the list of layers that l is made of, for containers that know their members better than the fields
+// show.
+func SetSublayers(l Layer, members []Layer) { attach(l).sublayers = members }
+
+// Weights returns the variables of a layer and of its sub-layers: for each layer first the trained, then the other ones. A
+// layer met twice counts once.
+func Weights(l Layer) distribute.Variables {
+	return collect(l, func(*Base, *distribute.Variable) bool { return true })
+}
+
+// TrainableWeights returns the variables that training changes.
+func TrainableWeights(l Layer) distribute.Variables {
+	return collect(l, func(b *Base, v *distribute.Variable) bool { return !b.frozen && !v.Spec().Frozen })
+}
+
+// NonTrainableWeights returns the variables that training leaves alone (statistics, and weights of frozen layers).
+func NonTrainableWeights(l Layer) distribute.Variables {
+	return collect(l, func(b *Base, v *distribute.Variable) bool { return b.frozen || v.Spec().Frozen })
+}
+
+func collect(l Layer, keep func(*Base, *distribute.Variable) bool) distribute.Variables {
+	var out distribute.Variables
+	seen := map[*Base]bool{}
+	var walk func(l Layer)
+	walk = func(l Layer) {
+		b := attach(l)
+		if seen[b] {
+			return
+		}
+		seen[b] = true
+		for _, frozen := range []bool{false, true} {
+			for _, v := range b.weights {
+				if v.Spec().Frozen == frozen && keep(b, v) {
+					out = append(out, v)
+				}
+			}
+		}
+		for _, s := range b.sublayers {
+			walk(s)
+		}
+	}
+	walk(l)
+	return out
+}
+
+// Walk calls f for l and all layers inside it, outer ones first, each once.
+func Walk(l Layer, f func(l Layer)) {
+	seen := map[*Base]bool{}
+	var walk func(l Layer)
+	walk = func(l Layer) {
+		b := attach(l)
+		if !seen[b] {
+			seen[b] = true
+			f(l)
+			for _, s := range b.sublayers {
+				walk(s)
+			}
+		}
+	}
+	walk(l)
+}
+
+// Invoke calls a layer that has one result; every Call method does.
+func Invoke(l Layer, c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return InvokeAll(l, c, inputs...)[0]
+}
+
+// InvokeAll calls a layer and returns all of its results. It gives names and errors the layer's path, casts float inputs to the
+// layer's compute type, builds the variables on first use, and carries masks.
+func InvokeAll(l Layer, c *Context, inputs ...*ops.Tensor) []*ops.Tensor {
+	b := attach(l)
+	policy := b.dtypePolicy(c)
+	c.EnterLayer(Name(l), policy.Compute)
+	if len(inputs) == 0 {
+		ops.Failf(c.Graph(), "called without inputs; expected at least one tensor")
+	}
+	container, _ := l.(Container)
+	_, asIs := l.(interface{ keepsInputType() })
+	cast := make([]*ops.Tensor, len(inputs))
+	for i, x := range inputs {
+		if x == nil {
+			ops.Failf(c.Graph(), "input %d is nil; expected a tensor", i)
+		}
+		cast[i] = x
+		if x.DType().IsFloat() && container == nil && !asIs {
+			cast[i] = ops.Cast(x, policy.Compute)
+		}
+	}
+	b.build(c, cast, policy)
+	forward, ok := l.(Forwarder)
+	if !ok {
+		ops.Failf(c.Graph(), "type %T has no Forward method; implement Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor", l)
+	}
+	outputs := forward.Forward(c, cast)
+	if c.Probing {
+		b.probed[0], b.probed[1] = b.probed[1], outputTypes(outputs)
+	}
+	if b.activity != nil {
+		for _, y := range outputs {
+			b.addActivityLoss(c, y)
+		}
+	}
+	setMasks(l, c, cast, outputs)
+	c.LeaveLayer()
+	return outputs
+}
+
+func outputTypes(ts []*ops.Tensor) []ir.Type {
+	types := make([]ir.Type, len(ts))
+	for i, t := range ts {
+		types[i] = t.Type()
+	}
+	return types
+}
+
+// OutputTypes returns the types of a layer's results as they were when its model was built, with Unknown for open axes; nil
+// before that.
+func OutputTypes(l Layer) []ir.Type {
+	b := attach(l)
+	if b.probed[0] == nil || len(b.probed[0]) != len(b.probed[1]) {
+		return nil
+	}
+	return mergeTypes(b.probed)
+}
+
+func setMasks(l Layer, c *Context, inputs, outputs []*ops.Tensor) {
+	if m, ok := l.(MaskComputer); ok {
+		for i, mask := range m.ComputeMask(c, inputs, outputs) {
+			outputs[i] = outputs[i].WithMask(mask)
+		}
+		return
+	}
+	s, ok := l.(MaskSupporter)
+	for i := range outputs {
+		if ok && s.SupportsMasking() {
+			outputs[i] = outputs[i].WithMask(inputs[0].Mask())
+		} else {
+			outputs[i] = outputs[i].WithMask(nil)
+		}
+	}
+}
+
+// addActivityLoss adds the penalty of an activity regularizer, which Keras divides by the batch size.
+func (b *Base) addActivityLoss(c *Context, y *ops.Tensor) {
+	penalty := b.activity(ops.Cast(y, c.Policy.Float()))
+	c.AddLoss(ops.DivideScalar(penalty, float64(max(y.Dim(0), 1))))
+}
+
+func (b *Base) dtypePolicy(c *Context) ops.DTypePolicy {
+	if b.policy == "" {
+		return c.Policy
+	}
+	p, err := ops.ParseDTypePolicy(b.policy)
+	if err != nil {
+		ops.Fail(c.Graph(), fmt.Errorf("%s: %w", b.Path(), err))
+	}
+	return p
+}
+
+func (b *Base) build(c *Context, inputs []*ops.Tensor, policy ops.DTypePolicy) {
+	if b.built {
+		return
+	}
+	shapes := make([]ir.Shape, len(inputs))
+	for i, x := range inputs {
+		shapes[i] = x.Shape()
+	}
+	if w, ok := b.self.(WeightBuilder); ok {
+		w.Build(&Builder{base: b, context: c, policy: policy}, shapes)
+	}
+	b.built, b.shapes = true, shapes
+}
+
+// Reset takes a layer's variables away, so that the next call builds new ones. Values are lost.
+func Reset(l Layer) {
+	Walk(l, func(l Layer) {
+		b := l.base()
+		b.built, b.weights, b.shapes, b.probed = false, nil, nil, [2][]ir.Type{}
+	})
+}

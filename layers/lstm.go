@@ -1,0 +1,184 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// LSTMCell is one step of LSTM:
+//
+//	i, f, g, o = split(x·kernel + h·recurrent_kernel + bias, 4)
+//	c' = sigmoid(f)·c + sigmoid(i)·tanh(g)
+//	h' = sigmoid(o)·tanh(c')
+//
+// with Activation in the place of tanh and RecurrentActivation in that of sigmoid
+//
+// Inputs: x (batch, features) and the states (batch, units). Results: h' and the new states. Weights: kernel (features, 4·units), recurrent_kernel (units, 4·units), bias (4·units); gates in the order input, forget, cell, output. The states are h and c.
+// The defaults are those of keras.layers.LSTMCell.
+type LSTMCell struct {
+	Base
+	recurrent
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Units               int  `keras:"units"`                                // length of the state; required
+	Activation          any  `keras:"activation,default=tanh"`              // nil is "tanh"
+	RecurrentActivation any  `keras:"recurrent_activation,default=sigmoid"` // nil is "sigmoid"
+	NoBias              bool `keras:"use_bias,not"`
+
+	KernelInitializer    any  `keras:"kernel_initializer,default=GlorotUniform"`
+	RecurrentInitializer any  `keras:"recurrent_initializer,default=Orthogonal"`
+	BiasInitializer      any  `keras:"bias_initializer,default=Zeros"`
+	NoUnitForgetBias     bool `keras:"unit_forget_bias,not"` // start the forget gate's bias like the others, not at 1
+	KernelRegularizer    any  `keras:"kernel_regularizer"`
+	RecurrentRegularizer any  `keras:"recurrent_regularizer"`
+	BiasRegularizer      any  `keras:"bias_regularizer"`
+	KernelConstraint     any  `keras:"kernel_constraint"`
+	RecurrentConstraint  any  `keras:"recurrent_constraint"`
+	BiasConstraint       any  `keras:"bias_constraint"`
+
+	Dropout          float64 `keras:"dropout"`           // part of the inputs dropped in training
+	RecurrentDropout float64 `keras:"recurrent_dropout"` // part of the state dropped in training
+	Seed             *int    `keras:"seed"`
+}
+
+func (l *LSTMCell) config() recurrentConfig {
+	bias := WeightOptions{Initializer: l.BiasInitializer, Regularizer: l.BiasRegularizer, Constraint: l.BiasConstraint}
+	if !l.NoUnitForgetBias {
+		bias.Initializer = forgetBias{l.BiasInitializer, l.Units}
+	}
+	return recurrentConfig{
+		units: l.Units, gates: 4, noBias: l.NoBias,
+		kernel:    WeightOptions{Initializer: l.KernelInitializer, Regularizer: l.KernelRegularizer, Constraint: l.KernelConstraint},
+		recurrent: WeightOptions{Initializer: l.RecurrentInitializer, Regularizer: l.RecurrentRegularizer, Constraint: l.RecurrentConstraint},
+		bias:      bias,
+		dropout:   l.Dropout, recurrentDrop: l.RecurrentDropout, seed: seedOf(l.Seed),
+	}
+}
+
+// Build makes the variables.
+func (l *LSTMCell) Build(b *Builder, in []ir.Shape) { l.buildWeights(b, in[0], l.config()) }
+
+// StateSizes returns the lengths of the states.
+func (l *LSTMCell) StateSizes() []int { return []int{l.Units, l.Units} }
+
+// OutputSize returns Units.
+func (l *LSTMCell) OutputSize() int { return l.Units }
+
+// Start prepares the steps over a batch.
+func (l *LSTMCell) Start(c *Context, batch int) CellRun {
+	cfg := l.config()
+	project, drop := l.startRun(c, batch, cfg, func() *ops.Tensor { return c.Weight(l.bias) })
+	recurrent := c.Weight(l.recurrentKernel)
+	inner := func(x *ops.Tensor) *ops.Tensor { return activate(c, orDefault(l.Activation, "tanh"), x) }
+	gate := func(x *ops.Tensor) *ops.Tensor {
+		return activate(c, orDefault(l.RecurrentActivation, "sigmoid"), x)
+	}
+	step := func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
+		z := ops.Split(ops.Add(x, ops.Matmul(drop(states[0]), recurrent)), 4, -1)
+		carry := ops.Add(ops.Multiply(gate(z[1]), states[1]), ops.Multiply(gate(z[0]), inner(z[2])))
+		h := ops.Multiply(gate(z[3]), inner(carry))
+		return h, []*ops.Tensor{h, carry}
+	}
+	return CellRun{Project: project, Step: step, OutputIsState: true}
+}
+
+// Forward computes one step.
+func (l *LSTMCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return stepOf(c, l, in) }
+
+// Call computes one step inside a trace and returns the result; [InvokeAll] returns the states too.
+func (l *LSTMCell) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// LSTM runs an LSTMCell over the steps of a sequence.
+//
+// Inputs: x (batch, steps, features) and, optionally, the initial states (batch, units). Results: the last h (batch, units), or
+// with ReturnSequences all (batch, steps, units); with ReturnState the last states as well. Masked steps keep state and result.
+// The formula is that of LSTMCell; behaviour and defaults are those of keras.layers.LSTM.
+type LSTM struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Units               int  `keras:"units"`                                // length of the state; required
+	Activation          any  `keras:"activation,default=tanh"`              // nil is "tanh"
+	RecurrentActivation any  `keras:"recurrent_activation,default=sigmoid"` // nil is "sigmoid"
+	NoBias              bool `keras:"use_bias,not"`
+
+	KernelInitializer    any  `keras:"kernel_initializer,default=GlorotUniform"`
+	RecurrentInitializer any  `keras:"recurrent_initializer,default=Orthogonal"`
+	BiasInitializer      any  `keras:"bias_initializer,default=Zeros"`
+	NoUnitForgetBias     bool `keras:"unit_forget_bias,not"` // start the forget gate's bias like the others, not at 1
+	KernelRegularizer    any  `keras:"kernel_regularizer"`
+	RecurrentRegularizer any  `keras:"recurrent_regularizer"`
+	BiasRegularizer      any  `keras:"bias_regularizer"`
+	KernelConstraint     any  `keras:"kernel_constraint"`
+	RecurrentConstraint  any  `keras:"recurrent_constraint"`
+	BiasConstraint       any  `keras:"bias_constraint"`
+
+	Dropout          float64 `keras:"dropout"`           // part of the inputs dropped in training
+	RecurrentDropout float64 `keras:"recurrent_dropout"` // part of the state dropped in training
+	Seed             *int    `keras:"seed"`
+
+	ReturnSequences bool `keras:"return_sequences"` // the result of every step instead of the last
+	ReturnState     bool `keras:"return_state"`     // also the last state
+	GoBackwards     bool `keras:"go_backwards"`     // from the last step to the first; results come in that order
+	Stateful        bool `keras:"stateful"`         // each batch goes on with the state of the one before
+	Unroll          bool `keras:"unroll"`           // accepted for compatibility; the loop is one program either way
+
+	ActivityRegularizer any `keras:"activity_regularizer"`
+
+	cell *LSTMCell
+	loop recurrentLoop
+}
+
+// Build makes the cell and its variables.
+func (l *LSTM) Build(b *Builder, in []ir.Shape) {
+	l.cell = &LSTMCell{
+		Name: SnakeCase("LSTMCell"), DType: l.DType, Frozen: l.Frozen, Units: l.Units,
+		Activation:           l.Activation,
+		NoBias:               l.NoBias,
+		KernelInitializer:    l.KernelInitializer,
+		RecurrentInitializer: l.RecurrentInitializer,
+		BiasInitializer:      l.BiasInitializer,
+		KernelRegularizer:    l.KernelRegularizer,
+		RecurrentRegularizer: l.RecurrentRegularizer,
+		BiasRegularizer:      l.BiasRegularizer,
+		KernelConstraint:     l.KernelConstraint,
+		RecurrentConstraint:  l.RecurrentConstraint,
+		BiasConstraint:       l.BiasConstraint,
+		Dropout:              l.Dropout,
+		RecurrentDropout:     l.RecurrentDropout,
+		Seed:                 l.Seed,
+		RecurrentActivation:  l.RecurrentActivation,
+		NoUnitForgetBias:     l.NoUnitForgetBias,
+	}
+	b.Adopt(l.cell)
+	l.loop = recurrentLoop{cell: l.cell, sequences: l.ReturnSequences, state: l.ReturnState, backwards: l.GoBackwards, stateful: l.Stateful}
+	l.loop.build(b, in)
+	b.SetActivityRegularizer(l.ActivityRegularizer)
+}
+
+// Forward runs the steps.
+func (l *LSTM) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return l.loop.forward(c, in) }
+
+// ComputeMask hands the mask of the input on to a result with all steps.
+func (l *LSTM) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
+	return l.loop.masks(in, out)
+}
+
+// Call applies the layer inside a trace; [InvokeAll] returns the states too.
+func (l *LSTM) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
+
+// ResetState sets the states that a Stateful layer keeps between batches to zero.
+func (l *LSTM) ResetState() error { return l.loop.reset() }
+
+func init() {
+	Register[LSTMCell]()
+	Register[LSTM]()
+}

@@ -1,0 +1,95 @@
+package layers
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+// mergeInputs checks the inputs of a merging layer and gives them one rank: axes of length 1 are put in after the batch.
+func mergeInputs(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	rank := 0
+	for _, x := range in {
+		rank = max(rank, x.Rank())
+		if x.Rank() == 0 || x.Dim(0) != in[0].Dim(0) {
+			ops.Failf(c.Graph(), "expected inputs with one batch size, received shapes %v", shapesOf(in))
+		}
+	}
+	out := slices.Clone(in)
+	for i, x := range out {
+		for x.Rank() < rank {
+			x = ops.ExpandDims(x, 1)
+		}
+		out[i] = x
+		for j, d := range x.Shape() {
+			if e := out[0].Dim(j); d != e && d != 1 && e != 1 {
+				ops.Failf(c.Graph(), "expected inputs of shapes that broadcast to each other, received %v; axis %d has lengths %d and %d", shapesOf(in), j, e, d)
+			}
+		}
+	}
+	return out
+}
+
+func shapesOf(xs []*ops.Tensor) []string {
+	shapes := make([]string, len(xs))
+	for i, x := range xs {
+		shapes[i] = x.Shape().String()
+	}
+	return shapes
+}
+
+// fold combines the inputs of a merging layer from left to right.
+func fold(c *Context, in []*ops.Tensor, combine func(a, b *ops.Tensor) *ops.Tensor) *ops.Tensor {
+	in = mergeInputs(c, in)
+	y := in[0]
+	for _, x := range in[1:] {
+		y = combine(y, x)
+	}
+	return y
+}
+
+// featureMask spreads the mask of x, which lacks the last axis, over x; nil where x has none.
+func featureMask(x *ops.Tensor) *ops.Tensor {
+	if x.Mask() == nil {
+		return nil
+	}
+	return ops.BroadcastTo(ops.ExpandDims(x.Mask(), -1), x.Shape()...)
+}
+
+// foldMasked combines the inputs from left to right; where one of the two is masked, the other one's value is taken.
+func foldMasked(c *Context, in []*ops.Tensor, combine func(a, b *ops.Tensor) *ops.Tensor) *ops.Tensor {
+	in = mergeInputs(c, in)
+	y, yMask := in[0], featureMask(in[0])
+	for _, x := range in[1:] {
+		mask := featureMask(x)
+		if mask != nil {
+			x = ops.Where(mask, x, y)
+		}
+		if yMask != nil {
+			y = ops.Where(yMask, y, x)
+		}
+		if mask != nil && yMask != nil {
+			yMask = ops.LogicalOr(yMask, mask)
+		} else {
+			yMask = nil
+		}
+		y = combine(y, x)
+	}
+	return y
+}
+
+// anyMask is the mask of a merged result: true where any input is, and none where an input has none.
+func anyMask(inputs []*ops.Tensor) []*ops.Tensor {
+	var out *ops.Tensor
+	for i, x := range inputs {
+		switch {
+		case x.Mask() == nil:
+			return []*ops.Tensor{nil}
+		case i == 0:
+			out = x.Mask()
+		default:
+			out = ops.LogicalOr(out, x.Mask())
+		}
+	}
+	return []*ops.Tensor{out}
+}

@@ -1,0 +1,219 @@
+package layers
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Normalization shifts and scales features by a mean and variance that are known beforehand:
+//
+//	y = (x - mean) / max(sqrt(variance), 1e-7)
+//
+// Mean and variance are those of the data that [Normalization.Adapt] was given, one for each position on Axis, or those of the fields
+// Mean and Variance. Invert goes the other way: y = mean + x · max(sqrt(variance), 1e-7).
+//
+// Input shape: any, also integers. Output shape: that of the input, in the layer's compute type. A mask passes through. Weights:
+// mean, variance (lengths of Axis) and count (), not trained; none where the fields are given.
+type Normalization struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Axis     []int     `keras:"axis,default=[-1]"` // axes with a mean for each position; nil is {-1}, an empty list one mean for all
+	Mean     []float64 `keras:"mean"`              // one for each position on Axis, row-major, or one for all; nil: see Adapt
+	Variance []float64 `keras:"variance"`          // as many as Mean
+	Invert   bool      `keras:"invert"`
+
+	mean, variance *distribute.Variable
+}
+
+// keptAxes returns the axes with a mean for each position, sorted.
+func (l *Normalization) keptAxes(g *ops.Graph, shape ir.Shape) []int {
+	axes := l.Axis
+	if axes == nil {
+		axes = []int{-1}
+	}
+	out := make([]int, len(axes))
+	for i, a := range axes {
+		if a >= len(shape) || a < -len(shape) {
+			ops.Failf(g, "Axis %v has no place in an input of shape %v", axes, shape)
+		}
+		out[i] = (a + len(shape)) % len(shape)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// Build makes the weights.
+func (l *Normalization) Build(b *Builder, in []ir.Shape) {
+	if (l.Mean == nil) != (l.Variance == nil) || len(l.Mean) != len(l.Variance) {
+		b.Fail("Mean and Variance must be given together and with equal lengths, received %d and %d numbers", len(l.Mean), len(l.Variance))
+	}
+	l.mean, l.variance = nil, nil
+	if l.Mean != nil {
+		return
+	}
+	shape := ir.Shape{}
+	for _, a := range l.keptAxes(b.context.Graph(), in[0]) {
+		shape = append(shape, in[0][a])
+	}
+	l.mean = b.AddWeight("mean", shape, WeightOptions{Initializer: "zeros", Frozen: true})
+	l.variance = b.AddWeight("variance", shape, WeightOptions{Initializer: "ones", Frozen: true})
+	b.AddWeight("count", ir.Shape{}, WeightOptions{Initializer: "zeros", DType: ir.Int32, Frozen: true})
+}
+
+// Forward computes the layer.
+func (l *Normalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	x := ops.Cast(one(c, in), c.ComputeDType())
+	axes := l.keptAxes(c.Graph(), x.Shape())
+	var mean, variance *ops.Tensor
+	if l.mean != nil {
+		mean, variance = alongAxes(c.Weight(l.mean), x, axes), alongAxes(c.Weight(l.variance), x, axes)
+	} else {
+		mean, variance = l.given(x, "Mean", l.Mean, axes), l.given(x, "Variance", l.Variance, axes)
+	}
+	deviation := ops.MaximumScalar(ops.Sqrt(variance), 1e-7)
+	if l.Invert {
+		return []*ops.Tensor{ops.Add(mean, ops.Multiply(x, deviation))}
+	}
+	return []*ops.Tensor{ops.Divide(ops.Subtract(x, mean), deviation)}
+}
+
+// given returns the numbers of a field, spread along the axes of x.
+func (l *Normalization) given(x *ops.Tensor, name string, values []float64, axes []int) *ops.Tensor {
+	if len(values) == 1 {
+		return ops.Scalar(x, values[0])
+	}
+	size := 1
+	for _, a := range axes {
+		size *= x.Dim(a)
+	}
+	if len(values) != size {
+		ops.Failf(x.Graph(), "%s must have 1 or %d numbers for Axis %v of an input of shape %v, received %d", name, size, axes, x.Shape(), len(values))
+	}
+	return alongAxes(ops.Constant(x, x.DType(), ir.Shape{size}, values), x, axes)
+}
+
+// Adapt computes mean and variance of the data, given as one array or as several batches, and keeps them in the layer's weights,
+// replacing what was there. Axis 0 of the data is the batch.
+func (l *Normalization) Adapt(batches ...kernels.Array) error {
+	if l.Mean != nil {
+		return fmt.Errorf("layers: %s: Adapt: mean and variance are fixed by the fields Mean and Variance; leave those out to adapt", Name(l))
+	}
+	if len(batches) == 0 || batches[0].Type.Shape.Size() == 0 {
+		return fmt.Errorf("layers: %s: Adapt: received no data; expected at least one array with at least one example", Name(l))
+	}
+	open := batches[0].Type.Shape.Clone()
+	open[0] = Unknown
+	if _, err := InferTypes(l, []ir.Type{{DType: batches[0].Type.DType, Shape: open}}); err != nil {
+		return err
+	}
+	shape := batches[0].Type.Shape
+	axes := l.keptAxes(nil, shape)
+	n, mean, square := 0.0, make([]float64, l.mean.Size()), make([]float64, l.mean.Size())
+	for i, b := range batches {
+		if s := b.Type.Shape; len(s) != len(shape) || !s[1:].Equal(shape[1:]) {
+			return fmt.Errorf("layers: %s: Adapt: batch %d has shape %v, the first one %v; only the batch size may differ", Name(l), i, s, shape)
+		}
+		n = accumulateMoments(b, axes, n, mean, square)
+	}
+	for i := range square {
+		square[i] /= n
+	}
+	for v, values := range map[*distribute.Variable][]float64{l.mean: mean, l.variance: square} {
+		a, err := kernels.FromFloat64s(v.Spec().DType, v.Spec().Shape, values)
+		if err != nil {
+			return err
+		}
+		if err := v.SetValue(a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// accumulateMoments takes a batch into running means and sums of squared deviations of n values each, and returns the new n
+// (Welford's method: no difference of large numbers).
+func accumulateMoments(b kernels.Array, axes []int, n float64, mean, square []float64) float64 {
+	shape := b.Type.Shape
+	strides := make([]int, len(shape)) // into mean and square
+	step := 1
+	for i := len(axes) - 1; i >= 0; i-- {
+		strides[axes[i]] = step
+		step *= shape[axes[i]]
+	}
+	counts := make([]float64, len(mean))
+	index := make([]int, len(shape))
+	at := 0
+	for i := range shape.Size() {
+		x := b.At(i)
+		counts[at]++
+		d := x - mean[at]
+		mean[at] += d / (n + counts[at])
+		square[at] += d * (x - mean[at])
+		for j := len(shape) - 1; j >= 0; j-- {
+			index[j]++
+			at += strides[j]
+			if index[j] < shape[j] {
+				break
+			}
+			at -= strides[j] * index[j]
+			index[j] = 0
+		}
+	}
+	return n + counts[0]
+}
+
+// Call applies the layer inside a trace.
+func (l *Normalization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// SupportsMasking reports that a mask passes through.
+func (l *Normalization) SupportsMasking() bool { return true }
+
+// MigrateConfig reads an axis of null, which stands for one mean for all, and nested lists of means.
+func (l *Normalization) MigrateConfig(keys map[string]json.RawMessage) error {
+	if axis, ok := keys["axis"]; ok && string(axis) == "null" {
+		keys["axis"] = json.RawMessage("[]")
+	}
+	for _, key := range []string{"mean", "variance"} {
+		var nested any
+		if err := json.Unmarshal(keys[key], &nested); keys[key] == nil || err != nil {
+			continue
+		}
+		list, ok := nested.([]any)
+		if !ok {
+			continue
+		}
+		flat, err := json.Marshal(flatten(list))
+		if err != nil {
+			return err
+		}
+		keys[key] = flat
+	}
+	return nil
+}
+
+// flatten lists the elements of nested lists.
+func flatten(list []any) []any {
+	out := []any{}
+	for _, v := range list {
+		if inner, ok := v.([]any); ok {
+			out = append(out, flatten(inner)...)
+		} else {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+func init() { Register[Normalization]() }

@@ -1,0 +1,83 @@
+package layers
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+// poolFields are the fields of the pooling layers.
+type poolFields struct {
+	PoolSize, Strides   []int
+	Padding, DataFormat string
+}
+
+// poolWindows applies a pooling op to an input with n spatial axes.
+func poolWindows(x *ops.Tensor, n int, f poolFields, pool func(*ops.Tensor, ops.PoolOptions) *ops.Tensor) []*ops.Tensor {
+	g := x.Graph()
+	first := isChannelsFirst(g, f.DataFormat)
+	needRank(x, n+2, spatialForm(n, first))
+	o := ops.PoolOptions{Window: tuple(g, "PoolSize", f.PoolSize, n, 2, 1)}
+	o.Strides = o.Window
+	if f.Strides != nil {
+		o.Strides = tuple(g, "Strides", f.Strides, n, 1, 1)
+	}
+	x = toLast(x, first)
+	if isSame(g, f.Padding) {
+		o.PadLow, o.PadHigh = samePads(x, o.Window, o.Strides, slices.Repeat([]int{1}, n))
+	} else {
+		for i, w := range o.Window {
+			if w > x.Dim(i+1) {
+				ops.Failf(g, "the window %v is longer than the input %v, so the result would be empty; use a smaller PoolSize, or Padding %q", o.Window, x.Shape(), Same)
+			}
+		}
+	}
+	return []*ops.Tensor{fromLast(pool(x, o), first)}
+}
+
+// spatialAxes returns the n spatial axes of an input.
+func spatialAxes(x *ops.Tensor, n int, format string) []int {
+	first := isChannelsFirst(x.Graph(), format)
+	needRank(x, n+2, spatialForm(n, first))
+	axes := make([]int, n)
+	for i := range axes {
+		axes[i] = i + 1
+		if first {
+			axes[i]++
+		}
+	}
+	return axes
+}
+
+// poolAll reduces all spatial axes of an input.
+func poolAll(x *ops.Tensor, axes []int, keepDims bool, reduce func(*ops.Tensor, ...int) *ops.Tensor) []*ops.Tensor {
+	y := reduce(x, axes...)
+	if keepDims {
+		y = ops.KeepDims(y, x, axes...)
+	}
+	return []*ops.Tensor{y}
+}
+
+// adaptiveBins returns the bounds of bin i of n over an axis of the given length: from floor(i·length/n) to ceil((i+1)·length/n).
+func adaptiveBins(i, n, length int) (from, until int) {
+	return i * length / n, ((i+1)*length + n - 1) / n
+}
+
+// poolAdaptively reduces each spatial axis to the given number of bins, one axis after the other.
+func poolAdaptively(x *ops.Tensor, n int, outputSize []int, format string, reduce func(*ops.Tensor, ...int) *ops.Tensor) []*ops.Tensor {
+	axes := spatialAxes(x, n, format)
+	if len(outputSize) == 0 {
+		ops.Failf(x.Graph(), "OutputSize is missing; set it to the lengths of the result's spatial axes, for example []int{4}")
+	}
+	size := tuple(x.Graph(), "OutputSize", outputSize, n, 1, 1)
+	for i, axis := range axes {
+		bins := make([]*ops.Tensor, size[i])
+		for j := range bins {
+			from, until := adaptiveBins(j, size[i], x.Dim(axis))
+			part := ops.SliceAxis(x, axis, from, until)
+			bins[j] = ops.KeepDims(reduce(part, axis), part, axis)
+		}
+		x = ops.Concatenate(axis, bins...)
+	}
+	return []*ops.Tensor{x}
+}

@@ -1,0 +1,94 @@
+package regularizers
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+// classes makes each regularizer by class name.
+var classes = map[string]func() Regularizer{
+	"L1":                    func() Regularizer { return new(L1) },
+	"L2":                    func() Regularizer { return new(L2) },
+	"L1L2":                  func() Regularizer { return new(L1L2) },
+	"OrthogonalRegularizer": func() Regularizer { return new(OrthogonalRegularizer) },
+}
+
+// aliases are the other names that Keras accepts.
+var aliases = map[string]string{"l1": "L1", "l2": "L2", "l1l2": "L1L2", "orthogonal_regularizer": "OrthogonalRegularizer"}
+
+// Func is a function used as a regularizer. It has no name, so a model that holds one cannot be saved with its configuration.
+type Func func(w *ops.Tensor) *ops.Tensor
+
+// Penalty calls the function.
+func (f Func) Penalty(w *ops.Tensor) *ops.Tensor { return f(w) }
+
+// Register makes a regularizer type known by its class name, for models read from files. It panics when the name is taken, and
+// is called from init.
+func Register(className string, create func() Regularizer) {
+	if _, taken := classes[className]; taken {
+		panic("regularizers: Register called twice for " + className)
+	}
+	classes[className] = create
+}
+
+// Names lists the class names in alphabetical order.
+func Names() []string {
+	names := make([]string, 0, len(classes))
+	for name := range classes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Get returns the regularizer that is meant: a value, a function, or one with default configuration by its name ("L2", "l2").
+// nil gives nil: no penalty.
+func Get(regularizer any) (Regularizer, error) {
+	switch v := regularizer.(type) {
+	case nil:
+		return nil, nil
+	case Regularizer:
+		if r := reflect.ValueOf(v); r.Kind() == reflect.Pointer && r.IsNil() {
+			return nil, fmt.Errorf("regularizers: received a nil %T; leave the field out for no penalty", v)
+		}
+		return v, nil
+	case func(*ops.Tensor) *ops.Tensor:
+		return Func(v), nil
+	case string:
+		return byName(v)
+	case config.Object:
+		r, err := byName(v.ClassName)
+		if err != nil {
+			return nil, err
+		}
+		return r, config.Decode(v.Config, r)
+	}
+	return nil, fmt.Errorf("regularizers: received a %T; expected a name (string), a value with a Penalty method, or a function", regularizer)
+}
+
+func byName(name string) (Regularizer, error) {
+	class := name
+	if full, ok := aliases[name]; ok {
+		class = full
+	}
+	create, ok := classes[class]
+	if !ok {
+		return nil, fmt.Errorf("regularizers: unknown regularizer %q; known: %s (also in lower case), or pass a value such as &regularizers.L2{L2: new(1e-4)}", name, strings.Join(Names(), ", "))
+	}
+	return create(), nil
+}
+
+func init() {
+	config.RegisterKind("regularizer", func(v any) (any, error) {
+		r, err := Get(v)
+		if r == nil {
+			return nil, err
+		}
+		return r, err
+	})
+}

@@ -1,0 +1,113 @@
+package layers
+
+import "github.com/gokeras/gokeras/keras/ops"
+
+// UpSampling1D repeats each step of a sequence.
+//
+// Input shape: (batch, steps, channels). Output shape: the same with each length multiplied by Size. A mask does not
+// pass through.
+type UpSampling1D struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Size int `keras:"size,default=2"` // number of repetitions; 0 is 2
+}
+
+// Forward computes the layer.
+func (l *UpSampling1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	x := one(c, in)
+	if l.Size < 0 {
+		ops.Failf(c.Graph(), "Size must be positive, received %d", l.Size)
+	}
+	needRank(x, 3, spatialForm(1, false))
+	size := l.Size
+	if size == 0 {
+		size = 2
+	}
+	return []*ops.Tensor{ops.Repeat(x, size, 1)}
+}
+
+// Call applies the layer inside a trace.
+func (l *UpSampling1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// UpSampling2D repeats each cell of an image.
+//
+// Input shape: (batch, height, width, channels). Output shape: the same with each length multiplied by Size. With DataFormat ChannelsFirst
+// the channels come after the batch. A mask does not
+// pass through.
+//
+// Interpolation "nearest" repeats; "bilinear", "bicubic" (Keys's kernel with a = -1/2) and "lanczos3", "lanczos5" weigh the
+// neighbours of each new cell, whose centre lies at (i + ½)/Size - ½ of the input; weights of cells outside go to those inside.
+type UpSampling2D struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Size          []int  `keras:"size,length=2,default=2"`           // number of repetitions along each axis; nil is 2
+	Interpolation string `keras:"interpolation,default=nearest"`     // see above; "" is "nearest"
+	DataFormat    string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// Forward computes the layer.
+func (l *UpSampling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	x := one(c, in)
+	axes := spatialAxes(x, 2, l.DataFormat)
+	for i, n := range tuple(c.Graph(), "Size", l.Size, 2, 2, 1) {
+		switch l.Interpolation {
+		case "", "nearest":
+			x = ops.Repeat(x, n, axes[i])
+		default:
+			x = resizeAxis(x, axes[i], n*x.Dim(axes[i]), l.Interpolation)
+		}
+	}
+	return []*ops.Tensor{x}
+}
+
+// Call applies the layer inside a trace.
+func (l *UpSampling2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// UpSampling3D repeats each cell of a volume.
+//
+// Input shape: (batch, depth, height, width, channels). Output shape: the same with each length multiplied by Size. With DataFormat ChannelsFirst
+// the channels come after the batch. A mask does not
+// pass through.
+type UpSampling3D struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Size       []int  `keras:"size,length=3,default=2"`           // number of repetitions along each axis; nil is 2
+	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// Forward computes the layer.
+func (l *UpSampling3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	x := one(c, in)
+	axes := spatialAxes(x, 3, l.DataFormat)
+	for i, n := range tuple(c.Graph(), "Size", l.Size, 3, 2, 1) {
+		x = ops.Repeat(x, n, axes[i])
+	}
+	return []*ops.Tensor{x}
+}
+
+// Call applies the layer inside a trace.
+func (l *UpSampling3D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+func init() {
+	Register[UpSampling1D]()
+	Register[UpSampling2D]()
+	Register[UpSampling3D]()
+}

@@ -1,0 +1,195 @@
+package losses
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/objectives"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Compute returns this replica's part of the loss, a scalar: the parts of all replicas add up to the loss of the global batch.
+//
+// Values l of the examples are weighted with w = sampleWeight (nil for 1) and, where predictions or values carry a mask, with the
+// mask; then
+//
+//	SumOverBatchSize, Mean: Σ w·l / number of values (with a mask: of values that it lets through)
+//	Sum, None:              Σ w·l
+//	MeanWithSampleWeight:   Σ w·l / Σ w
+//
+// with numbers and Σ w taken over all replicas. An empty sum of weights, or a mask that lets nothing through, gives 0.
+//
+// sampleWeight has one weight for each example (batch) or (batch, 1), or one for each value. Weights (batch) for values
+// (batch, steps) are an error, as in Keras; make them (batch, 1).
+func Compute(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
+	g := yPred.Graph()
+	g.Enter(l.LossName())
+	total := reduce(weigh(l, yTrue, yPred, sampleWeight))
+	g.Leave()
+	return total
+}
+
+// Values returns the weighted values of the examples without reducing them: what Keras's losses return for the reduction "none".
+func Values(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
+	g := yPred.Graph()
+	g.Enter(l.LossName())
+	w := weigh(l, yTrue, yPred, sampleWeight)
+	g.Leave()
+	return w.values
+}
+
+// ComputeAverage returns the sum of the examples' values, one or more for each, divided by their number in the global batch: what a
+// custom training loop needs for its loss. (It is tf.nn.compute_average_loss, with all values counted.)
+func ComputeAverage(perExample *ops.Tensor, globalBatch int) *ops.Tensor {
+	n := float64(globalBatch)
+	if perExample.Rank() > 1 {
+		n *= float64(perExample.Shape()[1:].Size())
+	}
+	return ops.DivideScalar(ops.Sum(perExample), max(n, 1))
+}
+
+// weighted is what a loss is reduced from.
+type weighted struct {
+	batch     objectives.Batch
+	reduction Reduction
+	values    *ops.Tensor // w·l
+	weights   *ops.Tensor // nil where all are 1
+	shared    bool        // values are those of the global batch, the same on all replicas
+}
+
+func weigh(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) weighted {
+	out := weighted{batch: batchOf(yPred), reduction: l.ReductionKind().known(yPred.Graph())}
+	if s, ok := l.(wholeBatch); ok {
+		out.shared = s.reducesBatch(yPred.Shape())
+	}
+	d := computeType(l, yPred)
+	mask := yPred.Mask()
+	yPred = ops.Cast(yPred, d)
+	if yTrue.DType().IsFloat() {
+		yTrue = ops.Cast(yTrue, d)
+	}
+	values := l.PerExample(yTrue, yPred)
+	if m := values.Mask(); m != nil {
+		if mask != nil {
+			m = ops.LogicalAnd(m, mask)
+		}
+		mask = m
+	}
+	values = ops.Cast(values, d).WithMask(nil)
+	if sampleWeight != nil {
+		out.weights = ops.Cast(sampleWeight, d)
+		if out.shared && sampleWeight.Rank() > 0 {
+			out.weights = objectives.Join(out.batch, out.weights)
+		}
+	}
+	if mask != nil {
+		out.weights = out.maskWeights(mask, d)
+	}
+	out.values = values
+	if out.weights != nil {
+		values, out.weights = objectives.Match(values, out.weights)
+		checkWeights(values, out.weights)
+		out.values = ops.Multiply(values, out.weights)
+	}
+	return out
+}
+
+// computeType is the type in which a loss is computed.
+func computeType(l Loss, yPred *ops.Tensor) ir.DType {
+	if t, ok := l.(typed); ok && t.dtype() != "" {
+		p, err := ops.ParseDTypePolicy(t.dtype())
+		if err != nil {
+			ops.Fail(yPred.Graph(), err)
+		}
+		return p.Compute
+	}
+	if yPred.DType() == ir.Float64 {
+		return ir.Float64
+	}
+	return ir.Float32
+}
+
+// maskWeights multiplies the weights with the mask: 1 and 0, or for an average total/valid and 0, so that dividing by the number of
+// all values leaves the mean of the valid ones.
+func (w weighted) maskWeights(mask *ops.Tensor, d ir.DType) *ops.Tensor {
+	weight := ops.Cast(mask, d)
+	if w.reduction.averages() {
+		total := w.count(mask.Shape())
+		valid := w.batch.AllReduce(ir.Sum, ops.Sum(weight))[0]
+		weight = ops.Multiply(weight, ops.DivideNoNan(ops.Scalar(weight, total), valid))
+	}
+	if w.weights == nil {
+		return weight
+	}
+	weight, own := objectives.Match(weight, w.weights)
+	checkWeights(weight, own)
+	return ops.Multiply(weight, own)
+}
+
+// count is the number of elements of a shape (batch, ...) over all replicas.
+func (w weighted) count(s ir.Shape) float64 {
+	n := float64(s.Size())
+	if w.shared || len(s) == 0 || w.batch.LocalBatchSize() == w.batch.GlobalBatchSize() {
+		return n
+	}
+	if local := w.batch.LocalBatchSize(); local > 0 {
+		return n * float64(w.batch.GlobalBatchSize()) / float64(local)
+	}
+	return 1 // nothing here: the quotient is 0, whatever the divisor
+}
+
+// checkWeights makes sure that weights belong to the values in the same place. NumPy's rule would align (batch) with the steps.
+func checkWeights(values, weights *ops.Tensor) {
+	v, w := values.Shape(), weights.Shape()
+	ok := len(w) == 0 || len(v) == 0 || len(w) == len(v)
+	if ok {
+		s, err := ir.BroadcastShapes(v, w)
+		ok = err == nil && (len(v) == 0 || s.Equal(v))
+	}
+	if !ok {
+		ops.Failf(values.Graph(), "sample weights have shape %v and the losses of the examples %v; expected one weight for each example (%s) or the shape of the losses", w, v, perExample(v))
+	}
+}
+
+func perExample(v ir.Shape) string {
+	s := ir.Shape{v[0]}
+	for range v[1:] {
+		s = append(s, 1)
+	}
+	return fmt.Sprint(s)
+}
+
+// reduce brings the weighted values of this replica to its part of the loss.
+func reduce(w weighted) *ops.Tensor {
+	sum := ops.Sum(w.values)
+	switch {
+	case w.shared: // each replica contributes an equal part of what all have
+		if w.values.Rank() > 0 {
+			sum = w.divide(sum)
+		}
+		return ops.DivideScalar(sum, float64(w.batch.NumReplicasInSync()))
+	case w.values.Rank() == 0: // a number for the local batch counts for its share of the global one
+		if n := w.batch.GlobalBatchSize(); n != w.batch.LocalBatchSize() {
+			sum = ops.MultiplyScalar(sum, float64(w.batch.LocalBatchSize())/float64(max(n, 1)))
+		}
+		return sum
+	}
+	return w.divide(sum)
+}
+
+func (w weighted) divide(sum *ops.Tensor) *ops.Tensor {
+	switch {
+	case w.reduction == MeanWithSampleWeight && w.weights != nil:
+		total := ops.Sum(w.weights)
+		if !w.shared {
+			total = w.batch.AllReduce(ir.Sum, total)[0]
+		}
+		return ops.DivideNoNan(sum, total)
+	case w.reduction == Sum || w.reduction == None:
+		return sum
+	}
+	if n := w.count(w.values.Shape()); n > 0 {
+		return ops.DivideScalar(sum, n)
+	}
+	return sum
+}

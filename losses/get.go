@@ -1,0 +1,187 @@
+package losses
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// classes makes each class of loss with default configuration; functions gives Keras's names of the functions behind them.
+var (
+	classes   = map[string]func() Loss{}
+	functions = map[string]string{}
+)
+
+// register makes a class known under its Go name and the given function names.
+func register[T any, P interface {
+	*T
+	Loss
+}](names ...string) {
+	class := reflect.TypeFor[T]().Name()
+	classes[class] = func() Loss { return P(new(T)) }
+	for _, n := range names {
+		functions[n] = class
+	}
+}
+
+func init() {
+	register[MeanSquaredError]("mean_squared_error", "mse", "MSE")
+	register[MeanAbsoluteError]("mean_absolute_error", "mae", "MAE")
+	register[MeanAbsolutePercentageError]("mean_absolute_percentage_error", "mape", "MAPE")
+	register[MeanSquaredLogarithmicError]("mean_squared_logarithmic_error", "msle", "MSLE")
+	register[Huber]("huber")
+	register[LogCosh]("log_cosh")
+	register[CosineSimilarity]("cosine_similarity")
+	register[BinaryCrossentropy]("binary_crossentropy", "bce", "BCE")
+	register[BinaryFocalCrossentropy]("binary_focal_crossentropy")
+	register[CategoricalCrossentropy]("categorical_crossentropy")
+	register[CategoricalFocalCrossentropy]("categorical_focal_crossentropy")
+	register[SparseCategoricalCrossentropy]("sparse_categorical_crossentropy")
+	register[CategoricalGeneralizedCrossEntropy]("categorical_generalized_cross_entropy")
+	register[KLDivergence]("kl_divergence", "kld", "KLD")
+	register[Poisson]("poisson")
+	register[Hinge]("hinge")
+	register[SquaredHinge]("squared_hinge")
+	register[CategoricalHinge]("categorical_hinge")
+	register[Dice]("dice")
+	register[Tversky]("tversky")
+	register[Circle]("circle")
+	register[CTC]("ctc")
+
+	config.RegisterKind("loss", func(v any) (any, error) { return Get(v) })
+}
+
+// Register makes a loss type of your own known by its class name, for models read from files. It panics when the name is taken, and is
+// called from init.
+func Register[T any, P interface {
+	*T
+	Loss
+}]() {
+	name := reflect.TypeFor[T]().Name()
+	if _, taken := classes[name]; taken {
+		panic("losses: Register called twice for " + name)
+	}
+	register[T, P]()
+}
+
+// New returns a loss of the given class with default configuration.
+func New(className string) (Loss, error) {
+	if make, ok := classes[className]; ok {
+		return make(), nil
+	}
+	return nil, fmt.Errorf("losses: unknown class %q; known: %s; register your own with losses.Register", className, strings.Join(ClassNames(), ", "))
+}
+
+// ClassNames lists the known classes in alphabetical order.
+func ClassNames() []string { return sortedKeys(classes) }
+
+func sortedKeys[V any](m map[string]V) []string {
+	names := make([]string, 0, len(m))
+	for name := range m {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Get returns the loss that v stands for: a [Loss], a name of Keras ("mse", "MeanSquaredError"), a function of labels and predictions
+// (see [Func]) or a configuration object. A loss asked for by the name of a function has that name in logs. nil gives nil.
+//
+// The names "crossentropy" and "ce" need shapes to decide; see [Resolve].
+func Get(v any) (Loss, error) {
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case Loss:
+		return v, nil
+	case string:
+		return byName(v)
+	case func(yTrue, yPred *ops.Tensor) *ops.Tensor:
+		return Func("loss", v), nil
+	case config.Object:
+		return fromObject(v)
+	}
+	return nil, fmt.Errorf("losses: cannot make a loss of %T (%v); expected a losses.Loss, a name such as \"mse\", or a function of labels and predictions", v, v)
+}
+
+func byName(name string) (Loss, error) {
+	if make, ok := classes[name]; ok {
+		return make(), nil
+	}
+	if class, ok := functions[name]; ok {
+		l := classes[class]()
+		if f := reflect.ValueOf(l).Elem().FieldByName("Name"); f.IsValid() {
+			f.SetString(name)
+		}
+		return l, nil
+	}
+	return nil, fmt.Errorf("losses: unknown loss %q; known: %s; %s", name, strings.Join(sortedKeys(functions), ", "), strings.Join(ClassNames(), ", "))
+}
+
+func fromObject(o config.Object) (Loss, error) {
+	if name, ok := o.FunctionName(); ok {
+		return byName(name)
+	}
+	l, err := New(o.ClassName)
+	if err != nil {
+		return nil, err
+	}
+	return l, config.Decode(o.Config, l)
+}
+
+// Resolve is [Get] for labels and predictions of the given shapes, which decide what "crossentropy" and "ce" mean: binary for one
+// prediction an example, sparse categorical for labels without the axis of the classes (or with one of length 1), otherwise categorical.
+func Resolve(v any, yTrue, yPred ir.Shape) (Loss, error) {
+	name, ok := v.(string)
+	if low := strings.ToLower(name); !ok || low != "crossentropy" && low != "ce" {
+		return Get(v)
+	}
+	if len(yTrue) == 0 || len(yPred) == 0 {
+		return nil, fmt.Errorf("losses: %q needs labels and predictions (batch, ...), received shapes %v and %v", name, yTrue, yPred)
+	}
+	last, classes := yTrue[len(yTrue)-1], yPred[len(yPred)-1]
+	switch {
+	case classes == 1:
+		return &BinaryCrossentropy{Name: name}, nil
+	case len(yTrue) < len(yPred) || last == 1:
+		return &SparseCategoricalCrossentropy{Name: name}, nil
+	}
+	return &CategoricalCrossentropy{Name: name}, nil
+}
+
+// Func makes a loss of a function that returns one value for each example, or for each step of an example: (batch, ...). A function that
+// returns a scalar gives one value for the local batch, which counts for its share of the global batch: it should be a mean.
+func Func(name string, f func(yTrue, yPred *ops.Tensor) *ops.Tensor) *FuncLoss {
+	return &FuncLoss{Name: name, F: f}
+}
+
+// FuncLoss is a loss made of a function; see [Func].
+type FuncLoss struct {
+	keras
+	F         func(yTrue, yPred *ops.Tensor) *ops.Tensor
+	Reduction Reduction `keras:"reduction,default=sum_over_batch_size"`
+	Name      string    `keras:"name"`
+}
+
+// PerExample implements [Loss].
+func (l *FuncLoss) PerExample(yTrue, yPred *ops.Tensor) *ops.Tensor {
+	if l.F == nil {
+		ops.Failf(yPred.Graph(), "FuncLoss %q has no function; make it with losses.Func", l.Name)
+	}
+	y := l.F(yTrue, yPred)
+	if y == nil {
+		ops.Failf(yPred.Graph(), "the function of loss %q returned nil; expected one value for each example", l.Name)
+	}
+	return y
+}
+
+// ReductionKind implements [Loss].
+func (l *FuncLoss) ReductionKind() Reduction { return l.Reduction }
+
+// LossName implements [Loss].
+func (l *FuncLoss) LossName() string { return named(l.Name, "loss") }

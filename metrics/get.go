@@ -1,0 +1,150 @@
+package metrics
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// classes makes each class of metric with default configuration; names gives Keras's other spellings.
+var (
+	classes = map[string]func() Metric{}
+	names   = map[string]string{}
+)
+
+// register makes a class known under its Go name and other names.
+func register[T any, P interface {
+	*T
+	Metric
+}](others ...string) {
+	class := reflect.TypeFor[T]().Name()
+	classes[class] = func() Metric { return P(new(T)) }
+	for _, n := range others {
+		names[n] = class
+	}
+}
+
+func init() {
+	register[Mean]("mean")
+	register[Sum]("sum")
+	register[Accuracy]("accuracy")
+	register[BinaryAccuracy]("binary_accuracy")
+	register[CategoricalAccuracy]("categorical_accuracy")
+	register[SparseCategoricalAccuracy]("sparse_categorical_accuracy")
+	register[TopKCategoricalAccuracy]("top_k_categorical_accuracy")
+	register[SparseTopKCategoricalAccuracy]("sparse_top_k_categorical_accuracy")
+
+	config.RegisterKind("metric", func(v any) (any, error) { return Get(v) })
+}
+
+// Register makes a metric type of your own known by its class name, for models read from files. It panics when the name is taken, and
+// is called from init.
+func Register[T any, P interface {
+	*T
+	Metric
+}]() {
+	name := reflect.TypeFor[T]().Name()
+	if _, taken := classes[name]; taken {
+		panic("metrics: Register called twice for " + name)
+	}
+	register[T, P]()
+}
+
+// New returns a metric of the given class with default configuration.
+func New(className string) (Metric, error) {
+	if make, ok := classes[className]; ok {
+		return make(), nil
+	}
+	return nil, fmt.Errorf("metrics: unknown class %q; known: %s; register your own with metrics.Register", className, strings.Join(ClassNames(), ", "))
+}
+
+// ClassNames lists the known classes in alphabetical order.
+func ClassNames() []string { return sortedKeys(classes) }
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// loss is a loss of package losses, seen as a metric: the mean of its values.
+type loss interface {
+	PerExample(yTrue, yPred *ops.Tensor) *ops.Tensor
+	LossName() string
+}
+
+// Get returns the metric that v stands for: a [Metric], a name of Keras ("mse", "AUC"), a function of labels and predictions (see
+// [Func]), a loss (the mean of its values) or a configuration object. A metric asked for by name is shown under that name. nil gives nil.
+//
+// The names "accuracy" and "acc" need shapes to decide; see [Resolve].
+func Get(v any) (Metric, error) {
+	switch v := v.(type) {
+	case nil:
+		return nil, nil
+	case Metric:
+		return v, nil
+	case string:
+		return byName(v)
+	case func(yTrue, yPred *ops.Tensor) *ops.Tensor:
+		return Func("metric", v), nil
+	case loss:
+		return &FuncMetric{Name: v.LossName(), F: v.PerExample, Better: worse}, nil
+	case config.Object:
+		return fromObject(v)
+	}
+	return nil, fmt.Errorf("metrics: cannot make a metric of %T (%v); expected a metrics.Metric, a name such as \"accuracy\", a loss, or a function of labels and predictions", v, v)
+}
+
+func byName(name string) (Metric, error) {
+	if make, ok := classes[name]; ok {
+		m := make()
+		m.SetName(name)
+		return m, nil
+	}
+	if class, ok := names[name]; ok {
+		m := classes[class]()
+		m.SetName(name)
+		return m, nil
+	}
+	return nil, fmt.Errorf("metrics: unknown metric %q; known: %s; %s", name, strings.Join(sortedKeys(names), ", "), strings.Join(ClassNames(), ", "))
+}
+
+func fromObject(o config.Object) (Metric, error) {
+	if name, ok := o.FunctionName(); ok {
+		return byName(name)
+	}
+	m, err := New(o.ClassName)
+	if err != nil {
+		return nil, err
+	}
+	return m, config.Decode(o.Config, m)
+}
+
+// Resolve is [Get] for labels and predictions of the given shapes, which decide what "accuracy" and "acc" mean: binary accuracy for one
+// prediction an example, sparse categorical for labels without the axis of the classes (or with one of length 1), otherwise categorical.
+func Resolve(v any, yTrue, yPred ir.Shape) (Metric, error) {
+	name, ok := v.(string)
+	if low := strings.ToLower(name); !ok || low != "accuracy" && low != "acc" {
+		return Get(v)
+	}
+	if len(yTrue) == 0 || len(yPred) == 0 {
+		return nil, fmt.Errorf("metrics: %q needs labels and predictions (batch, ...), received shapes %v and %v", name, yTrue, yPred)
+	}
+	last, classes := yTrue[len(yTrue)-1], yPred[len(yPred)-1]
+	switch {
+	case classes == 1:
+		return &BinaryAccuracy{Name: name}, nil
+	case len(yTrue) < len(yPred) || last == 1:
+		return &SparseCategoricalAccuracy{Name: name}, nil
+	}
+	return &CategoricalAccuracy{Name: name}, nil
+}
+

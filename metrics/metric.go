@@ -1,0 +1,175 @@
+package metrics
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/objectives"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Metric measures predictions against labels over many batches. Metrics of your own embed [Base].
+type Metric interface {
+	// Build makes the state for labels and predictions of the given types; dtype is the type of its numbers where the metric has
+	// none of its own. Axis 0 is the batch, whose length must not matter. Building twice changes nothing. Update builds a metric
+	// that has not been.
+	Build(dtype ir.DType, yTrue, yPred ir.Type) error
+	// Update takes in one replica's part of a batch. sampleWeight may be nil.
+	Update(yTrue, yPred, sampleWeight *ops.Tensor)
+	// Result returns the value over everything seen, on all replicas.
+	Result(r *distribute.Replica) *ops.Tensor
+	// MetricName is the name in logs; SetName changes it.
+	MetricName() string
+	SetName(name string)
+	// Variables is the state.
+	Variables() distribute.Variables
+	// Direction says which results are better: "max", "min", or "" where that is not known.
+	Direction() string
+}
+
+// The directions.
+const (
+	better = "max" // larger is better
+	worse  = "min" // larger is worse
+)
+
+// Base holds the state of a metric: sums that every replica adds to on its own. It is embedded in all metrics.
+type Base struct {
+	name      string
+	dtype     ir.DType
+	owner     Metric
+	variables distribute.Variables
+	host      map[bool]*distribute.Function // updates from host memory, without and with weights
+}
+
+// SetName gives the metric another name.
+func (b *Base) SetName(name string) { b.name = name }
+
+// Variables is the state, nil before the metric is built.
+func (b *Base) Variables() distribute.Variables { return b.variables }
+
+// DTypeOf returns the type of the metric's numbers, once it is built.
+func (b *Base) DTypeOf() ir.DType { return b.dtype }
+
+// NameOr returns the name given by SetName, or else the first that is not empty.
+func (b *Base) NameOr(names ...string) string {
+	for _, n := range append([]string{b.name}, names...) {
+		if n != "" {
+			return n
+		}
+	}
+	return ""
+}
+
+// Begin starts to build metric m, in which b is embedded. It reports whether there is anything to do: a metric that has been built
+// stays as it is. policy is the metric's own dtype, or "" to use dtype.
+func (b *Base) Begin(m Metric, policy string, dtype ir.DType) (bool, error) {
+	if b.owner != nil {
+		return false, nil
+	}
+	if policy != "" {
+		p, err := ops.ParseDTypePolicy(policy)
+		if err != nil {
+			return false, fmt.Errorf("metric %q: %w", m.MetricName(), err)
+		}
+		dtype = p.Compute
+	}
+	if !dtype.Valid() {
+		return false, fmt.Errorf("metric %q: Build needs the type of its numbers, received %v; pass ir.Float32", m.MetricName(), dtype)
+	}
+	b.owner, b.dtype = m, dtype
+	return true, nil
+}
+
+// Add makes a variable of zeros: each replica has its own, and their sum counts.
+func (b *Base) Add(name string, shape ...int) *distribute.Variable {
+	v := distribute.NewVariable(distribute.VariableSpec{
+		Name: name, Shape: shape, DType: b.dtype, Frozen: true, Owner: pathOf{b.owner},
+		Synchronization: distribute.OnRead, Aggregation: distribute.Sum,
+	})
+	b.variables = append(b.variables, v)
+	return v
+}
+
+func (b *Base) base() *Base { return b }
+
+type pathOf struct{ m Metric }
+
+// Path is the name of the metric.
+func (p pathOf) Path() string { return p.m.MetricName() }
+
+// ready returns the replica that predictions are traced for and builds the metric if it has not been.
+func (b *Base) ready(m Metric, yTrue, yPred *ops.Tensor) *distribute.Replica {
+	if b.owner == nil {
+		if err := m.Build(floatOf(yPred), yTrue.Type(), yPred.Type()); err != nil {
+			ops.Fail(yPred.Graph(), err)
+		}
+	}
+	return distribute.ReplicaOf(yPred.Graph())
+}
+
+// floatOf is the type in which a metric of x is kept.
+func floatOf(x *ops.Tensor) ir.DType {
+	if x.DType() == ir.Float64 {
+		return ir.Float64
+	}
+	return ir.Float32
+}
+
+// read returns the sum of a variable over the replicas.
+func read(r *distribute.Replica, v *distribute.Variable) *ops.Tensor { return r.ReadSynchronized(v) }
+
+// notBuilt fails where the result is asked for before anything was seen and its shape is not known.
+func notBuilt(r *distribute.Replica, m Metric) {
+	ops.Failf(r.Graph(), "metric %q has no result before its first batch; update it first", m.MetricName())
+}
+
+// Reset forgets everything that the metric has seen. It must not run while a step does.
+func Reset(m Metric) error {
+	for _, v := range m.Variables() {
+		if err := v.SetValue(kernels.NewArray(v.Type())); err != nil {
+			return fmt.Errorf("metrics: resetting %q: %w", m.MetricName(), err)
+		}
+	}
+	return nil
+}
+
+// once keeps x on the first replica and makes it 0 on the others: for what all replicas have computed alike.
+func once(r *distribute.Replica, x *ops.Tensor) *ops.Tensor {
+	if r.NumReplicasInSync() == 1 {
+		return x
+	}
+	return ops.Where(ops.CompareScalar(ir.Eq, r.ID(), 0), x, ops.ZerosLike(x))
+}
+
+// or returns what p points to, or the default.
+func or[T any](p *T, def T) T {
+	if p == nil {
+		return def
+	}
+	return *p
+}
+
+// sameShape returns labels and predictions of one shape, matched as in package objectives.
+func sameShape(yTrue, yPred *ops.Tensor) (t, p *ops.Tensor) {
+	t, p = objectives.Match(yTrue, yPred)
+	if !t.Shape().Equal(p.Shape()) || p.Rank() == 0 {
+		ops.Failf(p.Graph(), "labels have shape %v and predictions %v; they must be equal, (batch, ...)", yTrue.Shape(), yPred.Shape())
+	}
+	return t, p
+}
+
+// inMetric runs f within the metric's name, which errors then carry.
+func inMetric(m Metric, x *ops.Tensor, f func()) { x.Graph().InScope(m.MetricName(), f) }
+
+// after returns the axes from first on.
+func after(first, rank int) []int {
+	axes := make([]int, 0, rank)
+	for i := first; i < rank; i++ {
+		axes = append(axes, i)
+	}
+	return slices.Clip(axes)
+}

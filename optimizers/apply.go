@@ -1,0 +1,265 @@
+package optimizers
+
+import (
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// bucketBytes is how large the buckets are in which gradients are summed over the replicas: large enough that the cost of a launch does
+// not matter, small enough that summing begins while gradients are still being computed.
+const bucketBytes = 4 << 20
+
+// ApplyRule traces one step of optimizer o, of which b is the Base; see [Optimizer].Apply.
+func (b *Base) ApplyRule(o Rule, r *distribute.Replica, gradients ops.Gradients) {
+	r.Graph().InScope(o.Settings().Name, func() {
+		weights, grads := b.begin(o, r, gradients)
+		grads = sumOverReplicas(r, grads)
+		if f := b.settings.Options.LossScaleFactor; f != nil {
+			for i, g := range grads {
+				grads[i] = ops.DivideScalar(g, *f)
+			}
+		}
+		b.step(r, weights, grads, nil)
+	})
+}
+
+// begin returns the weights that have gradients, and these.
+func (b *Base) begin(o Rule, r *distribute.Replica, gradients ops.Gradients) (distribute.Variables, []*ops.Tensor) {
+	all, ok := gradients.Of.(distribute.Variables)
+	if !ok {
+		ops.Failf(r.Graph(), "Apply needs the gradients of a distribute.Variables, received those of a %T; take them with tape.Gradients(loss, model.TrainableVariables())", gradients.Of)
+	}
+	if err := b.BuildRule(o, all); err != nil {
+		ops.Fail(r.Graph(), err)
+	}
+	if len(all) != len(gradients.Values) {
+		ops.Failf(r.Graph(), "received %d gradients of %d weights", len(gradients.Values), len(all))
+	}
+	var weights distribute.Variables
+	var grads []*ops.Tensor
+	for i, g := range gradients.Values {
+		if g == nil {
+			continue
+		}
+		if !g.Shape().Equal(all[i].Type().Shape) {
+			ops.Failf(r.Graph(), "weight %s has shape %v and its gradient %v", all[i].Path(), all[i].Type().Shape, g.Shape())
+		}
+		weights, grads = append(weights, all[i]), append(grads, ops.Cast(g, all[i].Type().DType))
+	}
+	if len(grads) == 0 {
+		ops.Failf(r.Graph(), "no weight has a gradient; the loss does not depend on any of the %d weights", len(all))
+	}
+	return weights, grads
+}
+
+// sumOverReplicas adds up the gradients of all replicas. The gradients of the last weights are ready first, so buckets are filled from
+// the back.
+func sumOverReplicas(r *distribute.Replica, grads []*ops.Tensor) []*ops.Tensor {
+	out := make([]*ops.Tensor, len(grads))
+	for end := len(grads); end > 0; {
+		begin, bytes := end-1, grads[end-1].Type().Bytes()
+		for begin > 0 && bytes+grads[begin-1].Type().Bytes() <= bucketBytes {
+			begin--
+			bytes += grads[begin].Type().Bytes()
+		}
+		copy(out[begin:end], r.AllReduce(ir.Sum, grads[begin:end]...))
+		end = begin
+	}
+	return out
+}
+
+// step updates weights and state from summed gradients. Where gate (a bool scalar, nil for true) is false, everything stays as it is.
+func (b *Base) step(r *distribute.Replica, weights distribute.Variables, grads []*ops.Tensor, gate *ops.Tensor) {
+	o := b.settings.Options
+	changes := &changes{r: r}
+	iteration := r.Read(b.iteration)
+	updates := iteration // finished so far
+	if n := o.GradientAccumulationSteps; n > 0 {
+		updates = ops.FloorDivide(iteration, ops.Scalar(iteration, float64(n)))
+		b.accumulate(r, changes, weights, grads, iteration, updates)
+	} else {
+		b.update(r, changes, weights, grads, iteration, updates)
+	}
+	if o.UseEMA {
+		b.average(changes, updates)
+	}
+	for _, w := range weights {
+		if f := w.Spec().Constraint; f != nil {
+			changes.set(w, f(changes.get(w)))
+		}
+	}
+	changes.set(b.iteration, ops.AddScalar(iteration, 1))
+	changes.commit(gate)
+}
+
+// accumulate adds the gradients up and lets every n-th step update the weights with their mean. The update is traced in every step, and
+// its results are taken only where it is due.
+func (b *Base) accumulate(r *distribute.Replica, c *changes, weights distribute.Variables, grads []*ops.Tensor, iteration, updates *ops.Tensor) {
+	n := float64(b.settings.Options.GradientAccumulationSteps)
+	position := ops.Mod(ops.AddScalar(iteration, 1), ops.Scalar(iteration, n))
+	due := ops.CompareScalar(ir.Eq, position, 0)
+	means := make([]*ops.Tensor, len(grads))
+	for i, w := range weights {
+		sum := b.accumulators[b.index[w]]
+		total := ops.Add(grads[i], c.get(sum))
+		means[i] = ops.DivideScalar(total, n)
+		c.set(sum, ops.Where(due, ops.ZerosLike(total), total))
+	}
+	inner := &changes{r: r}
+	b.update(r, inner, weights, means, iteration, updates)
+	for _, v := range inner.order {
+		c.set(v, ops.Where(due, inner.get(v), r.Read(v)))
+	}
+}
+
+// update clips, decays and updates.
+func (b *Base) update(r *distribute.Replica, c *changes, weights distribute.Variables, grads []*ops.Tensor, iteration, updates *ops.Tensor) {
+	s := &Step{base: b, replica: r, updates: ops.AddScalar(updates, 1), rate: b.rateOf(r, iteration)}
+	grads = b.clip(grads)
+	for _, w := range weights {
+		if d := b.decay(w); d != nil {
+			value := c.get(w)
+			c.set(w, ops.Subtract(value, ops.Multiply(ops.MultiplyScalar(value, *d), s.Rate(value))))
+		}
+	}
+	if rule, ok := b.rule.(sharer); ok {
+		shared := make([]*ops.Tensor, len(b.shared))
+		for i, v := range b.shared {
+			shared[i] = c.get(v)
+		}
+		s.shared = rule.advance(s, shared)
+		for i, v := range b.shared {
+			c.set(v, s.shared[i])
+		}
+	}
+	for i, w := range weights {
+		vars := b.slots[b.index[w]]
+		slots := make([]*ops.Tensor, len(vars))
+		for j, v := range vars {
+			slots[j] = c.get(v)
+		}
+		value, slots := b.rule.Update(s, w, c.get(w), grads[i], slots)
+		if len(slots) != len(vars) {
+			ops.Failf(r.Graph(), "the rule of %T returned %d slots for the %d of weight %s", b.rule, len(slots), len(vars), w.Path())
+		}
+		c.set(w, value)
+		for j, v := range vars {
+			c.set(v, slots[j])
+		}
+	}
+}
+
+// rateOf returns the learning rate of a step.
+func (b *Base) rateOf(r *distribute.Replica, iteration *ops.Tensor) *ops.Tensor {
+	if b.schedule == nil {
+		return r.Read(b.learningRate)
+	}
+	if b.float() == ir.Float64 {
+		iteration = ops.Cast(iteration, ir.Float64)
+	}
+	rate := b.schedule.Rate(iteration)
+	if rate.Rank() != 0 {
+		ops.Failf(r.Graph(), "schedule %T returned a rate of shape %v; expected a scalar", b.schedule, rate.Shape())
+	}
+	return rate
+}
+
+// clip limits gradients; see [Options].
+func (b *Base) clip(grads []*ops.Tensor) []*ops.Tensor {
+	o := b.settings.Options
+	out := make([]*ops.Tensor, len(grads))
+	set := func(c *float64) bool { return c != nil && *c > 0 }
+	switch {
+	case set(o.ClipNorm):
+		for i, g := range grads {
+			norm := ops.Sqrt(ops.Sum(ops.Square(g)))
+			out[i] = ops.Divide(ops.MultiplyScalar(g, *o.ClipNorm), ops.MaximumScalar(norm, *o.ClipNorm))
+		}
+	case set(o.GlobalClipNorm):
+		scale := globalScale(grads, *o.GlobalClipNorm, b.float())
+		for i, g := range grads {
+			out[i] = ops.Multiply(g, ops.Cast(scale, g.DType()))
+		}
+	case set(o.ClipValue):
+		for i, g := range grads {
+			out[i] = ops.Clip(g, -*o.ClipValue, *o.ClipValue)
+		}
+	default:
+		return grads
+	}
+	return out
+}
+
+// globalScale is c·min(1/‖G‖, 1/c), NaN where the norm is not finite.
+func globalScale(grads []*ops.Tensor, c float64, d ir.DType) *ops.Tensor {
+	var squares *ops.Tensor
+	for _, g := range grads {
+		s := ops.Sum(ops.Square(ops.Cast(g, d)))
+		if squares != nil {
+			s = ops.Add(squares, s)
+		}
+		squares = s
+	}
+	norm := ops.Sqrt(squares)
+	scale := ops.MultiplyScalar(ops.MinimumScalar(ops.Reciprocal(norm), 1/c), c)
+	return ops.Add(scale, ops.Subtract(norm, norm))
+}
+
+// average updates the moving averages of all weights, and overwrites the weights where it is time.
+func (b *Base) average(c *changes, updates *ops.Tensor) {
+	o := b.settings.Options
+	momentum := or(o.EMAMomentum, 0.99)
+	first := ops.CompareScalar(ir.Eq, updates, 0)
+	var overwrite *ops.Tensor
+	if k := o.EMAOverwriteFrequency; k > 0 {
+		position := ops.Mod(ops.AddScalar(updates, 1), ops.Scalar(updates, float64(k)))
+		overwrite = ops.CompareScalar(ir.Eq, position, 0)
+	}
+	for i, w := range b.weights {
+		value, average := c.get(w), b.averages[i]
+		mixed := ops.Add(ops.MultiplyScalar(c.get(average), momentum), ops.MultiplyScalar(value, 1-momentum))
+		mixed = ops.Where(first, value, mixed)
+		c.set(average, mixed)
+		if overwrite != nil {
+			c.set(w, ops.Where(overwrite, mixed, value))
+		}
+	}
+}
+
+// changes are the new values of variables before they are assigned.
+type changes struct {
+	r      *distribute.Replica
+	values map[*distribute.Variable]*ops.Tensor
+	order  distribute.Variables
+}
+
+// get returns the value of a variable by now.
+func (c *changes) get(v *distribute.Variable) *ops.Tensor {
+	if t := c.values[v]; t != nil {
+		return t
+	}
+	return c.r.Read(v)
+}
+
+// set gives a variable a new value.
+func (c *changes) set(v *distribute.Variable, t *ops.Tensor) {
+	if c.values == nil {
+		c.values = map[*distribute.Variable]*ops.Tensor{}
+	}
+	if c.values[v] == nil {
+		c.order = append(c.order, v)
+	}
+	c.values[v] = t
+}
+
+// commit assigns the new values, where gate holds.
+func (c *changes) commit(gate *ops.Tensor) {
+	for _, v := range c.order {
+		t := c.values[v]
+		if gate != nil {
+			t = ops.Where(gate, t, c.r.Read(v))
+		}
+		c.r.Assign(v, t)
+	}
+}

@@ -1,0 +1,114 @@
+package schedules
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Schedule gives the learning rate of each step.
+type Schedule interface {
+	// Rate returns the rate of a step, a scalar, inside a trace. The step is an integer scalar, and the rate is computed in float32
+	// as in Keras; or it is a float scalar, whose type is used then.
+	Rate(step *ops.Tensor) *ops.Tensor
+	// At returns the rate of a step, computed in float64.
+	At(step int64) float64
+}
+
+// checker is implemented by schedules that can be configured wrongly.
+type checker interface{ check() error }
+
+// Check reports a schedule that is configured wrongly.
+func Check(s Schedule) error {
+	if c, ok := s.(checker); ok {
+		if err := c.check(); err != nil {
+			return fmt.Errorf("schedules: %s: %w", config.ClassName(s), err)
+		}
+	}
+	return nil
+}
+
+// begin checks the schedule and returns the step as a float.
+func begin(s Schedule, step *ops.Tensor) *ops.Tensor {
+	if err := Check(s); err != nil {
+		ops.Fail(step.Graph(), err)
+	}
+	if step.DType().IsFloat() {
+		return step
+	}
+	return ops.Cast(step, ir.Float32)
+}
+
+func positiveSteps(n int) error {
+	if n <= 0 {
+		return fmt.Errorf("DecaySteps must be positive, received %d", n)
+	}
+	return nil
+}
+
+// or returns what p points to, or the default.
+func or(p *float64, def float64) float64 {
+	if p == nil {
+		return def
+	}
+	return *p
+}
+
+var classes = map[string]func() Schedule{}
+
+// Register makes a schedule type known by its class name, for optimizers read from files. It panics when the name is taken, and is
+// called from init.
+func Register[T any, P interface {
+	*T
+	Schedule
+}]() {
+	name := reflect.TypeFor[T]().Name()
+	if _, taken := classes[name]; taken {
+		panic("schedules: Register called twice for " + name)
+	}
+	classes[name] = func() Schedule { return P(new(T)) }
+}
+
+func init() {
+	Register[ExponentialDecay]()
+	Register[PiecewiseConstantDecay]()
+	Register[PolynomialDecay]()
+	Register[InverseTimeDecay]()
+	Register[CosineDecay]()
+	Register[CosineDecayRestarts]()
+}
+
+// New returns a schedule of the given class, to be filled in.
+func New(className string) (Schedule, error) {
+	if make, ok := classes[className]; ok {
+		return make(), nil
+	}
+	return nil, fmt.Errorf("schedules: unknown class %q; known: %s; register your own with schedules.Register", className, strings.Join(ClassNames(), ", "))
+}
+
+// ClassNames lists the known classes in alphabetical order.
+func ClassNames() []string {
+	names := make([]string, 0, len(classes))
+	for name := range classes {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// FromObject makes a schedule of a configuration object.
+func FromObject(o config.Object) (Schedule, error) {
+	s, err := New(o.ClassName)
+	if err != nil {
+		return nil, err
+	}
+	if err := config.Decode(o.Config, s); err != nil {
+		return nil, err
+	}
+	return s, Check(s)
+}
