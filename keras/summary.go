@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -80,14 +81,9 @@ type summary struct {
 }
 
 func (s *summary) print() error {
-	widths := make([]int, len(s.positions))
-	at := 0
-	for i, p := range s.positions {
-		widths[i] = int(p*float64(s.c.width)) - at
-		at += widths[i]
-		if widths[i] < 6 {
-			return fmt.Errorf("keras: Summary: a line length of %d leaves column %q only %d characters; use at least 40", s.c.width, s.header[i], widths[i])
-		}
+	widths, err := s.widths()
+	if err != nil {
+		return err
 	}
 	s.collect()
 	var b bytes.Buffer
@@ -100,6 +96,28 @@ func (s *summary) print() error {
 	s.totals(&b)
 	_, err = s.c.w.Write(b.Bytes())
 	return err
+}
+
+// widths returns the width of each column, with a space on both sides. Keras asks for columns that add up to the line and then
+// lets what padding and lines take be subtracted from all columns alike.
+func (s *summary) widths() ([]int, error) {
+	widths := make([]int, len(s.positions))
+	at, total := 0, len(widths)+1
+	for i, p := range s.positions {
+		w := int(p*float64(s.c.width)) - at
+		at += w
+		widths[i] = w + 2
+		total += widths[i]
+	}
+	for i, excess := 0, total-s.c.width; i < len(widths); i++ {
+		cut := int(math.RoundToEven(float64(excess) / float64(len(widths)-i)))
+		widths[i] -= cut
+		excess -= cut
+		if widths[i] < 6 {
+			return nil, fmt.Errorf("keras: Summary: a line length of %d leaves column %q only %d characters; use at least 40", s.c.width, s.header[i], widths[i])
+		}
+	}
+	return widths, nil
 }
 
 func (s *summary) collect() {
@@ -192,11 +210,11 @@ func (s *summary) table(widths []int) (string, error) {
 	return heavyHeader(b.String()), nil
 }
 
-// padded wraps the cells of a row to the columns' widths, which include a space on both sides and one line.
+// padded wraps the cells of a row to the columns' widths, which include a space on both sides.
 func padded(row []string, widths []int, align []tw.Align) []string {
 	out := make([]string, len(row))
 	for i, cell := range row {
-		inner := widths[i] - 3
+		inner := widths[i] - 2
 		lines := wrap(cell, inner)
 		for j, line := range lines {
 			space := strings.Repeat(" ", inner-utf8.RuneCountInString(line))

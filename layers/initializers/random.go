@@ -60,21 +60,20 @@ func own(seed *int, call uint64) uint64 {
 // stream separates the random numbers of initial values from those of other uses of the same seed.
 const stream = 0x696e6974 // "init"
 
+// uniform returns numbers even in [low, high).
 func uniform(shape ir.Shape, low, high float64, seed uint64) []float64 {
-	out := make([]float64, shape.Size())
-	g := philox.New(seed, stream)
-	for i := range out {
-		out[i] = low + (high-low)*g.Float64()
+	out := bits53(shape.Size(), seed)
+	for i, n := range out {
+		out[i] = low + (high-low)*(n*0x1p-53)
 	}
 	return out
 }
 
 // normal inverts the distribution function: sqrt(2)·erfinv(u) for u even in (-1, 1) is normally distributed.
 func normal(shape ir.Shape, mean, stddev float64, seed uint64) []float64 {
-	out := make([]float64, shape.Size())
-	g := philox.New(seed, stream)
-	for i := range out {
-		out[i] = mean + stddev*math.Sqrt2*math.Erfinv(symmetric(g))
+	out := bits53(shape.Size(), seed)
+	for i, n := range out {
+		out[i] = mean + stddev*math.Sqrt2*math.Erfinv(symmetric(n))
 	}
 	return out
 }
@@ -82,17 +81,29 @@ func normal(shape ir.Shape, mean, stddev float64, seed uint64) []float64 {
 // truncatedNormal inverts the distribution function between -2 and 2 standard deviations, where u is even between -erf(sqrt(2))
 // and erf(sqrt(2)).
 func truncatedNormal(shape ir.Shape, mean, stddev float64, seed uint64) []float64 {
-	out := make([]float64, shape.Size())
-	g := philox.New(seed, stream)
+	out := bits53(shape.Size(), seed)
 	edge := math.Erf(math.Sqrt2)
-	for i := range out {
-		z := math.Sqrt2 * math.Erfinv(edge*symmetric(g))
+	for i, n := range out {
+		z := math.Sqrt2 * math.Erfinv(edge*symmetric(n))
 		out[i] = mean + stddev*min(max(z, -2), 2)
 	}
 	return out
 }
 
-// symmetric returns a number even in (-1, 1): an odd multiple of 2^-53, so that neither end nor 0 is met.
-func symmetric(g *philox.Generator) float64 {
-	return float64(int64(g.Uint64()>>11)*2+1-1<<53) * 0x1p-53
+// symmetric maps a whole number in [0, 2^53) to (-1, 1): an odd multiple of 2^-53, so that neither end nor 0 is met.
+func symmetric(n float64) float64 { return float64(int64(n)*2+1-1<<53) * 0x1p-53 }
+
+// bits53 returns whole numbers even in [0, 2^53), two of each Philox block.
+func bits53(count int, seed uint64) []float64 {
+	out := make([]float64, count)
+	key := [2]uint32{uint32(seed), uint32(seed >> 32)}
+	for i := 0; i < count; i += 2 {
+		block := uint64(i / 2)
+		w := philox.Block([4]uint32{uint32(block), uint32(block >> 32), stream, 0}, key)
+		out[i] = float64((uint64(w[1])<<32 | uint64(w[0])) >> 11)
+		if i+1 < count {
+			out[i+1] = float64((uint64(w[3])<<32 | uint64(w[2])) >> 11)
+		}
+	}
+	return out
 }

@@ -1,0 +1,103 @@
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/kernelstest"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+// TestProductsOfAnyLayout contracts operands with axes in any order, behind and before transposes, and compares with the
+// reference.
+func TestProductsOfAnyLayout(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 8))
+	transposedResults, swapped := 0, 0
+	for k := range 800 {
+		size := func() int { return []int{1, 2, 3, 5, 17}[r.IntN(5)] }
+		type axis struct{ role, number, length int } // role: batch, contracted, free
+		side := func(shared []axis) []axis {
+			all := slices.Clone(shared)
+			for i := range r.IntN(3) {
+				all = append(all, axis{2, i, size()})
+			}
+			r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+			return all
+		}
+		var shared []axis
+		for role := range 2 {
+			for i := range r.IntN(3) {
+				shared = append(shared, axis{role, i, size()})
+			}
+		}
+		left, right := side(shared), side(shared)
+		axes := func(side []axis, role int) []int {
+			var list []int
+			for _, s := range shared {
+				if s.role == role {
+					list = append(list, slices.IndexFunc(side, func(a axis) bool { return a.role == role && a.number == s.number }))
+				}
+			}
+			return list
+		}
+		p := ir.New("product")
+		dtype := []ir.DType{ir.Float32, ir.Float64, ir.Int32}[r.IntN(3)]
+		var inputs []reference.Value
+		operand := func(side []axis) ir.Value {
+			shape := make(ir.Shape, len(side))
+			for i, a := range side {
+				shape[i] = a.length
+			}
+			perm := r.Perm(len(shape))
+			stored := make(ir.Shape, len(shape))
+			for i, q := range perm {
+				stored[q] = shape[i]
+			}
+			values := make([]float64, shape.Size())
+			for i := range values {
+				values[i] = float64(r.IntN(7) - 3)
+			}
+			v, err := reference.New(dtype, stored, values...)
+			require.NoError(t, err)
+			inputs = append(inputs, v)
+			in := p.AddInput("", v.Type)
+			out, err := p.Add("", ir.Transpose, ir.TransposeAttrs{Perm: perm}, in)
+			require.NoError(t, err)
+			return out[0]
+		}
+		a := ir.DotAttrs{LhsBatch: axes(left, 0), RhsBatch: axes(right, 0), LhsContract: axes(left, 1), RhsContract: axes(right, 1)}
+		out, err := p.Add("", ir.Dot, a, operand(left), operand(right))
+		require.NoError(t, err)
+		turned, err := p.Add("", ir.Transpose, ir.TransposeAttrs{Perm: r.Perm(p.Type(out[0]).Shape.Rank())}, out[0])
+		require.NoError(t, err)
+		p.AddOutput("", turned[0])
+		want, err := reference.Run(p, inputs)
+		require.NoError(t, err)
+		for _, plain := range []bool{false, true} {
+			got := runOnce(t, p, inputs, plain)
+			require.NoError(t, kernelstest.Compare(got[0], want[0], 1, true), fmt.Sprintf("%d: plain %v\n%v", k, plain, p)) // small integers: exact
+		}
+		q, err := normalize(p, 1)
+		require.NoError(t, err)
+		g := newGraph(q)
+		g.group()
+		for _, u := range g.units {
+			if u.fused != nil && u.fused.perm != nil {
+				transposedResults++
+				n := &q.Nodes[u.fused.anchor]
+				d := n.Attrs.(ir.DotAttrs)
+				l, _ := productLayout(q.Type(n.Outputs[0]).Shape, len(d.LhsBatch), q.Type(n.Inputs[0]).Shape.Rank()-len(d.LhsBatch)-len(d.LhsContract), u.fused.perm)
+				if l.colStride != 1 {
+					swapped++
+				}
+			}
+		}
+	}
+	require.Greater(t, transposedResults, 50)
+	require.Greater(t, swapped, 10)
+}
