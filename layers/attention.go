@@ -2,18 +2,23 @@ package layers
 
 import (
 	"github.com/gokeras/gokeras/distribute"
-	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Attention is dot-product attention without projections (Luong et al. 2015):
+// Attention is attention without projections:
 //
-//	y = softmax(scale·query·keyᵀ)·value
+//	y = softmax(scores)·value
+//	scores = scale·query·keyᵀ                       (ScoreMode "dot")
+//	scores = w·Σ tanh(scale·(query + key))          (ScoreMode "concat"; the sum runs over the features)
 //
-// with ScoreMode "concat": scores are w·Σ tanh(scale·(query + key)) over the features. Inputs: query (batch, T, features), value
-// (batch, S, features), optionally key (batch, S, features). Results: y (batch, T, features), and with ReturnAttentionScores the
-// probabilities (batch, T, S). The value's mask hides positions, the query's mask sets results to 0. Weights: scale () with
-// UseScale, concat_score_weight () with "concat". Behaviour and defaults are those of keras.layers.Attention.
+// Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features; the value where it is left
+// out). Results: y (batch, T, features), and with ReturnAttentionScores the probabilities (batch, T, S), after Dropout in training.
+//
+// The mask of the value hides positions: 1e9 is taken off their scores (65504 in float16), so where all are hidden the scores
+// differ among themselves as before, as far as the type can tell. The mask of the query sets results to 0 and passes on. Weights:
+// scale () with UseScale, concat_score_weight () with "concat". Behaviour and defaults are those of keras.layers.Attention.
+// Source: Luong, Pham, Manning, "Effective Approaches to Attention-based Neural Machine Translation", EMNLP 2015.
 type Attention struct {
 	Base
 
@@ -21,13 +26,14 @@ type Attention struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	UseScale  bool    `keras:"use_scale"`
+	UseScale  bool    `keras:"use_scale"`              // learn a factor of the scores
 	ScoreMode string  `keras:"score_mode,default=dot"` // "dot" or "concat"
 	Dropout   float64 `keras:"dropout"`                // part of the probabilities dropped in training
 	Seed      *int    `keras:"seed"`
 
-	// UseCausalMask and ReturnAttentionScores are arguments of the call in Keras.
-	UseCausalMask         bool
+	// UseCausalMask hides what comes after the query's own position. It is an argument of the call in Keras.
+	UseCausalMask bool
+	// ReturnAttentionScores asks for the probabilities as a second result. It is an argument of the call in Keras.
 	ReturnAttentionScores bool
 
 	scale, concat *distribute.Variable
@@ -40,6 +46,8 @@ func (l *Attention) Build(b *Builder, _ []ir.Shape) {
 	default:
 		b.Fail("unknown ScoreMode %q; use \"dot\" or \"concat\"", l.ScoreMode)
 	}
+	checkDropout(b, l.Dropout)
+	l.scale, l.concat = nil, nil
 	if l.UseScale {
 		l.scale = b.AddWeight("scale", ir.Shape{}, WeightOptions{Initializer: "ones"})
 	}
@@ -50,12 +58,9 @@ func (l *Attention) Build(b *Builder, _ []ir.Shape) {
 
 // Forward computes the layer.
 func (l *Attention) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	query, value, key, given := attentionInputs(c, in)
-	return l.settings().attend(c, l.scores(c, query, key), query, value, given)
-}
-
-func (l *Attention) settings() simpleAttention {
-	return simpleAttention{l.Dropout, seedOf(l.Seed), l.UseCausalMask, l.ReturnAttentionScores}
+	query, value, key := threeInputs(c, in)
+	s := plainAttention{l.Dropout, l.Seed, l.UseCausalMask, l.ReturnAttentionScores}
+	return s.attend(c, l.scores(c, query, key), query, value)
 }
 
 func (l *Attention) scores(c *Context, query, key *ops.Tensor) *ops.Tensor {
@@ -68,15 +73,17 @@ func (l *Attention) scores(c *Context, query, key *ops.Tensor) *ops.Tensor {
 	if l.concat == nil {
 		return scaled(ops.Matmul(query, ops.SwapAxes(key, -2, -1)))
 	}
-	sum := ops.Add(ops.ExpandDims(query, -2), ops.ExpandDims(key, -3))
-	return ops.Multiply(c.Weight(l.concat), ops.Sum(ops.Tanh(scaled(sum)), -1))
+	return ops.Multiply(c.Weight(l.concat), ops.Sum(ops.Tanh(scaled(sumPairs(query, key))), -1))
+}
+
+// sumPairs returns the sum of each query with each key: (batch, T, S, features).
+func sumPairs(query, key *ops.Tensor) *ops.Tensor {
+	return ops.Add(ops.ExpandDims(query, -2), ops.ExpandDims(key, -3))
 }
 
 // ComputeMask hands the mask of the query on.
 func (l *Attention) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
-	masks := make([]*ops.Tensor, len(out))
-	masks[0] = in[0].Mask()
-	return masks
+	return queryMask(in, out)
 }
 
 // Call applies the layer inside a trace; [InvokeAll] returns the probabilities too.
@@ -84,12 +91,13 @@ func (l *Attention) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
 }
 
-// AdditiveAttention is additive attention (Bahdanau et al. 2015):
+// AdditiveAttention is attention whose scores are learned sums:
 //
 //	y = softmax(Σ scale·tanh(query + key))·value
 //
-// Inputs and results are those of [Attention]. Weights: scale (features), unless NoScale. Behaviour and defaults are those of
-// keras.layers.AdditiveAttention.
+// Inputs, results and masks are those of [Attention]. Weights: scale (features), unless NoScale. Behaviour and defaults are those
+// of keras.layers.AdditiveAttention. Source: Bahdanau, Cho, Bengio, "Neural Machine Translation by Jointly Learning to Align and
+// Translate", ICLR 2015.
 type AdditiveAttention struct {
 	Base
 
@@ -97,12 +105,13 @@ type AdditiveAttention struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	NoScale bool    `keras:"use_scale,not"`
-	Dropout float64 `keras:"dropout"` // part of the probabilities dropped in training
+	NoScale bool    `keras:"use_scale,not"` // leave the learned factors out
+	Dropout float64 `keras:"dropout"`       // part of the probabilities dropped in training
 	Seed    *int    `keras:"seed"`
 
-	// UseCausalMask and ReturnAttentionScores are arguments of the call in Keras.
-	UseCausalMask         bool
+	// UseCausalMask hides what comes after the query's own position. It is an argument of the call in Keras.
+	UseCausalMask bool
+	// ReturnAttentionScores asks for the probabilities as a second result. It is an argument of the call in Keras.
 	ReturnAttentionScores bool
 
 	scale *distribute.Variable
@@ -110,6 +119,11 @@ type AdditiveAttention struct {
 
 // Build makes the scale.
 func (l *AdditiveAttention) Build(b *Builder, in []ir.Shape) {
+	checkDropout(b, l.Dropout)
+	l.scale = nil
+	if len(in[0]) == 0 {
+		b.Fail("takes a query (batch, T, features), received a scalar")
+	}
 	if !l.NoScale {
 		l.scale = b.AddWeight("scale", ir.Shape{in[0][len(in[0])-1]}, WeightOptions{})
 	}
@@ -117,20 +131,18 @@ func (l *AdditiveAttention) Build(b *Builder, in []ir.Shape) {
 
 // Forward computes the layer.
 func (l *AdditiveAttention) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	query, value, key, given := attentionInputs(c, in)
-	x := ops.Tanh(ops.Add(ops.ExpandDims(query, -2), ops.ExpandDims(key, -3)))
+	query, value, key := threeInputs(c, in)
+	x := ops.Tanh(sumPairs(query, key))
 	if l.scale != nil {
 		x = ops.Multiply(x, c.Weight(l.scale))
 	}
-	s := simpleAttention{l.Dropout, seedOf(l.Seed), l.UseCausalMask, l.ReturnAttentionScores}
-	return s.attend(c, ops.Sum(x, -1), query, value, given)
+	s := plainAttention{l.Dropout, l.Seed, l.UseCausalMask, l.ReturnAttentionScores}
+	return s.attend(c, ops.Sum(x, -1), query, value)
 }
 
 // ComputeMask hands the mask of the query on.
 func (l *AdditiveAttention) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
-	masks := make([]*ops.Tensor, len(out))
-	masks[0] = in[0].Mask()
-	return masks
+	return queryMask(in, out)
 }
 
 // Call applies the layer inside a trace; [InvokeAll] returns the probabilities too.
@@ -143,31 +155,23 @@ func init() {
 	Register[AdditiveAttention]()
 }
 
-// simpleAttention is what Attention and AdditiveAttention do with their scores (batch, T, S).
-type simpleAttention struct {
+// plainAttention is what Attention and AdditiveAttention do with their scores (batch, T, S).
+type plainAttention struct {
 	dropout        float64
-	seed           uint64
+	seed           *int
 	causal, scores bool
 }
 
-func (s simpleAttention) attend(c *Context, scores, query, value, given *ops.Tensor) []*ops.Tensor {
+func (s plainAttention) attend(c *Context, scores, query, value *ops.Tensor) []*ops.Tensor {
 	var mask *ops.Tensor
 	if m := value.Mask(); m != nil {
-		mask = ops.ExpandDims(m, -2)
-	}
-	if given != nil {
-		mask = given
+		mask = ops.ExpandDims(ops.Cast(m, ir.Bool), -2)
 	}
 	if s.causal {
-		shape := scores.Shape()
-		n := scores.Rank() - 1
-		causal := ops.GreaterEqual(ops.Iota(c, ir.Int32, n-1, shape...), ops.Iota(c, ir.Int32, n, shape...))
-		if mask != nil {
-			causal = ops.LogicalAnd(mask, causal)
-		}
-		mask = causal
+		shape, n := scores.Shape(), scores.Rank()-1
+		mask = and(mask, ops.GreaterEqual(ops.Iota(c, ir.Int32, n-1, shape...), ops.Iota(c, ir.Int32, n, shape...)))
 	}
-	if mask != nil { // as Keras: a large number is taken off, so a row that hides everything keeps its proportions
+	if mask != nil {
 		large := 1e9
 		if scores.DType() == ir.Float16 {
 			large = 65504
@@ -175,16 +179,35 @@ func (s simpleAttention) attend(c *Context, scores, query, value, given *ops.Ten
 		scores = ops.Where(mask, scores, ops.SubtractScalar(scores, large))
 	}
 	p := ops.Softmax(scores, -1)
-	dropped := p
 	if c.Training && s.dropout > 0 {
-		dropped = ops.Dropout(p, s.dropout, s.seed)
+		p = dropout(c, p, s.dropout, s.seed, p.Shape())
 	}
-	y := ops.Matmul(dropped, value)
+	y := ops.Matmul(p, value)
 	if m := query.Mask(); m != nil {
-		y = ops.Where(ops.ExpandDims(m, -1), y, ops.ZerosLike(y))
+		y = ops.Where(ops.ExpandDims(ops.Cast(m, ir.Bool), -1), y, ops.ZerosLike(y))
 	}
 	if s.scores {
 		return []*ops.Tensor{y, p}
 	}
 	return []*ops.Tensor{y}
+}
+
+// threeInputs returns query, value and key.
+func threeInputs(c *Context, in []*ops.Tensor) (query, value, key *ops.Tensor) {
+	if len(in) < 2 || len(in) > 3 {
+		ops.Failf(c.Graph(), "takes query, value and optionally key, received %d tensors", len(in))
+	}
+	query, value, key = in[0], in[1], in[len(in)-1]
+	for _, x := range in {
+		if x.Rank() < 3 {
+			ops.Failf(c.Graph(), "takes a query (batch, T, features), a value and a key (batch, S, features), received shape %v", x.Shape())
+		}
+	}
+	return query, value, key
+}
+
+func checkDropout(b *Builder, rate float64) {
+	if !(rate >= 0 && rate <= 1) {
+		b.Fail("Dropout must be between 0 and 1, received %v", rate)
+	}
 }

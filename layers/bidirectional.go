@@ -1,17 +1,23 @@
 package layers
 
 import (
+	"encoding/json"
 	"reflect"
+	"strings"
 
-	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Bidirectional runs a recurrent layer over a sequence in both directions and merges the results.
 //
-// Inputs: those of the layer; initial states are the forward ones, then the backward ones. The backward layer is a copy of the
-// forward one with GoBackwards turned around, unless given. Results with all steps are in the order of the input. Behaviour is
-// that of keras.layers.Bidirectional.
+// Inputs: x (batch, steps, features) and, optionally, initial states: the forward ones, then the backward ones. Results: the merged
+// result, or with MergeMode "none" the forward and the backward one; with ReturnState of the layer the last forward states and
+// then the backward ones. Results with all steps are in the order of the input.
+//
+// Layer becomes the forward layer, named "forward_" and its name. The backward layer is a copy of its configuration that runs
+// backwards, unless given. In results with all steps masked steps are zero, whatever ZeroOutputForMask of the layers says.
+// Behaviour is that of keras.layers.Bidirectional. Source: Schuster, Paliwal, "Bidirectional Recurrent Neural Networks", 1997.
 type Bidirectional struct {
 	Base
 
@@ -21,15 +27,15 @@ type Bidirectional struct {
 
 	Layer         Layer `keras:"layer"`          // SimpleRNN, LSTM, GRU or RNN; required
 	BackwardLayer Layer `keras:"backward_layer"` // nil: made from Layer
-	// MergeMode is "concat" (the default), "sum", "mul", "ave", or "none", which leaves both results apart.
+	// MergeMode is "concat" (the default), "sum", "mul", "ave", or "none" (null in Keras), which leaves both results apart.
 	MergeMode string `keras:"merge_mode,default=concat"`
 
 	forward, backward Layer
 	settings          recurrentSettings
 }
 
-// recurrentSettings are the fields of a recurrent layer that Bidirectional has to know.
-type recurrentSettings struct{ sequences, state, backwards bool }
+// recurrentSettings are the fields of a recurrent layer that its wrappers have to know.
+type recurrentSettings struct{ sequences, state, stateful, backwards bool }
 
 func settingsOf(l Layer) recurrentSettings {
 	v := reflect.ValueOf(l)
@@ -37,40 +43,13 @@ func settingsOf(l Layer) recurrentSettings {
 		v = v.Elem()
 	}
 	flag := func(name string) bool {
+		if v.Kind() != reflect.Struct {
+			return false
+		}
 		f := v.FieldByName(name)
 		return f.IsValid() && f.Kind() == reflect.Bool && f.Bool()
 	}
-	return recurrentSettings{flag("ReturnSequences"), flag("ReturnState"), flag("GoBackwards")}
-}
-
-// copyConfig returns a new layer of the same type with the same exported fields. Layers among them are copied as well.
-func copyConfig(l Layer) Layer {
-	from := reflect.ValueOf(l).Elem()
-	to := reflect.New(from.Type())
-	for i := range from.NumField() {
-		f := from.Type().Field(i)
-		if !f.IsExported() || f.Type == reflect.TypeFor[Base]() {
-			continue
-		}
-		to.Elem().Field(i).Set(copyValue(from.Field(i)))
-	}
-	return to.Interface().(Layer)
-}
-
-func copyValue(v reflect.Value) reflect.Value {
-	switch {
-	case v.Kind() == reflect.Interface && !v.IsNil() && v.Elem().Type().Implements(layerType):
-		return reflect.ValueOf(copyConfig(v.Interface().(Layer)))
-	case v.Kind() == reflect.Pointer && !v.IsNil() && v.Type().Implements(layerType):
-		return reflect.ValueOf(copyConfig(v.Interface().(Layer)))
-	case v.Kind() == reflect.Slice && v.Len() > 0 && v.Type().Elem().Implements(layerType):
-		out := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
-		for i := range v.Len() {
-			out.Index(i).Set(copyValue(v.Index(i)))
-		}
-		return out
-	}
-	return v
+	return recurrentSettings{flag("ReturnSequences"), flag("ReturnState"), flag("Stateful"), flag("GoBackwards")}
 }
 
 // Build makes the backward layer and the variables of both.
@@ -83,37 +62,89 @@ func (l *Bidirectional) Build(b *Builder, in []ir.Shape) {
 	default:
 		b.Fail("unknown MergeMode %q; use \"concat\", \"sum\", \"mul\", \"ave\" or \"none\"", l.MergeMode)
 	}
-	l.settings = settingsOf(l.Layer)
 	l.forward, l.backward = l.Layer, l.BackwardLayer
-	prefix := Name(l.forward)
+	name := Name(l.forward)
 	if l.backward == nil {
-		l.backward = copyConfig(l.Layer)
-		f := reflect.ValueOf(l.backward).Elem().FieldByName("GoBackwards")
-		if !f.IsValid() {
-			b.Fail("%s cannot run backwards; use SimpleRNN, LSTM, GRU or RNN, or give BackwardLayer", ClassName(l.Layer))
+		l.backward = l.turnAround(b, name)
+	}
+	l.forward.base().name = "forward_" + strings.TrimPrefix(name, "forward_")
+	l.settings = settingsOf(l.forward)
+	want := l.settings
+	want.backwards = !want.backwards
+	if got := settingsOf(l.backward); got != want {
+		b.Fail("the backward layer must have the ReturnSequences, ReturnState and Stateful of the forward one and the opposite GoBackwards; received %+v and %+v", l.settings, got)
+	}
+	b.adoptOnly(l.forward, l.backward)
+	for _, m := range []Layer{l.forward, l.backward} {
+		b.BuildMember(m, in[0])
+		if r, ok := m.(recurrentLayer); ok {
+			r.recurrence().zeros = l.settings.sequences
 		}
-		f.SetBool(!l.settings.backwards)
-		reflect.ValueOf(l.backward).Elem().FieldByName("Name").SetString("backward_" + prefix)
-		b.Adopt(l.backward)
 	}
-	if settingsOf(l.backward) != (recurrentSettings{l.settings.sequences, l.settings.state, !l.settings.backwards}) {
-		b.Fail("BackwardLayer must have the ReturnSequences and ReturnState of Layer and the opposite GoBackwards")
+}
+
+// turnAround returns a copy of the forward layer that runs backwards.
+func (l *Bidirectional) turnAround(b *Builder, name string) Layer {
+	backward := copyConfig(l.Layer)
+	v := reflect.ValueOf(backward).Elem()
+	f := v.FieldByName("GoBackwards")
+	if !f.IsValid() || f.Kind() != reflect.Bool {
+		b.Fail("%s cannot run backwards; use SimpleRNN, LSTM, GRU or RNN, or give BackwardLayer", ClassName(l.Layer))
 	}
-	b.BuildMember(l.forward, in[0])
-	b.BuildMember(l.backward, in[0])
+	f.SetBool(true)
+	if f := v.FieldByName("Frozen"); f.IsValid() && f.Kind() == reflect.Bool {
+		f.SetBool(l.Layer.base().frozen)
+	}
+	attach(backward).name = "backward_" + strings.TrimPrefix(name, "backward_")
+	return backward
+}
+
+// copyConfig returns a new layer of the same type with the same exported fields and name. Layers among them are copied as well.
+func copyConfig(l Layer) Layer {
+	from := reflect.ValueOf(l).Elem()
+	to := reflect.New(from.Type())
+	for i := range from.NumField() {
+		f := from.Type().Field(i)
+		if !f.IsExported() || f.Type == reflect.TypeFor[Base]() {
+			continue
+		}
+		to.Elem().Field(i).Set(copyValue(from.Field(i)))
+	}
+	made := to.Interface().(Layer)
+	attach(made).name = attach(l).name
+	return made
+}
+
+func copyValue(v reflect.Value) reflect.Value {
+	switch {
+	case (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer) && !v.IsNil() && v.CanInterface():
+		if l, ok := v.Interface().(Layer); ok {
+			return reflect.ValueOf(copyConfig(l))
+		}
+	case v.Kind() == reflect.Slice && v.Len() > 0 && v.Type().Elem().Implements(layerType):
+		out := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		for i := range v.Len() {
+			out.Index(i).Set(copyValue(v.Index(i)))
+		}
+		return out
+	}
+	return v
 }
 
 // Forward runs both directions.
 func (l *Bidirectional) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	forwardIn, backwardIn := in[:1:1], in[:1:1]
-	if states := in[1:]; len(states) > 0 {
-		half := len(states) / 2
-		if len(states)%2 != 0 {
-			ops.Failf(c.Graph(), "takes as many initial states for the backward as for the forward direction, received %d in all", len(states))
-		}
-		forwardIn, backwardIn = append(forwardIn, states[:half]...), append(backwardIn, states[half:]...)
+	states := in[1:]
+	if len(states)%2 != 0 {
+		ops.Failf(c.Graph(), "takes as many initial states for the backward as for the forward direction, received %d in all", len(states))
 	}
-	f, r := InvokeAll(l.forward, c, forwardIn...), InvokeAll(l.backward, c, backwardIn...)
+	half := len(states) / 2
+	run := func(m Layer, states []*ops.Tensor) []*ops.Tensor {
+		return InvokeAll(m, c, append([]*ops.Tensor{in[0]}, states...)...)
+	}
+	f, r := run(l.forward, states[:half]), run(l.backward, states[half:])
+	for _, y := range [][]*ops.Tensor{f, r} {
+		y[0] = ops.Cast(y[0], c.ComputeDType())
+	}
 	if l.settings.sequences {
 		r[0] = ops.Flip(r[0], 1)
 	}
@@ -150,6 +181,46 @@ func (l *Bidirectional) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Te
 // Call applies the layer inside a trace; [InvokeAll] returns all results.
 func (l *Bidirectional) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
+}
+
+// ResetState sets the states that Stateful layers keep between batches to zero.
+func (l *Bidirectional) ResetState() error {
+	for _, m := range Sublayers(l) {
+		if r, ok := m.(StateResetter); ok {
+			if err := r.ResetState(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// MemberAttributes names both directions as Keras files do.
+func (l *Bidirectional) MemberAttributes() []string {
+	return []string{"forward_layer", "backward_layer"}
+}
+
+// MigrateConfig reads the merge mode null.
+func (l *Bidirectional) MigrateConfig(keys map[string]json.RawMessage) error {
+	if raw, ok := keys["merge_mode"]; ok && strings.TrimSpace(string(raw)) == "null" {
+		keys["merge_mode"] = json.RawMessage(`"none"`)
+	}
+	return nil
+}
+
+// adjustConfig writes the merge mode null and the backward layer that was made.
+func (l *Bidirectional) adjustConfig(c map[string]any) error {
+	if l.MergeMode == "none" {
+		c["merge_mode"] = nil
+	}
+	if l.BackwardLayer == nil && l.backward != nil {
+		o, err := ToObject(l.backward)
+		if err != nil {
+			return err
+		}
+		c["backward_layer"] = o
+	}
+	return nil
 }
 
 func init() { Register[Bidirectional]() }

@@ -58,8 +58,16 @@ func ToObject(l Layer) (map[string]any, error) {
 	if _, has := c["trainable"]; has {
 		c["trainable"] = l.base().Trainable()
 	}
+	if a, ok := l.(configAdjuster); ok {
+		if err := a.adjustConfig(c); err != nil {
+			return nil, fmt.Errorf("layers: %s: %w", Name(l), err)
+		}
+	}
 	return o, nil
 }
+
+// configAdjuster is implemented by layers whose configuration has what tags cannot say.
+type configAdjuster interface{ adjustConfig(map[string]any) error }
 
 // resolveLayer turns what a configuration holds into a layer.
 func resolveLayer(v any) (any, error) {

@@ -48,7 +48,7 @@ type Cropping2D struct {
 // Forward computes the layer.
 func (l *Cropping2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
-	return cropSpatial(x, l.DataFormat, pairs(x, "Cropping", l.Cropping, 2, 0))
+	return cropSpatial(x, l.DataFormat, axisPairs(x, "Cropping", l.Cropping, 2, 0))
 }
 
 // Call applies the layer inside a trace.
@@ -82,7 +82,7 @@ type Cropping3D struct {
 // Forward computes the layer.
 func (l *Cropping3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
-	return cropSpatial(x, l.DataFormat, pairs(x, "Cropping", l.Cropping, 3, 1))
+	return cropSpatial(x, l.DataFormat, axisPairs(x, "Cropping", l.Cropping, 3, 1))
 }
 
 // Call applies the layer inside a trace.

@@ -11,10 +11,12 @@ import (
 //	g    = tanh(x·W_h + b_h + r·(h·U_h + b'_h))     (ResetBefore: tanh(x·W_h + b_h + (r·h)·U_h))
 //	h'   = z·h + (1-z)·g
 //
-// with Activation in the place of tanh and RecurrentActivation in that of sigmoid
+// with Activation in the place of tanh and RecurrentActivation in that of sigmoid.
 //
-// Inputs: x (batch, features) and the states (batch, units). Results: h' and the new states. Weights: kernel (features, 3·units), recurrent_kernel (units, 3·units), bias (2, 3·units), or (3·units) with ResetBefore; gates in the order update, reset, new.
-// The defaults are those of keras.layers.GRUCell.
+// Inputs: x (batch, features) and the state h (batch, units). Results: h', and h' again as the new state. Weights: kernel (features,
+// 3·units), recurrent_kernel (units, 3·units), bias (2, 3·units) with b before b', or (3·units) with ResetBefore; gates in the order
+// update, reset, new. Formula and defaults are those of keras.layers.GRUCell. Source: Cho et al., "Learning Phrase Representations
+// using RNN Encoder-Decoder", arXiv 1406.1078: its first version has the reset gate after the product, the third one before it.
 type GRUCell struct {
 	Base
 	recurrent
@@ -54,7 +56,7 @@ func (l *GRUCell) config() recurrentConfig {
 		kernel:    WeightOptions{Initializer: l.KernelInitializer, Regularizer: l.KernelRegularizer, Constraint: l.KernelConstraint},
 		recurrent: WeightOptions{Initializer: l.RecurrentInitializer, Regularizer: l.RecurrentRegularizer, Constraint: l.RecurrentConstraint},
 		bias:      WeightOptions{Initializer: l.BiasInitializer, Regularizer: l.BiasRegularizer, Constraint: l.BiasConstraint},
-		dropout:   l.Dropout, recurrentDrop: l.RecurrentDropout, seed: seedOf(l.Seed),
+		dropout:   l.Dropout, recurrentDrop: l.RecurrentDropout, seed: l.Seed,
 	}
 }
 
@@ -69,18 +71,12 @@ func (l *GRUCell) OutputSize() int { return l.Units }
 
 // Start prepares the steps over a batch.
 func (l *GRUCell) Start(c *Context, batch int) CellRun {
-	cfg := l.config()
-	project, drop := l.startRun(c, batch, cfg, func() *ops.Tensor {
-		if l.ResetBefore {
-			return c.Weight(l.bias)
-		}
-		return ops.Index(c.Weight(l.bias), 0, 0)
-	})
-	step := l.resetAfter(c, drop)
+	run := l.startRun(c, batch, l.config())
+	step := l.resetAfter(c, run)
 	if l.ResetBefore {
-		step = l.resetBefore(c, drop)
+		step = l.resetBefore(c, run)
 	}
-	return CellRun{Project: project, Step: step, OutputIsState: true}
+	return CellRun{Project: run.project, Step: step, OutputIsState: true}
 }
 
 type cellStep = func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor)
@@ -98,36 +94,27 @@ func mix(z, h, g *ops.Tensor) *ops.Tensor {
 	return ops.Add(ops.Multiply(z, h), ops.Multiply(ops.Subtract(ops.OnesLike(z), z), g))
 }
 
-func (l *GRUCell) resetAfter(c *Context, drop func(*ops.Tensor) *ops.Tensor) cellStep {
-	recurrent := c.Weight(l.recurrentKernel)
-	var bias *ops.Tensor
-	if l.bias != nil {
-		bias = ops.Index(c.Weight(l.bias), 0, 1)
-	}
+func (l *GRUCell) resetAfter(c *Context, run *recurrentRun) cellStep {
 	return func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
-		u := ops.Matmul(drop(states[0]), recurrent)
-		if bias != nil {
-			u = ops.Add(u, bias)
-		}
-		xs, us := ops.Split(x, 3, -1), ops.Split(u, 3, -1)
+		xs := ops.Split(x, 3, -1)
+		us := ops.Split(addBias(run.recur(states[0], 0, 3), run.stateBias), 3, -1)
 		z, r := l.gate(c, ops.Add(xs[0], us[0])), l.gate(c, ops.Add(xs[1], us[1]))
 		h := mix(z, states[0], l.inner(c, ops.Add(xs[2], ops.Multiply(r, us[2]))))
 		return h, []*ops.Tensor{h}
 	}
 }
 
-func (l *GRUCell) resetBefore(c *Context, drop func(*ops.Tensor) *ops.Tensor) cellStep {
-	kernels := c.Weight(l.recurrentKernel)
-	gates := ops.SliceAxis(kernels, 1, 0, 2*l.Units)
-	inner := ops.SliceAxis(kernels, 1, 2*l.Units, 3*l.Units)
+func (l *GRUCell) resetBefore(c *Context, run *recurrentRun) cellStep {
 	return func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
-		h := drop(states[0])
-		xs, us := ops.Split(x, 3, -1), ops.Split(ops.Matmul(h, gates), 2, -1)
+		xs, us := ops.Split(x, 3, -1), ops.Split(run.recur(states[0], 0, 2), 2, -1)
 		z, r := l.gate(c, ops.Add(xs[0], us[0])), l.gate(c, ops.Add(xs[1], us[1]))
-		next := mix(z, states[0], l.inner(c, ops.Add(xs[2], ops.Matmul(ops.Multiply(r, h), inner))))
-		return next, []*ops.Tensor{next}
+		h := mix(z, states[0], l.inner(c, ops.Add(xs[2], run.recur(ops.Multiply(r, states[0]), 2, 3))))
+		return h, []*ops.Tensor{h}
 	}
 }
+
+// IgnoredConfig adds keys of older versions.
+func (l *GRUCell) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }
 
 // Forward computes one step.
 func (l *GRUCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return stepOf(c, l, in) }
@@ -139,9 +126,9 @@ func (l *GRUCell) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 
 // GRU runs a GRUCell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features) and, optionally, the initial states (batch, units). Results: the last h (batch, units), or
-// with ReturnSequences all (batch, steps, units); with ReturnState the last states as well. Masked steps keep state and result.
-// The formula is that of GRUCell; behaviour and defaults are those of keras.layers.GRU.
+// Inputs: x (batch, steps, features) and, optionally, the initial state (batch, units), zeros where left out. Results: the last h (batch,
+// units), or with ReturnSequences all (batch, steps, units); with ReturnState the last state as well. Masks, GoBackwards and Stateful
+// are those of [RNN]. The formula and the weights are those of GRUCell; behaviour and defaults are those of keras.layers.GRU.
 type GRU struct {
 	Base
 
@@ -175,6 +162,8 @@ type GRU struct {
 	Stateful        bool `keras:"stateful"`         // each batch goes on with the state of the one before
 	Unroll          bool `keras:"unroll"`           // accepted for compatibility; the loop is one program either way
 
+	ZeroOutputForMask bool `keras:"zero_output_for_mask"` // masked steps give zeros instead of the result before
+
 	ActivityRegularizer any `keras:"activity_regularizer"`
 
 	cell *GRUCell
@@ -184,7 +173,7 @@ type GRU struct {
 // Build makes the cell and its variables.
 func (l *GRU) Build(b *Builder, in []ir.Shape) {
 	l.cell = &GRUCell{
-		Name: SnakeCase("GRUCell"), DType: l.DType, Frozen: l.Frozen, Units: l.Units,
+		Name: "gru_cell", DType: l.DType, Frozen: b.base.frozen, Units: l.Units,
 		Activation:           l.Activation,
 		NoBias:               l.NoBias,
 		KernelInitializer:    l.KernelInitializer,
@@ -202,8 +191,8 @@ func (l *GRU) Build(b *Builder, in []ir.Shape) {
 		RecurrentActivation:  l.RecurrentActivation,
 		ResetBefore:          l.ResetBefore,
 	}
-	b.Adopt(l.cell)
-	l.loop = recurrentLoop{cell: l.cell, sequences: l.ReturnSequences, state: l.ReturnState, backwards: l.GoBackwards, stateful: l.Stateful}
+	b.adoptOnly(l.cell)
+	l.loop = recurrentLoop{cell: l.cell, sequences: l.ReturnSequences, state: l.ReturnState, backwards: l.GoBackwards, stateful: l.Stateful, zeros: l.ZeroOutputForMask}
 	l.loop.build(b, in)
 	b.SetActivityRegularizer(l.ActivityRegularizer)
 }
@@ -221,6 +210,14 @@ func (l *GRU) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invok
 
 // ResetState sets the states that a Stateful layer keeps between batches to zero.
 func (l *GRU) ResetState() error { return l.loop.reset() }
+
+func (l *GRU) recurrence() *recurrentLoop { return &l.loop }
+
+// MemberAttributes names the cell as Keras files do.
+func (l *GRU) MemberAttributes() []string { return []string{"cell"} }
+
+// IgnoredConfig adds keys of other backends and older versions.
+func (l *GRU) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }
 
 func init() {
 	Register[GRUCell]()

@@ -11,10 +11,12 @@ import (
 //	c' = sigmoid(f)·c + sigmoid(i)·tanh(g)
 //	h' = sigmoid(o)·tanh(c')
 //
-// with Activation in the place of tanh and RecurrentActivation in that of sigmoid
+// with Activation in the place of tanh and RecurrentActivation in that of sigmoid.
 //
-// Inputs: x (batch, features) and the states (batch, units). Results: h' and the new states. Weights: kernel (features, 4·units), recurrent_kernel (units, 4·units), bias (4·units); gates in the order input, forget, cell, output. The states are h and c.
-// The defaults are those of keras.layers.LSTMCell.
+// Inputs: x (batch, features) and the states h and c (batch, units). Results: h' and the new states h' and c'. Weights: kernel
+// (features, 4·units), recurrent_kernel (units, 4·units), bias (4·units), with the gates in the order input, forget, cell, output.
+// Formula and defaults are those of keras.layers.LSTMCell. Source: Hochreiter, Schmidhuber, "Long Short-Term Memory", 1997; forget
+// gate: Gers, Schmidhuber, Cummins, 2000; its bias of 1: Jozefowicz, Zaremba, Sutskever, ICML 2015.
 type LSTMCell struct {
 	Base
 	recurrent
@@ -54,7 +56,7 @@ func (l *LSTMCell) config() recurrentConfig {
 		kernel:    WeightOptions{Initializer: l.KernelInitializer, Regularizer: l.KernelRegularizer, Constraint: l.KernelConstraint},
 		recurrent: WeightOptions{Initializer: l.RecurrentInitializer, Regularizer: l.RecurrentRegularizer, Constraint: l.RecurrentConstraint},
 		bias:      bias,
-		dropout:   l.Dropout, recurrentDrop: l.RecurrentDropout, seed: seedOf(l.Seed),
+		dropout:   l.Dropout, recurrentDrop: l.RecurrentDropout, seed: l.Seed,
 	}
 }
 
@@ -69,21 +71,22 @@ func (l *LSTMCell) OutputSize() int { return l.Units }
 
 // Start prepares the steps over a batch.
 func (l *LSTMCell) Start(c *Context, batch int) CellRun {
-	cfg := l.config()
-	project, drop := l.startRun(c, batch, cfg, func() *ops.Tensor { return c.Weight(l.bias) })
-	recurrent := c.Weight(l.recurrentKernel)
+	run := l.startRun(c, batch, l.config())
 	inner := func(x *ops.Tensor) *ops.Tensor { return activate(c, orDefault(l.Activation, "tanh"), x) }
 	gate := func(x *ops.Tensor) *ops.Tensor {
 		return activate(c, orDefault(l.RecurrentActivation, "sigmoid"), x)
 	}
 	step := func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
-		z := ops.Split(ops.Add(x, ops.Matmul(drop(states[0]), recurrent)), 4, -1)
+		z := ops.Split(ops.Add(x, run.recur(states[0], 0, 4)), 4, -1)
 		carry := ops.Add(ops.Multiply(gate(z[1]), states[1]), ops.Multiply(gate(z[0]), inner(z[2])))
 		h := ops.Multiply(gate(z[3]), inner(carry))
 		return h, []*ops.Tensor{h, carry}
 	}
-	return CellRun{Project: project, Step: step, OutputIsState: true}
+	return CellRun{Project: run.project, Step: step, OutputIsState: true}
 }
+
+// IgnoredConfig adds keys of older versions.
+func (l *LSTMCell) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }
 
 // Forward computes one step.
 func (l *LSTMCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return stepOf(c, l, in) }
@@ -95,9 +98,9 @@ func (l *LSTMCell) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 
 // LSTM runs an LSTMCell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features) and, optionally, the initial states (batch, units). Results: the last h (batch, units), or
-// with ReturnSequences all (batch, steps, units); with ReturnState the last states as well. Masked steps keep state and result.
-// The formula is that of LSTMCell; behaviour and defaults are those of keras.layers.LSTM.
+// Inputs: x (batch, steps, features) and, optionally, the initial states h and c (batch, units), zeros where left out. Results: the last h (batch,
+// units), or with ReturnSequences all (batch, steps, units); with ReturnState the last h and c as well. Masks, GoBackwards and Stateful
+// are those of [RNN]. The formula and the weights are those of LSTMCell; behaviour and defaults are those of keras.layers.LSTM.
 type LSTM struct {
 	Base
 
@@ -131,6 +134,8 @@ type LSTM struct {
 	Stateful        bool `keras:"stateful"`         // each batch goes on with the state of the one before
 	Unroll          bool `keras:"unroll"`           // accepted for compatibility; the loop is one program either way
 
+	ZeroOutputForMask bool `keras:"zero_output_for_mask"` // masked steps give zeros instead of the result before
+
 	ActivityRegularizer any `keras:"activity_regularizer"`
 
 	cell *LSTMCell
@@ -140,7 +145,7 @@ type LSTM struct {
 // Build makes the cell and its variables.
 func (l *LSTM) Build(b *Builder, in []ir.Shape) {
 	l.cell = &LSTMCell{
-		Name: SnakeCase("LSTMCell"), DType: l.DType, Frozen: l.Frozen, Units: l.Units,
+		Name: "lstm_cell", DType: l.DType, Frozen: b.base.frozen, Units: l.Units,
 		Activation:           l.Activation,
 		NoBias:               l.NoBias,
 		KernelInitializer:    l.KernelInitializer,
@@ -158,8 +163,8 @@ func (l *LSTM) Build(b *Builder, in []ir.Shape) {
 		RecurrentActivation:  l.RecurrentActivation,
 		NoUnitForgetBias:     l.NoUnitForgetBias,
 	}
-	b.Adopt(l.cell)
-	l.loop = recurrentLoop{cell: l.cell, sequences: l.ReturnSequences, state: l.ReturnState, backwards: l.GoBackwards, stateful: l.Stateful}
+	b.adoptOnly(l.cell)
+	l.loop = recurrentLoop{cell: l.cell, sequences: l.ReturnSequences, state: l.ReturnState, backwards: l.GoBackwards, stateful: l.Stateful, zeros: l.ZeroOutputForMask}
 	l.loop.build(b, in)
 	b.SetActivityRegularizer(l.ActivityRegularizer)
 }
@@ -177,6 +182,14 @@ func (l *LSTM) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invo
 
 // ResetState sets the states that a Stateful layer keeps between batches to zero.
 func (l *LSTM) ResetState() error { return l.loop.reset() }
+
+func (l *LSTM) recurrence() *recurrentLoop { return &l.loop }
+
+// MemberAttributes names the cell as Keras files do.
+func (l *LSTM) MemberAttributes() []string { return []string{"cell"} }
+
+// IgnoredConfig adds keys of other backends and older versions.
+func (l *LSTM) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }
 
 func init() {
 	Register[LSTMCell]()

@@ -2,9 +2,9 @@ package layers
 
 import "github.com/gokeras/gokeras/keras/ops"
 
-// pairs reads a field of amounts before and after each of n axes: one number for all, one number for each axis, or a pair for
+// axisPairs reads a field of amounts before and after each of n axes: one number for all, one number for each axis, or a pair for
 // each axis. nil stands for the default.
-func pairs(x *ops.Tensor, name string, field [][]int, n, def int) [][2]int {
+func axisPairs(x *ops.Tensor, name string, field [][]int, n, def int) [][2]int {
 	out := make([][2]int, n)
 	for i := range out {
 		pair := []int{def}
@@ -35,7 +35,7 @@ func firstAndLast(x *ops.Tensor, name string, field []int, def int) [][2]int {
 	if len(field) == 0 {
 		field = []int{def}
 	}
-	return pairs(x, name, [][]int{field}, 1, def)
+	return axisPairs(x, name, [][]int{field}, 1, def)
 }
 
 // padSpatial adds zeros around the spatial axes.

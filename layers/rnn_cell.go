@@ -16,19 +16,58 @@ type RNNCell interface {
 	StateSizes() []int
 	// OutputSize returns the length of the result of a step.
 	OutputSize() int
-	// Start prepares the steps over one batch: it draws the dropout masks, which are the same at every step.
+	// Start prepares the steps over one batch: it reads the weights and draws the dropout masks, which are the same at every
+	// step.
 	Start(c *Context, batch int) CellRun
 }
 
 // CellRun computes the steps of a cell over one batch.
 type CellRun struct {
-	// Project maps inputs to what Step takes: of one step (batch, features), or of all steps at once (batch, steps, features),
-	// which is one large matrix product instead of many small ones.
+	// Project maps inputs to what Step takes: of one step (batch, features), or of all at once (steps, batch, features), which is
+	// one large matrix product instead of many small ones. nil hands the inputs on as they are.
 	Project func(x *ops.Tensor) *ops.Tensor
-	// Step maps projected inputs (batch, ...) and states (batch, size) to the result and the new states.
+	// Step maps projected inputs (batch, ...) and states (batch, size) to the result (batch, size) and the new states.
 	Step func(x *ops.Tensor, states []*ops.Tensor) (y *ops.Tensor, next []*ops.Tensor)
-	// OutputIsState says that the result always is the first new state.
+	// OutputIsState says that the result always is the new state number OutputState, so that it need not be kept apart.
 	OutputIsState bool
+	OutputState   int
+}
+
+// startCell starts a run in the scope and the compute type of the cell, which may have a dtype policy of its own.
+func startCell(c *Context, cell RNNCell, batch int) CellRun {
+	b := attach(cell)
+	if !b.built {
+		ops.Failf(c.Graph(), "the cell %s is not built; call BuildMember on it in the layer's Build", ClassName(cell))
+	}
+	compute := b.dtypePolicy(c).Compute
+	within := func(f func()) {
+		c.EnterLayer(Name(cell), compute)
+		f()
+		c.LeaveLayer()
+	}
+	var inner CellRun
+	within(func() { inner = cell.Start(c, batch) })
+	run := inner
+	run.Project = func(x *ops.Tensor) (y *ops.Tensor) {
+		within(func() {
+			if y = castFloat(x, compute); inner.Project != nil {
+				y = inner.Project(y)
+			}
+		})
+		return y
+	}
+	run.Step = func(x *ops.Tensor, states []*ops.Tensor) (y *ops.Tensor, next []*ops.Tensor) {
+		within(func() { y, next = inner.Step(x, states) })
+		return y, next
+	}
+	return run
+}
+
+func castFloat(x *ops.Tensor, dtype ir.DType) *ops.Tensor {
+	if x.DType().IsFloat() {
+		return ops.Cast(x, dtype)
+	}
+	return x
 }
 
 // recurrent are the variables that all built-in cells have.
@@ -36,29 +75,30 @@ type recurrent struct {
 	kernel, recurrentKernel, bias *distribute.Variable
 }
 
-// recurrentConfig is the part of a cell's configuration that shapes its variables and activations.
+// recurrentConfig is the part of a cell's configuration that shapes its variables and dropout.
 type recurrentConfig struct {
 	units, gates            int
 	noBias                  bool
 	biasShape               ir.Shape // nil: (gates*units)
 	kernel, recurrent, bias WeightOptions
 	dropout, recurrentDrop  float64
-	seed                    uint64
+	seed                    *int
 }
 
 func (r *recurrent) buildWeights(b *Builder, in ir.Shape, c recurrentConfig) {
 	if c.units <= 0 {
 		b.Fail("Units must be positive, received %d", c.units)
 	}
-	for name, rate := range map[string]float64{"Dropout": c.dropout, "RecurrentDropout": c.recurrentDrop} {
+	for i, rate := range []float64{c.dropout, c.recurrentDrop} {
 		if !(rate >= 0 && rate <= 1) {
-			b.Fail("%s must be in [0, 1], received %v", name, rate)
+			b.Fail("%s must be between 0 and 1, received %v", []string{"Dropout", "RecurrentDropout"}[i], rate)
 		}
 	}
 	width := c.gates * c.units
 	c.recurrent.Initializer = orDefault(c.recurrent.Initializer, "orthogonal")
 	r.kernel = b.AddWeight("kernel", ir.Shape{in[len(in)-1], width}, c.kernel)
 	r.recurrentKernel = b.AddWeight("recurrent_kernel", ir.Shape{c.units, width}, c.recurrent)
+	r.bias = nil
 	if !c.noBias {
 		shape := c.biasShape
 		if shape == nil {
@@ -69,41 +109,83 @@ func (r *recurrent) buildWeights(b *Builder, in ir.Shape, c recurrentConfig) {
 	}
 }
 
-// start returns the run's projection, and the function that applies recurrent dropout to a state. inputBias is the part of the
-// bias that belongs to the inputs, or nil.
-func (r *recurrent) startRun(c *Context, batch int, cfg recurrentConfig, inputBias func() *ops.Tensor) (project func(*ops.Tensor) *ops.Tensor, drop func(*ops.Tensor) *ops.Tensor) {
-	kernel := c.Weight(r.kernel)
-	mask := func(rate float64, size int) *ops.Tensor {
+// recurrentRun holds what the steps of a built-in cell share over one batch.
+type recurrentRun struct {
+	c               *Context
+	cfg             recurrentConfig
+	kernel, matrix  *ops.Tensor   // input and recurrent kernel
+	inputs, states  []*ops.Tensor // dropout masks: none, one for all gates, or one for each gate
+	bias, stateBias *ops.Tensor   // of the inputs' and of the states' share; nil for none
+}
+
+// startRun reads the weights and draws the dropout masks. Keras draws one mask of the inputs for all gates as long as there is no
+// recurrent dropout, and otherwise one for each gate, of inputs and states.
+func (r *recurrent) startRun(c *Context, batch int, cfg recurrentConfig) *recurrentRun {
+	run := &recurrentRun{c: c, cfg: cfg, kernel: c.Weight(r.kernel), matrix: c.Weight(r.recurrentKernel)}
+	if r.bias != nil {
+		run.bias = c.Weight(r.bias)
+		if run.bias.Rank() == 2 {
+			run.bias, run.stateBias = ops.Index(run.bias, 0, 0), ops.Index(run.bias, 0, 1)
+		}
+	}
+	masks := 1
+	if cfg.recurrentDrop > 0 {
+		masks = cfg.gates
+	}
+	draw := func(rate float64, size int) []*ops.Tensor {
 		if !c.Training || rate == 0 {
 			return nil
 		}
-		return ops.Dropout(ops.Ones(c, c.ComputeDType(), batch, size), rate, cfg.seed)
+		out := make([]*ops.Tensor, masks)
+		for i := range out {
+			ones := ops.Ones(c, run.kernel.DType(), batch, size)
+			out[i] = dropout(c, ones, rate, cfg.seed, ones.Shape())
+		}
+		return out
 	}
-	inputs, states := mask(cfg.dropout, kernel.Dim(0)), mask(cfg.recurrentDrop, cfg.units)
-	project = func(x *ops.Tensor) *ops.Tensor {
-		if x.Dim(-1) != kernel.Dim(0) {
-			ops.Failf(c.Graph(), "expected inputs with %d features (the layer was built with that many), received shape %v", kernel.Dim(0), x.Shape())
-		}
-		if inputs != nil {
-			m := inputs
-			if x.Rank() == 3 {
-				m = ops.ExpandDims(m, 1)
-			}
-			x = ops.Multiply(x, m)
-		}
-		y := ops.Matmul(x, kernel)
-		if r.bias != nil {
-			y = ops.Add(y, inputBias())
-		}
-		return y
+	run.inputs, run.states = draw(cfg.dropout, run.kernel.Dim(0)), draw(cfg.recurrentDrop, cfg.units)
+	return run
+}
+
+// project returns the inputs' share of all gates: x·kernel + bias.
+func (r *recurrentRun) project(x *ops.Tensor) *ops.Tensor {
+	if features := r.kernel.Dim(0); x.Dim(-1) != features {
+		ops.Failf(r.c.Graph(), "expected inputs with %d features, as the layer was built for, received %d", features, x.Dim(-1))
 	}
-	drop = func(h *ops.Tensor) *ops.Tensor {
-		if states != nil {
-			return ops.Multiply(h, states)
+	return addBias(r.product(x, r.kernel, r.inputs, 0, r.cfg.gates), r.bias)
+}
+
+// recur returns the states' share of the gates from one up to another: h·recurrent_kernel.
+func (r *recurrentRun) recur(h *ops.Tensor, from, to int) *ops.Tensor {
+	return r.product(h, r.matrix, r.states, from, to)
+}
+
+// product multiplies x with the columns of some gates, after the dropout masks.
+func (r *recurrentRun) product(x, kernel *ops.Tensor, masks []*ops.Tensor, from, to int) *ops.Tensor {
+	columns := func(from, to int) *ops.Tensor {
+		if from == 0 && to == r.cfg.gates {
+			return kernel
 		}
-		return h
+		return ops.SliceAxis(kernel, 1, from*r.cfg.units, to*r.cfg.units)
 	}
-	return project, drop
+	switch len(masks) {
+	case 0:
+		return ops.Matmul(x, columns(from, to))
+	case 1:
+		return ops.Matmul(ops.Multiply(x, masks[0]), columns(from, to))
+	}
+	parts := make([]*ops.Tensor, 0, to-from)
+	for gate := from; gate < to; gate++ {
+		parts = append(parts, ops.Matmul(ops.Multiply(x, masks[gate]), columns(gate, gate+1)))
+	}
+	return ops.Concatenate(-1, parts...)
+}
+
+func addBias(x, bias *ops.Tensor) *ops.Tensor {
+	if bias == nil {
+		return x
+	}
+	return ops.Add(x, bias)
 }
 
 // stepOf calls a cell on its own: inputs are x (batch, features) and the states; results are y and the new states.
@@ -112,9 +194,26 @@ func stepOf(c *Context, cell RNNCell, in []*ops.Tensor) []*ops.Tensor {
 	if len(in) != 1+len(sizes) {
 		ops.Failf(c.Graph(), "takes an input (batch, features) and %d states (batch, size), received %d tensors", len(sizes), len(in))
 	}
+	needRank(in[0], 2, "(batch, features)")
+	checkStates(c, in[1:], sizes, in[0].Dim(0))
 	run := cell.Start(c, in[0].Dim(0))
-	y, next := run.Step(run.Project(in[0]), in[1:])
+	x := in[0]
+	if run.Project != nil {
+		x = run.Project(x)
+	}
+	y, next := run.Step(x, in[1:])
 	return append([]*ops.Tensor{y}, next...)
+}
+
+func checkStates(c *Context, states []*ops.Tensor, sizes []int, batch int) {
+	if len(states) != len(sizes) {
+		ops.Failf(c.Graph(), "takes %d states, received %d", len(sizes), len(states))
+	}
+	for i, s := range states {
+		if want := (ir.Shape{batch, sizes[i]}); !s.Shape().Equal(want) {
+			ops.Failf(c.Graph(), "state %d must have shape %v, received %v", i, want, s.Shape())
+		}
+	}
 }
 
 // forgetBias initializes an LSTM's bias: ones for the forget gate, the given initializer for the others.
@@ -131,11 +230,11 @@ func (f forgetBias) Initialize(_ ir.Shape, dtype ir.DType, seed uint64) ([]float
 	}
 	input, err := other.Initialize(ir.Shape{f.units}, dtype, seed)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("bias of the input gate: %w", err)
 	}
 	rest, err := other.Initialize(ir.Shape{2 * f.units}, dtype, seed+1)
 	if err != nil {
-		return nil, fmt.Errorf("forget bias: %w", err)
+		return nil, fmt.Errorf("bias of the cell and output gates: %w", err)
 	}
 	out := append([]float64{}, input...)
 	for range f.units {

@@ -9,8 +9,8 @@ import (
 //
 //	h' = activation(x·kernel + h·recurrent_kernel + bias)
 //
-// Inputs: x (batch, features) and the states (batch, units). Results: h' and the new states. Weights: kernel (features, units), recurrent_kernel (units, units), bias (units).
-// The defaults are those of keras.layers.SimpleRNNCell.
+// Inputs: x (batch, features) and the state h (batch, units). Results: h', and h' again as the new state. Weights: kernel
+// (features, units), recurrent_kernel (units, units), bias (units). Formula and defaults are those of keras.layers.SimpleRNNCell.
 type SimpleRNNCell struct {
 	Base
 	recurrent
@@ -44,7 +44,7 @@ func (l *SimpleRNNCell) config() recurrentConfig {
 		kernel:    WeightOptions{Initializer: l.KernelInitializer, Regularizer: l.KernelRegularizer, Constraint: l.KernelConstraint},
 		recurrent: WeightOptions{Initializer: l.RecurrentInitializer, Regularizer: l.RecurrentRegularizer, Constraint: l.RecurrentConstraint},
 		bias:      WeightOptions{Initializer: l.BiasInitializer, Regularizer: l.BiasRegularizer, Constraint: l.BiasConstraint},
-		dropout:   l.Dropout, recurrentDrop: l.RecurrentDropout, seed: seedOf(l.Seed),
+		dropout:   l.Dropout, recurrentDrop: l.RecurrentDropout, seed: l.Seed,
 	}
 }
 
@@ -59,15 +59,16 @@ func (l *SimpleRNNCell) OutputSize() int { return l.Units }
 
 // Start prepares the steps over a batch.
 func (l *SimpleRNNCell) Start(c *Context, batch int) CellRun {
-	cfg := l.config()
-	project, drop := l.startRun(c, batch, cfg, func() *ops.Tensor { return c.Weight(l.bias) })
-	recurrent := c.Weight(l.recurrentKernel)
+	run := l.startRun(c, batch, l.config())
 	step := func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
-		h := activate(c, orDefault(l.Activation, "tanh"), ops.Add(x, ops.Matmul(drop(states[0]), recurrent)))
+		h := activate(c, orDefault(l.Activation, "tanh"), ops.Add(x, run.recur(states[0], 0, 1)))
 		return h, []*ops.Tensor{h}
 	}
-	return CellRun{Project: project, Step: step, OutputIsState: true}
+	return CellRun{Project: run.project, Step: step, OutputIsState: true}
 }
+
+// IgnoredConfig adds keys of older versions.
+func (l *SimpleRNNCell) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }
 
 // Forward computes one step.
 func (l *SimpleRNNCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return stepOf(c, l, in) }
@@ -79,9 +80,9 @@ func (l *SimpleRNNCell) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 
 // SimpleRNN runs a SimpleRNNCell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features) and, optionally, the initial states (batch, units). Results: the last h (batch, units), or
-// with ReturnSequences all (batch, steps, units); with ReturnState the last states as well. Masked steps keep state and result.
-// The formula is that of SimpleRNNCell; behaviour and defaults are those of keras.layers.SimpleRNN.
+// Inputs: x (batch, steps, features) and, optionally, the initial state (batch, units), zeros where left out. Results: the last h (batch,
+// units), or with ReturnSequences all (batch, steps, units); with ReturnState the last state as well. Masks, GoBackwards and Stateful
+// are those of [RNN]. The formula and the weights are those of SimpleRNNCell; behaviour and defaults are those of keras.layers.SimpleRNN.
 type SimpleRNN struct {
 	Base
 
@@ -113,6 +114,8 @@ type SimpleRNN struct {
 	Stateful        bool `keras:"stateful"`         // each batch goes on with the state of the one before
 	Unroll          bool `keras:"unroll"`           // accepted for compatibility; the loop is one program either way
 
+	ZeroOutputForMask bool `keras:"zero_output_for_mask"` // masked steps give zeros instead of the result before
+
 	ActivityRegularizer any `keras:"activity_regularizer"`
 
 	cell *SimpleRNNCell
@@ -122,7 +125,7 @@ type SimpleRNN struct {
 // Build makes the cell and its variables.
 func (l *SimpleRNN) Build(b *Builder, in []ir.Shape) {
 	l.cell = &SimpleRNNCell{
-		Name: SnakeCase("SimpleRNNCell"), DType: l.DType, Frozen: l.Frozen, Units: l.Units,
+		Name: "simple_rnn_cell", DType: l.DType, Frozen: b.base.frozen, Units: l.Units,
 		Activation:           l.Activation,
 		NoBias:               l.NoBias,
 		KernelInitializer:    l.KernelInitializer,
@@ -138,8 +141,8 @@ func (l *SimpleRNN) Build(b *Builder, in []ir.Shape) {
 		RecurrentDropout:     l.RecurrentDropout,
 		Seed:                 l.Seed,
 	}
-	b.Adopt(l.cell)
-	l.loop = recurrentLoop{cell: l.cell, sequences: l.ReturnSequences, state: l.ReturnState, backwards: l.GoBackwards, stateful: l.Stateful}
+	b.adoptOnly(l.cell)
+	l.loop = recurrentLoop{cell: l.cell, sequences: l.ReturnSequences, state: l.ReturnState, backwards: l.GoBackwards, stateful: l.Stateful, zeros: l.ZeroOutputForMask}
 	l.loop.build(b, in)
 	b.SetActivityRegularizer(l.ActivityRegularizer)
 }
@@ -159,6 +162,14 @@ func (l *SimpleRNN) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 
 // ResetState sets the states that a Stateful layer keeps between batches to zero.
 func (l *SimpleRNN) ResetState() error { return l.loop.reset() }
+
+func (l *SimpleRNN) recurrence() *recurrentLoop { return &l.loop }
+
+// MemberAttributes names the cell as Keras files do.
+func (l *SimpleRNN) MemberAttributes() []string { return []string{"cell"} }
+
+// IgnoredConfig adds keys of other backends and older versions.
+func (l *SimpleRNN) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }
 
 func init() {
 	Register[SimpleRNNCell]()

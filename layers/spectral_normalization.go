@@ -38,7 +38,7 @@ func (l *SpectralNormalization) Build(b *Builder, in []ir.Shape) {
 	if l.PowerIterations < 0 {
 		b.Fail("PowerIterations must be positive, received %d", l.PowerIterations)
 	}
-	b.buildMember(l.Layer, in)
+	b.BuildMember(l.Layer, in...)
 	l.kernel = nil
 	for _, v := range l.Layer.base().weights {
 		if v.Name() == "kernel" || v.Name() == "embeddings" {
@@ -50,22 +50,6 @@ func (l *SpectralNormalization) Build(b *Builder, in []ir.Shape) {
 	}
 	shape := l.kernel.Spec().Shape
 	l.u = b.AddWeight("vector_u", ir.Shape{1, shape[len(shape)-1]}, WeightOptions{Initializer: &initializers.TruncatedNormal{Stddev: new(0.02)}, Frozen: true, DType: l.kernel.Spec().DType})
-}
-
-// buildMember builds a layer inside the one being built.
-func (b *Builder) buildMember(m Layer, in []ir.Shape) {
-	member := attach(m)
-	member.parent = b.base
-	if member.built {
-		return
-	}
-	policy := member.dtypePolicy(b.context)
-	b.context.EnterLayer(Name(m), policy.Compute)
-	if w, ok := m.(WeightBuilder); ok {
-		w.Build(&Builder{base: member, context: b.context, policy: policy}, in)
-	}
-	member.built, member.shapes = true, in
-	b.context.LeaveLayer()
 }
 
 // Forward normalises the kernel and calls the layer.

@@ -3,14 +3,21 @@ package layers
 import (
 	"slices"
 
-	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// TimeDistributed applies a layer to every step of a sequence, with the same weights.
+// TimeDistributed applies a layer to every step of a sequence, with the same weights:
 //
-// Input shape: (batch, steps, ...). Output shape: (batch, steps, ...) with what the layer makes of each (batch, ...). Behaviour
-// is that of keras.layers.TimeDistributed.
+//	y[:, t] = Layer(x[:, t])    for each step t
+//
+// Input shape: (batch, steps, ...). Output shape: (batch, steps, ...) with what the layer makes of each (batch, ...). A mask
+// (batch, steps, ...) passes through, and the layer gets the part (batch, ...) of each step. Behaviour is that of
+// keras.layers.TimeDistributed.
+//
+// The steps are computed together, as one batch of batch·steps examples. A layer that keeps statistics or states instead sees
+// step after step, as in Keras: BatchNormalization normalizes each step with the statistics of that step. A layer of your own
+// that mixes the examples of a batch without keeping variables that are not trained sees all steps at once.
 type TimeDistributed struct {
 	Base
 
@@ -32,20 +39,74 @@ func (l *TimeDistributed) Build(b *Builder, in []ir.Shape) {
 	b.BuildMember(l.Layer, slices.Concat(in[0][:1], in[0][2:]))
 }
 
-// Forward joins batch and steps into one axis and splits them again.
+// Forward applies the layer to all steps.
 func (l *TimeDistributed) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	if x.Rank() < 3 {
 		ops.Failf(c.Graph(), "expected an input (batch, steps, ...) of at least 3 axes, received shape %v", x.Shape())
 	}
+	if m := x.Mask(); m != nil && (m.Rank() < 2 || m.Dim(0) != x.Dim(0) || m.Dim(1) != x.Dim(1)) {
+		ops.Failf(c.Graph(), "the mask has shape %v; it must begin with (batch, steps) of the input %v", m.Shape(), x.Shape())
+	}
+	if c.Training && keepsState(l.Layer) || hasStatefulLoop(l.Layer) {
+		return []*ops.Tensor{l.stepByStep(c, x)}
+	}
+	y := Invoke(l.Layer, c, withMaskOf(x, joinSteps))
+	return []*ops.Tensor{ops.Reshape(y, slices.Concat(x.Shape()[:2], y.Shape()[1:])...)}
+}
+
+// joinSteps makes (batch·steps, ...) of (batch, steps, ...).
+func joinSteps(x *ops.Tensor) *ops.Tensor {
 	s := x.Shape()
-	joined := ops.Reshape(x, slices.Concat(ir.Shape{s[0] * s[1]}, s[2:])...)
-	y := Invoke(l.Layer, c, joined)
-	return []*ops.Tensor{ops.Reshape(y, slices.Concat(s[:2], y.Shape()[1:])...)}
+	return ops.Reshape(x, slices.Concat(ir.Shape{s[0] * s[1]}, s[2:])...)
+}
+
+// withMaskOf applies f to x and to its mask.
+func withMaskOf(x *ops.Tensor, f func(*ops.Tensor) *ops.Tensor) *ops.Tensor {
+	y := f(x)
+	if m := x.Mask(); m != nil {
+		return y.WithMask(f(m))
+	}
+	return y
+}
+
+func (l *TimeDistributed) stepByStep(c *Context, x *ops.Tensor) *ops.Tensor {
+	if x.Dim(1) == 0 {
+		ops.Failf(c.Graph(), "the input %v has no steps", x.Shape())
+	}
+	ys := make([]*ops.Tensor, x.Dim(1))
+	for t := range ys {
+		ys[t] = Invoke(l.Layer, c, withMaskOf(x, func(x *ops.Tensor) *ops.Tensor { return ops.Index(x, 1, t) }))
+	}
+	return ops.Stack(1, ys...)
+}
+
+// keepsState reports whether a layer, or one inside it, owns variables that are not trained but written by its calls. Those known
+// to have some count before they are built, too.
+func keepsState(l Layer) (keeps bool) {
+	Walk(l, func(l Layer) {
+		switch l.(type) {
+		case *BatchNormalization, *SpectralNormalization:
+			keeps = true
+		}
+		for _, v := range l.base().weights {
+			keeps = keeps || v.Spec().Frozen
+		}
+	})
+	return keeps
+}
+
+// hasStatefulLoop reports whether a recurrent layer inside l keeps states from call to call.
+func hasStatefulLoop(l Layer) (stateful bool) {
+	Walk(l, func(l Layer) { stateful = stateful || settingsOf(l).stateful })
+	return stateful
 }
 
 // SupportsMasking reports that the mask of the steps passes through.
 func (l *TimeDistributed) SupportsMasking() bool { return true }
+
+// MemberAttributes names the inner layer as Keras files do.
+func (l *TimeDistributed) MemberAttributes() []string { return []string{"layer"} }
 
 // Call applies the layer inside a trace.
 func (l *TimeDistributed) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {

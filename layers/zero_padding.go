@@ -50,7 +50,7 @@ type ZeroPadding2D struct {
 // Forward computes the layer.
 func (l *ZeroPadding2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
-	return padSpatial(x, l.DataFormat, pairs(x, "Padding", l.Padding, 2, 1))
+	return padSpatial(x, l.DataFormat, axisPairs(x, "Padding", l.Padding, 2, 1))
 }
 
 // Call applies the layer inside a trace.
@@ -84,7 +84,7 @@ type ZeroPadding3D struct {
 // Forward computes the layer.
 func (l *ZeroPadding3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
-	return padSpatial(x, l.DataFormat, pairs(x, "Padding", l.Padding, 3, 1))
+	return padSpatial(x, l.DataFormat, axisPairs(x, "Padding", l.Padding, 3, 1))
 }
 
 // Call applies the layer inside a trace.

@@ -147,4 +147,3 @@ func Resolve(v any, yTrue, yPred ir.Shape) (Metric, error) {
 	}
 	return &CategoricalAccuracy{Name: name}, nil
 }
-

@@ -96,7 +96,7 @@ type AdamW struct {
 	Beta2        *float64 `keras:"beta_2,default=0.999"`        // nil is 0.999
 	Epsilon      *float64 `keras:"epsilon,default=1e-07"`       // nil is 1e-7
 	AMSGrad      bool     `keras:"amsgrad"`
-	Name         string   `keras:"name,default=adamw"`
+	Name         string   `keras:"name,default=adam_w"`
 }
 
 func (o *AdamW) check() error { return checkBetas(o.Beta1, o.Beta2) }
@@ -110,7 +110,7 @@ func (o *AdamW) Settings() Settings {
 	if options.WeightDecay == nil {
 		options.WeightDecay = new(0.004)
 	}
-	return Settings{named(o.Name, "adamw"), o.LearningRate, 0.001, options}
+	return Settings{named(o.Name, "adam_w"), o.LearningRate, 0.001, options}
 }
 
 // Build implements [Optimizer].

@@ -20,7 +20,7 @@ func trainWithLoop(ctx context.Context, f flags, w io.Writer, model *keras.Model
 	strategy := model.Strategy()
 	loss := &losses.SparseCategoricalCrossentropy{FromLogits: true}
 	accuracy := &metrics.SparseCategoricalAccuracy{}
-	optimizer := &optimizers.Adam{LearningRate: f.rate}
+	optimizer := &optimizers.Adam{LearningRate: learningRate(f, digits)}
 	variables := model.TrainableVariables()
 	if err := optimizer.Build(variables); err != nil {
 		return nil, 0, err

@@ -26,6 +26,7 @@ import (
 	"github.com/gokeras/gokeras/losses"
 	"github.com/gokeras/gokeras/metrics"
 	"github.com/gokeras/gokeras/optimizers"
+	"github.com/gokeras/gokeras/optimizers/schedules"
 )
 
 type flags struct {
@@ -114,7 +115,7 @@ func chooseStrategy(f flags) (distribute.Strategy, error) {
 // trainWithFit is what most programs do.
 func trainWithFit(ctx context.Context, f flags, w io.Writer, model *keras.Model, digits *datasets.Images) (*keras.History, float64, error) {
 	err := model.Compile(keras.CompileConfig{
-		Optimizer: &optimizers.Adam{LearningRate: f.rate},
+		Optimizer: &optimizers.Adam{LearningRate: learningRate(f, digits)},
 		Loss:      &losses.SparseCategoricalCrossentropy{FromLogits: true},
 		Metrics:   []metrics.Metric{&metrics.SparseCategoricalAccuracy{Name: "accuracy"}},
 	})
@@ -132,6 +133,12 @@ func trainWithFit(ctx context.Context, f flags, w io.Writer, model *keras.Model,
 	}
 	scores, err := model.Evaluate(ctx, digits.Test.Arrays(), keras.BatchSize(256))
 	return history, scores["accuracy"], err
+}
+
+// learningRate falls from the given rate to nothing along half a cosine.
+func learningRate(f flags, digits *datasets.Images) schedules.Schedule {
+	steps := (digits.Train.Len() + f.batchSize - 1) / f.batchSize
+	return &schedules.CosineDecay{InitialLearningRate: f.rate, DecaySteps: float64(steps * f.epochs)}
 }
 
 // buildModel returns one of the example's networks; each gives one logit for each digit.

@@ -98,29 +98,36 @@ func (f field) decode(raw json.RawMessage, into reflect.Value) error {
 		return nil
 	}
 	if into.Kind() == reflect.Interface {
-		return f.decodeInterface(raw, into)
+		return decodeInterface(f.key, raw, into)
 	}
-	if f.key == "dtype" || f.key == "seed" {
+	if into.Kind() == reflect.Slice && into.Type().Elem().Kind() == reflect.Interface && !isNull(raw) {
+		return f.decodeInterfaces(raw, into)
+	}
+	if b := bytes.TrimSpace(raw); len(b) > 0 && b[0] == '{' && into.Kind() != reflect.Map {
 		raw = unwrap(raw)
 	}
 	return assign(raw, into, f.shape)
 }
 
-// unwrap takes the plain value out of the objects that Keras writes for dtype policies and seeds.
+// unwrap takes the plain value out of the objects that Keras writes for dtype policies, seeds and arrays.
 func unwrap(raw json.RawMessage) json.RawMessage {
 	o, err := ParseObject(raw)
 	if err != nil {
 		return raw
 	}
 	var c struct {
-		Name json.RawMessage `json:"name"`
-		Seed json.RawMessage `json:"seed"`
+		Name  json.RawMessage `json:"name"`
+		Seed  json.RawMessage `json:"seed"`
+		Value json.RawMessage `json:"value"`
 	}
 	if json.Unmarshal(o.Config, &c) != nil {
 		return raw
 	}
-	if o.ClassName == "SeedGenerator" {
+	switch o.ClassName {
+	case "SeedGenerator":
 		return c.Seed
+	case "__numpy__", "__tensor__":
+		return c.Value
 	}
 	if strings.HasSuffix(o.ClassName, "DTypePolicy") && c.Name != nil {
 		return c.Name
@@ -128,7 +135,23 @@ func unwrap(raw json.RawMessage) json.RawMessage {
 	return raw
 }
 
-func (f field) decodeInterface(raw json.RawMessage, into reflect.Value) error {
+// decodeInterfaces reads a list of names or objects, whose kind is that of the key without its plural s.
+func (f field) decodeInterfaces(raw json.RawMessage, into reflect.Value) error {
+	var parts []json.RawMessage
+	if err := json.Unmarshal(raw, &parts); err != nil {
+		return fmt.Errorf("expected a list, received %s", shorten(raw))
+	}
+	out := reflect.MakeSlice(into.Type(), len(parts), len(parts))
+	for i, part := range parts {
+		if err := decodeInterface(strings.TrimSuffix(f.key, "s"), part, out.Index(i)); err != nil {
+			return fmt.Errorf("element %d: %w", i, err)
+		}
+	}
+	into.Set(out)
+	return nil
+}
+
+func decodeInterface(key string, raw json.RawMessage, into reflect.Value) error {
 	if isNull(raw) {
 		into.SetZero()
 		return nil
@@ -137,7 +160,7 @@ func (f field) decodeInterface(raw json.RawMessage, into reflect.Value) error {
 	if err != nil {
 		return err
 	}
-	if k, ok := kindOf(f.key); ok {
+	if k, ok := kindOf(key); ok {
 		if v, err = k.resolve(v); err != nil {
 			return err
 		}

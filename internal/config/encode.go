@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"strings"
 )
 
 // Encode returns the configuration of a struct (or a pointer to one), with all keys that Keras writes for it. The result holds
@@ -55,11 +56,27 @@ func (f field) encode(v reflect.Value) (any, error) {
 	if v.Kind() == reflect.Interface {
 		return describe(f.key, v.Interface())
 	}
+	if v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Interface {
+		return f.encodeInterfaces(v)
+	}
 	if f.key == "dtype" && !f.plain && v.Kind() == reflect.String {
 		return DTypePolicyObject(v.String()), nil
 	}
 	x, err := plain(v, f.shape)
 	return f.list(x), err
+}
+
+// encodeInterfaces writes a list of names or values, whose kind is that of the key without its plural s.
+func (f field) encodeInterfaces(v reflect.Value) (any, error) {
+	out := make([]any, v.Len())
+	for i := range out {
+		x, err := describe(strings.TrimSuffix(f.key, "s"), v.Index(i).Interface())
+		if err != nil {
+			return nil, fmt.Errorf("element %d: %w", i, err)
+		}
+		out[i] = x
+	}
+	return out, nil
 }
 
 // encodeDefault returns the default of the tag: JSON where it is, otherwise a string, resolved where the key has a kind.

@@ -116,6 +116,14 @@ func init() {
 			return ops.Cond(ops.CompareScalar(ir.Gt, ops.Sum(w), 0), func() tensors { return tensors{ops.Multiply(x, w)} }, func() tensors { return tensors{ops.Divide(ops.Exp(x), w)} })[0]
 		}, sine), x, n(3, 2))
 	}
+	addCase("gradient of loops outside, asked for inside a branch", true, func(g *ops.Graph, in tensors) tensors {
+		x, w := in[0], in[1]
+		final, _ := ops.Scan(func(carry, xs tensors) (tensors, tensors) {
+			return tensors{ops.Sin(ops.Multiply(carry[0], ops.Add(xs[0], w)))}, nil
+		}, tensors{x}, tensors{ops.Stack(0, x, w)}, ops.ScanOptions{})
+		y := ops.Add(final[0], sign(square, sine)(g, in)[0])
+		return ops.Cond(ops.CompareScalar(ir.Lt, ops.Sum(w), 100), func() tensors { return ops.Grad(ops.Square(y), x, w) }, func() tensors { return in })
+	}, n(1, 2), n(2, 2))
 	addCase("gradient of a gradient inside a scan", true, func(g *ops.Graph, in tensors) tensors {
 		final, ys := ops.Scan(func(carry, xs tensors) (tensors, tensors) {
 			y := ops.Multiply(ops.Sin(carry[0]), ops.Multiply(xs[0], in[2]))

@@ -259,7 +259,9 @@ func init() {
 	derive(ir.Sigmoid, func(_, y *Tensor) *Tensor { return Multiply(y, Subtract(OnesLike(y), y)) })
 	derive(ir.Erf, func(x, _ *Tensor) *Tensor { return MultiplyScalar(Exp(Negative(Square(x))), 2/math.Sqrt(math.Pi)) })
 	derive(ir.ErfInv, func(_, y *Tensor) *Tensor { return MultiplyScalar(Exp(Square(y)), math.Sqrt(math.Pi)/2) })
+}
 
+func init() {
 	rules[ir.Add] = func(c *vjp) []*Tensor { return []*Tensor{c.dy(0), c.dy(0)} }
 	rules[ir.Sub] = func(c *vjp) []*Tensor { return []*Tensor{c.dy(0), Negative(c.dy(0))} }
 	rules[ir.Mul] = func(c *vjp) []*Tensor {

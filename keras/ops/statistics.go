@@ -93,17 +93,17 @@ func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 // not above it; int32.
 func Digitize(x, borders *Tensor) *Tensor { return Searchsorted(borders, x, true) }
 
-// Histogram counts the elements of x in bins of equal width between low and high, int32; the last bin includes high. Elements
-// outside are left out.
-func Histogram(x *Tensor, bins int, low, high float64) *Tensor {
+// Histogram counts the elements of x in bins of equal width between low and high and returns the counts, in the float type of x, and
+// the bins+1 borders; the last bin includes high. Elements outside are left out.
+func Histogram(x *Tensor, bins int, low, high float64) (counts, borders *Tensor) {
 	if bins < 1 || !(low < high) {
 		Failf(x.g, "histogram: needs at least one bin and low below high, received %d bins in [%v, %v]", bins, low, high)
 	}
 	x = Ravel(float(x))
-	edges := Linspace(x, x.DType(), low, high, bins+1)
-	bin := SubtractScalar(Digitize(x, edges), 1)
+	borders = Linspace(x, x.DType(), low, high, bins+1)
+	bin := SubtractScalar(Digitize(x, borders), 1)
 	bin = Where(CompareScalar(ir.Eq, x, high), FullLike(bin, float64(bins-1)), bin)
-	return Bincount(bin, nil, bins)
+	return Cast(Bincount(bin, nil, bins), x.DType()), borders
 }
 
 // Corrcoef returns the correlation coefficients of the rows of x (variables, observations).

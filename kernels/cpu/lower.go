@@ -41,6 +41,7 @@ func init() {
 		ir.LayerNorm: buildLayerNorm, ir.LayerNormGrad: buildLayerNormGrad,
 		ir.Softmax: buildSoftmax, ir.SoftmaxGrad: buildSoftmaxGrad, ir.LogSoftmax: buildLogSoftmax, ir.LogSoftmaxGrad: buildLogSoftmaxGrad,
 		ir.SparseSoftmaxCrossEntropy: buildCrossEntropy, ir.SparseSoftmaxCrossEntropyGrad: buildCrossEntropyGrad,
+		ir.Attention: buildAttention, ir.AttentionGrad: buildAttentionGrad,
 		ir.Dropout: buildDropout, ir.OptimizerUpdate: buildOptimizerUpdate,
 		ir.AllReduce: buildAllReduce, ir.AllGather: buildAllGather, ir.ReduceScatter: buildReduceScatter,
 		ir.CollectiveBroadcast: buildCollectiveBroadcast, ir.ReplicaID: buildReplicaID,

@@ -150,10 +150,7 @@ func (c *ndCopy) runTiled(dst, src unsafe.Pointer, lo, hi int) {
 			if index[k]++; index[k] < limit[k] {
 				break
 			}
-			index[k] = 0
-			if k == 0 {
-				index[0] = lo
-			}
+			index[k] = 0 // axis 0 is the last to run out: the loop ends then
 		}
 		if k < 0 {
 			return
@@ -174,18 +171,23 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 	}
 }
 
+// copyPlane transposes a plane through a small block on the stack: every cache line of either side is then touched once, also
+// where lines a power of two apart would drive each other out of the cache.
 func copyPlane[T any](c *ndCopy, dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 	inner := len(c.dims) - 1
 	dstRow, srcCol := c.dst[c.tile], c.src[inner]
-	for r := rowsFrom; r < rowsTo; r += tileSize {
-		rows := min(tileSize, rowsTo-r)
-		for q := 0; q < c.dims[inner]; q += tileSize {
-			cols := min(tileSize, c.dims[inner]-q)
+	var block [tileSize][tileSize]T
+	for q := 0; q < c.dims[inner]; q += tileSize {
+		cols := min(tileSize, c.dims[inner]-q)
+		for r := rowsFrom; r < rowsTo; r += tileSize {
+			rows := min(tileSize, rowsTo-r)
+			for j := range cols {
+				copy(block[j][:rows], view[T](unsafe.Add(src, r*c.size+(q+j)*srcCol), rows))
+			}
 			for i := range rows {
 				d := view[T](unsafe.Add(dst, (r+i)*dstRow+q*c.size), cols)
-				s := unsafe.Add(src, (r+i)*c.size+q*srcCol)
 				for j := range d {
-					d[j] = *(*T)(unsafe.Add(s, j*srcCol))
+					d[j] = block[j][i]
 				}
 			}
 		}

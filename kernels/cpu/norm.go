@@ -20,6 +20,43 @@ func rowBlocks(rows, width int) (count, size int) {
 	return count, size
 }
 
+// channelRows is the geometry of a batch normalisation. A few rows at a time are one vector, since channels are often few: tile is
+// a vector of that length that repeats a channel vector.
+type channelRows struct {
+	rows, ch     int
+	tile         int // a multiple of ch
+	blocks, size int // of rows
+}
+
+func newChannelRows(x, gamma *operand) *channelRows {
+	r := &channelRows{ch: gamma.n}
+	if r.ch > 0 {
+		r.rows = x.n / r.ch
+		r.tile = max(1024/r.ch, 1) * r.ch
+		r.blocks, r.size = rowBlocks(r.rows, r.ch)
+	}
+	return r
+}
+
+// repeat fills tile with copies of v.
+func repeat[T any](tile, v []T) {
+	for len(tile) > 0 {
+		tile = tile[copy(tile, v):]
+	}
+}
+
+// eachTile calls f with the bounds of the pieces of the elements [lo, hi).
+func (r *channelRows) eachTile(lo, hi int, f func(lo, hi int)) {
+	for ; lo < hi; lo += r.tile {
+		f(lo, min(lo+r.tile, hi))
+	}
+}
+
+// block returns the elements of row block k.
+func (r *channelRows) block(k int) (lo, hi int) {
+	return k * r.size * r.ch, min((k+1)*r.size, r.rows) * r.ch
+}
+
 func buildBatchNorm(b *build) (func(), error) {
 	return byFloat(b, batchNorm[float64], batchNorm[float32])
 }
@@ -28,55 +65,60 @@ func buildBatchNorm(b *build) (func(), error) {
 func batchNorm[T float](b *build) func() {
 	x, gamma, beta, y, mean, variance := b.in(0), b.in(1), b.in(2), b.out(0), b.out(1), b.out(2)
 	epsilon := b.n.Attrs.(ir.NormAttrs).Epsilon
-	d, ch := x.typ.DType, gamma.n
-	if ch == 0 {
+	d, r := x.typ.DType, newChannelRows(x, gamma)
+	if r.ch == 0 {
 		return func() {}
 	}
-	rows := x.n / ch
-	blocks, size := rowBlocks(rows, ch)
-	partial := b.scratch(d, blocks*ch)
-	scale, shift := b.scratch(d, ch), b.scratch(d, ch)
-	b.rt().need(ch * d.Size())
-	sums := b.rt().parallel(blocks, 1, func(_ *worker, lo, hi int) {
+	partial := b.scratch(d, r.blocks*r.ch)
+	center, scale, shift := b.scratch(d, r.tile), b.scratch(d, r.tile), b.scratch(d, r.tile)
+	b.rt().need(2 * r.tile * d.Size())
+	sums := b.rt().parallel(r.blocks, 1, func(_ *worker, lo, hi int) {
 		for k := lo; k < hi; k++ {
-			first, last := k*size, min((k+1)*size, rows)
-			vec.SumRows(data[T](partial)[k*ch:(k+1)*ch], data[T](x)[first*ch:last*ch], last-first, ch, ch)
+			first, last := r.block(k)
+			vec.SumRows(data[T](partial)[k*r.ch:(k+1)*r.ch], data[T](x)[first:last], (last-first)/r.ch, r.ch, r.ch)
 		}
 	})
-	squares := b.rt().parallel(blocks, 1, func(w *worker, lo, hi int) {
-		m, diff := data[T](mean), scratchOf[T](w, ch)
+	squares := b.rt().parallel(r.blocks, 1, func(w *worker, lo, hi int) {
+		both := scratchOf[T](w, 2*r.tile)
+		acc, diff := both[:r.tile], both[r.tile:]
 		for k := lo; k < hi; k++ {
-			acc := data[T](partial)[k*ch : (k+1)*ch]
 			clear(acc)
-			for r := k * size; r < min((k+1)*size, rows); r++ {
-				vec.Sub(diff, data[T](x)[r*ch:(r+1)*ch], m)
-				vec.MulAdd(acc, diff, diff, acc)
-			}
+			first, last := r.block(k)
+			r.eachTile(first, last, func(lo, hi int) {
+				d := diff[:hi-lo]
+				vec.Sub(d, data[T](x)[lo:hi], data[T](center))
+				vec.MulAdd(acc[:hi-lo], d, d, acc)
+			})
+			vec.SumRows(data[T](partial)[k*r.ch:(k+1)*r.ch], acc, r.tile/r.ch, r.ch, r.ch)
 		}
 	})
-	finish := func(to *operand) {
+	average := func(to *operand) {
 		t := data[T](to)
-		vec.SumRows(t, data[T](partial), blocks, ch, ch)
+		vec.SumRows(t, data[T](partial), r.blocks, r.ch, r.ch)
 		for i := range t {
-			t[i] /= T(rows)
+			t[i] /= T(r.rows)
 		}
 	}
-	normalise := b.rt().parallel(rows, grain(2*ch), func(_ *worker, lo, hi int) {
-		a, c := data[T](scale), data[T](shift)
-		for r := lo; r < hi; r++ {
-			vec.MulAdd(data[T](y)[r*ch:(r+1)*ch], data[T](x)[r*ch:(r+1)*ch], a, c)
-		}
+	normalise := b.rt().parallel(r.blocks, 1, func(_ *worker, lo, hi int) {
+		first, _ := r.block(lo)
+		_, last := r.block(hi - 1)
+		r.eachTile(first, last, func(lo, hi int) {
+			vec.MulAdd(data[T](y)[lo:hi], data[T](x)[lo:hi], data[T](scale), data[T](shift))
+		})
 	})
 	return func() {
 		sums()
-		finish(mean)
+		average(mean)
+		repeat(data[T](center), data[T](mean))
 		squares()
-		finish(variance)
+		average(variance)
 		m, v, g, s, a, c := data[T](mean), data[T](variance), data[T](gamma), data[T](beta), data[T](scale), data[T](shift)
-		for i := range a {
+		for i := range r.ch {
 			a[i] = T(float64(g[i]) / math.Sqrt(float64(v[i])+epsilon))
 			c[i] = s[i] - m[i]*a[i]
 		}
+		repeat(a[r.ch:], a[:r.ch])
+		repeat(c[r.ch:], c[:r.ch])
 		normalise()
 	}
 }
@@ -90,54 +132,57 @@ func batchNormGrad[T float](b *build) func() {
 	x, gamma, mean, variance, dy := b.in(0), b.in(1), b.in(2), b.in(3), b.in(4)
 	dx, dgamma, dbeta := b.out(0), b.out(1), b.out(2)
 	epsilon := b.n.Attrs.(ir.NormAttrs).Epsilon
-	d, ch := x.typ.DType, gamma.n
-	if ch == 0 {
+	d, r := x.typ.DType, newChannelRows(x, gamma)
+	if r.ch == 0 {
 		return func() {}
 	}
-	rows := x.n / ch
-	blocks, size := rowBlocks(rows, ch)
-	sumG, sumGN := b.scratch(d, blocks*ch), b.scratch(d, blocks*ch)
-	rstd, negMean := b.scratch(d, ch), b.scratch(d, ch)
-	onX, onDy, shift := b.scratch(d, ch), b.scratch(d, ch), b.scratch(d, ch)
-	b.rt().need(ch * d.Size())
-	sums := b.rt().parallel(blocks, 1, func(w *worker, lo, hi int) {
-		m, diff := data[T](negMean), scratchOf[T](w, ch)
+	sumG, sumGN := b.scratch(d, r.blocks*r.ch), b.scratch(d, r.blocks*r.ch)
+	rstd, center := b.scratch(d, r.ch), b.scratch(d, r.tile)
+	onX, onDy, shift := b.scratch(d, r.tile), b.scratch(d, r.tile), b.scratch(d, r.tile)
+	b.rt().need(2 * r.tile * d.Size())
+	sums := b.rt().parallel(r.blocks, 1, func(w *worker, lo, hi int) {
+		both := scratchOf[T](w, 2*r.tile)
+		acc, diff := both[:r.tile], both[r.tile:]
 		for k := lo; k < hi; k++ {
-			acc, acc2 := data[T](sumG)[k*ch:(k+1)*ch], data[T](sumGN)[k*ch:(k+1)*ch]
 			clear(acc)
-			clear(acc2)
-			for r := k * size; r < min((k+1)*size, rows); r++ {
-				g := data[T](dy)[r*ch : (r+1)*ch]
-				vec.Add(acc, acc, g)
-				vec.Add(diff, data[T](x)[r*ch:(r+1)*ch], m)
-				vec.MulAdd(acc2, diff, g, acc2)
-			}
+			first, last := r.block(k)
+			r.eachTile(first, last, func(lo, hi int) {
+				d := diff[:hi-lo]
+				vec.Sub(d, data[T](x)[lo:hi], data[T](center))
+				vec.MulAdd(acc[:hi-lo], d, data[T](dy)[lo:hi], acc)
+			})
+			vec.SumRows(data[T](sumGN)[k*r.ch:(k+1)*r.ch], acc, r.tile/r.ch, r.ch, r.ch)
+			vec.SumRows(data[T](sumG)[k*r.ch:(k+1)*r.ch], data[T](dy)[first:last], (last-first)/r.ch, r.ch, r.ch)
 		}
 	})
-	gradient := b.rt().parallel(rows, grain(4*ch), func(_ *worker, lo, hi int) {
-		a, c, s := data[T](onX), data[T](onDy), data[T](shift)
-		for r := lo; r < hi; r++ {
-			out := data[T](dx)[r*ch : (r+1)*ch]
-			vec.MulAdd(out, data[T](x)[r*ch:(r+1)*ch], a, s)
-			vec.MulAdd(out, data[T](dy)[r*ch:(r+1)*ch], c, out)
-		}
+	gradient := b.rt().parallel(r.blocks, 1, func(_ *worker, lo, hi int) {
+		first, _ := r.block(lo)
+		_, last := r.block(hi - 1)
+		r.eachTile(first, last, func(lo, hi int) {
+			out := data[T](dx)[lo:hi]
+			vec.MulAdd(out, data[T](x)[lo:hi], data[T](onX), data[T](shift))
+			vec.MulAdd(out, data[T](dy)[lo:hi], data[T](onDy), out)
+		})
 	})
 	return func() {
-		r, nm, m, v, g := data[T](rstd), data[T](negMean), data[T](mean), data[T](variance), data[T](gamma)
-		for i := range r {
-			r[i] = T(1 / math.Sqrt(float64(v[i])+epsilon))
-			nm[i] = -m[i]
+		s, m, v, g := data[T](rstd), data[T](mean), data[T](variance), data[T](gamma)
+		for i := range s {
+			s[i] = T(1 / math.Sqrt(float64(v[i])+epsilon))
 		}
+		repeat(data[T](center), m)
 		sums()
 		dg, db := data[T](dgamma), data[T](dbeta)
-		vec.SumRows(db, data[T](sumG), blocks, ch, ch)
-		vec.SumRows(dg, data[T](sumGN), blocks, ch, ch)
-		a, c, s := data[T](onX), data[T](onDy), data[T](shift)
+		vec.SumRows(db, data[T](sumG), r.blocks, r.ch, r.ch)
+		vec.SumRows(dg, data[T](sumGN), r.blocks, r.ch, r.ch)
+		a, c, t := data[T](onX), data[T](onDy), data[T](shift)
 		for i := range dg {
-			dg[i] *= r[i]
-			c[i] = g[i] * r[i]
-			a[i] = -c[i] * r[i] * dg[i] / T(rows)
-			s[i] = -c[i]*db[i]/T(rows) - m[i]*a[i]
+			dg[i] *= s[i]
+			c[i] = g[i] * s[i]
+			a[i] = -c[i] * s[i] * dg[i] / T(r.rows)
+			t[i] = -c[i]*db[i]/T(r.rows) - m[i]*a[i]
+		}
+		for _, v := range [...][]T{a, c, t} {
+			repeat(v[r.ch:], v[:r.ch])
 		}
 		gradient()
 	}

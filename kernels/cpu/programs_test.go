@@ -3,8 +3,10 @@ package cpu_test
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -270,12 +272,17 @@ func benchmarkStep(b *testing.B, p *ir.Program, batch int) {
 	b.ReportMetric(float64(batch)*float64(b.N)/b.Elapsed().Seconds(), "img/s")
 	b.ReportMetric(float64(first), "first-loss")
 	b.ReportMetric(float64(s.float(0)), "last-loss")
-	for _, op := range s.e.(cpu.Profiler).Profile() { // with GOKERAS_PROFILE=1
-		b.Logf("%9.1f us  %s", float64(op.Time.Microseconds())/float64(op.Calls), op.Name)
-	}
+	logProfile(b, s)
 	st := s.e.Stats()
 	b.ReportMetric(float64(st.Steps), "steps")
 	b.ReportMetric(float64(st.ArenaBytes), "arena-B")
+}
+
+// logProfile prints the steps of a session that ran with GOKERAS_PROFILE=1.
+func logProfile(b *testing.B, s *session) {
+	for _, op := range s.e.(cpu.Profiler).Profile() {
+		b.Logf("%9.1f us x %-6d %s", float64(op.Time.Nanoseconds())/1000/float64(op.Calls), op.Calls, op.Name)
+	}
 }
 
 func BenchmarkTrainStep(b *testing.B) {
@@ -285,10 +292,14 @@ func BenchmarkTrainStep(b *testing.B) {
 }
 
 func BenchmarkCompile(b *testing.B) {
-	p := cnn("adam", 64)
-	for b.Loop() {
-		e, err := cpu.Backend{}.Compile(p, kernels.CompileOptions{Device: device})
-		require.NoError(b, err)
-		e.Close()
+	units := append(slices.Repeat([]int{16}, 150), 10)
+	for _, p := range []*ir.Program{cnn("adam", 64), mlp("adam", 8, units...)} {
+		b.Run(fmt.Sprint(p.Name, " ", len(p.Nodes), " nodes"), func(b *testing.B) {
+			for b.Loop() {
+				e, err := cpu.Backend{}.Compile(p, kernels.CompileOptions{Device: device})
+				require.NoError(b, err)
+				e.Close()
+			}
+		})
 	}
 }

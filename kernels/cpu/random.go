@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/internal/philox"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -43,7 +44,11 @@ func buildIota(b *build) (func(), error) {
 // rngBlock is the number of Philox blocks of a chunk.
 const rngBlock = 1 << 10
 
-// generator reads the random state (seed low, seed high, step, replica) and returns word blocks of one stream.
+// wordBlock is the number of words that a generator makes at a time.
+const wordBlock = 1024
+
+// generator makes the words of one stream: word i is word i%4 of Philox4x32-10 (package philox) with the counter (i/4, stream, step,
+// replica) and the key (seed low, seed high), where seed low, seed high, step and replica are the random state.
 type generator struct {
 	key     [2]uint32
 	counter [4]uint32
@@ -53,30 +58,44 @@ func newGenerator(state []uint32, stream uint32) generator {
 	return generator{key: [2]uint32{state[0], state[1]}, counter: [4]uint32{0, stream, state[2], state[3]}}
 }
 
-// block returns words 4i to 4i+3.
-func (g *generator) block(i int) [4]uint32 {
-	g.counter[0] = uint32(i)
-	return philox.Block(g.counter, g.key)
+// words fills dst with the words from 4·first on. Two blocks are computed side by side, since a single one leaves the multiplier
+// idle most of the time.
+func (g *generator) words(dst []uint32, first int) {
+	const multiplier0, multiplier1, weyl0, weyl1 = 0xD2511F53, 0xCD9E8D57, 0x9E3779B9, 0xBB67AE85
+	i := uint32(first)
+	for ; len(dst) >= 8; dst, i = dst[8:], i+2 {
+		a0, a1, a2, a3 := i, g.counter[1], g.counter[2], g.counter[3]
+		b0, b1, b2, b3 := i+1, a1, a2, a3
+		k0, k1 := g.key[0], g.key[1]
+		for range 10 {
+			p, q := uint64(a0)*multiplier0, uint64(a2)*multiplier1
+			r, s := uint64(b0)*multiplier0, uint64(b2)*multiplier1
+			a0, a1, a2, a3 = uint32(q>>32)^a1^k0, uint32(q), uint32(p>>32)^a3^k1, uint32(p)
+			b0, b1, b2, b3 = uint32(s>>32)^b1^k0, uint32(s), uint32(r>>32)^b3^k1, uint32(r)
+			k0 += weyl0
+			k1 += weyl1
+		}
+		dst[0], dst[1], dst[2], dst[3] = a0, a1, a2, a3
+		dst[4], dst[5], dst[6], dst[7] = b0, b1, b2, b3
+	}
+	for ; len(dst) > 0; i++ {
+		g.counter[0] = i
+		words := philox.Block(g.counter, g.key)
+		dst = dst[copy(dst, words[:]):]
+	}
 }
 
 func buildRngBits(b *build) (func(), error) {
 	state, out := b.in(0), b.out(0)
 	stream := b.n.Attrs.(ir.RngAttrs).Stream
-	return b.rt().parallel((out.n+3)/4, rngBlock, func(_ *worker, lo, hi int) {
+	return b.rt().parallel((out.n+wordBlock-1)/wordBlock, 4, func(_ *worker, lo, hi int) {
 		g := newGenerator(data[uint32](state), stream)
-		y := data[uint32](out)
-		for i := lo; i < hi; i++ {
-			words := g.block(i)
-			copy(y[4*i:], words[:])
-		}
+		g.words(data[uint32](out)[lo*wordBlock:min(hi*wordBlock, out.n)], lo*wordBlock/4)
 	}), nil
 }
 
 func buildDropout(b *build) (func(), error) {
-	if b.in(0).typ.DType == ir.Float64 {
-		return dropout[float64](b), nil
-	}
-	return dropout[float32](b), nil
+	return byFloat(b, dropout[float64], dropout[float32])
 }
 
 // dropout keeps element i where word i of the stream, as a number in [0, 1) of 24 bits, is at least the rate.
@@ -84,19 +103,33 @@ func dropout[T float](b *build) func() {
 	in, state, out := b.in(0), b.in(1), b.out(0)
 	a := b.n.Attrs.(ir.DropoutAttrs)
 	scale := T(1 / (1 - a.Rate))
-	threshold := uint32(math.Ceil(a.Rate * (1 << 24))) // the smallest w with w/2^24 >= rate
-	return b.rt().parallel((out.n+3)/4, rngBlock, func(_ *worker, lo, hi int) {
+	threshold := uint64(math.Ceil(a.Rate*(1<<24))) << 8 // the smallest word that keeps; its low 8 bits do not matter
+	b.rt().need(wordBlock * 4)
+	return b.rt().parallel((out.n+wordBlock-1)/wordBlock, 4, func(w *worker, lo, hi int) {
 		g := newGenerator(data[uint32](state), a.Stream)
-		x, y := data[T](in), data[T](out)
-		for i := lo; i < hi; i++ {
-			words := g.block(i)
-			for j := range min(4, len(y)-4*i) {
-				v := x[4*i+j] * scale
-				if words[j]>>8 < threshold {
-					v = 0
-				}
-				y[4*i+j] = v
-			}
+		scratch := scratchOf[uint32](w, wordBlock)
+		for k := lo; k < hi; k++ {
+			first, last := k*wordBlock, min((k+1)*wordBlock, out.n)
+			x, y := data[T](in)[first:last], data[T](out)[first:last]
+			words := scratch[:len(x)]
+			g.words(words, first/4)
+			vec.Scale(y, x, scale)
+			clearBelow(y, words, threshold)
 		}
 	})
+}
+
+// clearBelow sets y[i] to 0 where words[i] is below the threshold, without branches, which nobody could predict.
+func clearBelow[T float](y []T, words []uint32, threshold uint64) {
+	if bits, ok := any(y).([]float32); ok {
+		v := view[uint32](unsafe.Pointer(unsafe.SliceData(bits)), len(bits))
+		for i := range v {
+			v[i] &= ^uint32(int64(uint64(words[i])-threshold) >> 63)
+		}
+		return
+	}
+	v := view[uint64](unsafe.Pointer(unsafe.SliceData(y)), len(y))
+	for i := range v {
+		v[i] &= ^uint64(int64(uint64(words[i])-threshold) >> 63)
+	}
 }

@@ -34,6 +34,12 @@ func addRows[T float](acc, x []T) {
 	if n == 0 {
 		return
 	}
+	if n >= rowBlock && len(x) <= 16*n { // a few long rows
+		for ; len(x) >= n; x = x[n:] {
+			vec.Add(acc, acc, x[:n])
+		}
+		return
+	}
 	var sums [rowBlock]T
 	for c := 0; c < n; c += len(sums) {
 		part := acc[c:min(c+len(sums), n)]

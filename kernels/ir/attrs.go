@@ -36,7 +36,8 @@ const (
 type IndexMode string
 
 // The index modes. IndexError (the zero value) makes the run return an error that names the layer, the index and the
-// axis length; IndexClip uses the nearest valid index; IndexDrop reads zero and writes nothing.
+// axis length; IndexClip uses the nearest valid index (an empty axis has none: then it is IndexDrop); IndexDrop reads zero and
+// writes nothing. Negative indices are outside. Ops without a mode (embedding, cross-entropy labels) follow IndexError.
 const (
 	IndexError IndexMode = ""
 	IndexClip  IndexMode = "clip"

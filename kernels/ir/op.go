@@ -64,7 +64,7 @@ const (
 	BitOr  // also logical or
 	BitXor
 	ShiftLeft  // by the element's width or more, or by a negative amount: 0
-	ShiftRight // arithmetic for signed, logical for unsigned; by the width or more, or by a negative amount: all bits are the sign
+	ShiftRight // arithmetic for signed, logical for unsigned; by the width or more, or by a negative amount: 0, or -1 for negative numbers
 	Compare    // -> bool
 	Select     // (pred bool, on true, on false)
 
@@ -100,7 +100,7 @@ const (
 	ConvInputGrad                 // (dy, kernel) -> dx; also the transposed convolution
 	ConvKernelGrad                // (x, dy) -> dkernel
 	MaxPool                       // (x)
-	MaxPoolGrad                   // (x, y, dy) -> dx; the first maximum of a window takes the gradient
+	MaxPoolGrad                   // (x, y, dy) -> dx; the first maximum of a window, in row-major order, takes the gradient; NaN is a maximum
 	AvgPool                       // (x)
 	AvgPoolGrad                   // (dy) -> dx
 	BatchNorm                     // (x, gamma, beta) -> y, mean, biased variance; over all axes but the last

@@ -14,10 +14,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/reference"
 )
 
-// decomposed runs the float32 cases of composites as the primitives of their decompositions.
+// decomposed runs the float32 and bfloat16 cases of composites as the primitives of their decompositions.
 func (r runner) decomposed(t *testing.T) {
 	for _, c := range Cases() {
-		if !c.Op.IsComposite() || len(c.Inputs) > 0 && c.Inputs[0].Type.DType != ir.Float32 {
+		if d := c.Inputs; !c.Op.IsComposite() || d[0].Type.DType != ir.Float32 && d[0].Type.DType != ir.BFloat16 {
 			continue
 		}
 		t.Run(c.Name, func(t *testing.T) {
@@ -30,7 +30,7 @@ func (r runner) decomposed(t *testing.T) {
 }
 
 // RandomPrograms is the number of random programs that Run checks.
-const RandomPrograms = 200
+const RandomPrograms = 500
 
 func (r runner) random(t *testing.T) {
 	for seed := range uint64(RandomPrograms) {
@@ -90,7 +90,7 @@ func (r runner) inPlace(t *testing.T, p *ir.Program, inputs []reference.Value) {
 // aliases are programs whose outputs replace inputs in ways that a careless order of writes would spoil.
 func (r runner) aliases(t *testing.T) {
 	type build func(p program) []reference.Value
-	d := (&suite{}).new(ir.Identity, "aliases")
+	var d *draft // of the program being made
 	vector := func() reference.Value { return d.normal(ir.Float32, 5) }
 	one := func(p program, v ir.Value) ir.Value {
 		return p.op(ir.Add, nil, v, p.constant(ir.Float32, 1, 5))
@@ -165,6 +165,7 @@ func (r runner) aliases(t *testing.T) {
 			p.AddAlias("step", p.op(ir.Add, nil, step, p.constant(ir.Float32, 1)), 3)
 			return []reference.Value{d.normal(ir.Float32, 33), d.normal(ir.Float32, 33), d.positive(ir.Float32), value(ir.Float32, nil, func(int) float64 { return 1 }), d.normal(ir.Float32, 33), d.positive(ir.Float32, 33)}
 		},
+		"training step": func(p program) []reference.Value { return trainingStep(p, d) },
 		"scatter into a table": func(p program) []reference.Value {
 			table, where, rows := p.in(ir.Float32, 6, 2), p.in(ir.Int32, 3), p.in(ir.Float32, 3, 2)
 			p.AddAlias("table", p.op(ir.Scatter, ir.ScatterAttrs{Kind: ir.Sum}, table, where, rows), 0)
@@ -174,6 +175,7 @@ func (r runner) aliases(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newProgram(name)
+			d = (&suite{}).new(ir.Identity, "alias %s", name)
 			inputs := f(p)
 			r.check(t, Case{Name: name, Program: p.Program, Inputs: inputs, Units: 32, Whole: true})
 			r.inPlace(t, p.Program, inputs)
@@ -220,6 +222,12 @@ func (r runner) badInput(t *testing.T) {
 	}
 	assert.NoError(t, e.Run(runContext(t), good[:2], good[2:]), "after the mistakes")
 	t.Run("buffer", func(t *testing.T) {
+		assert.Equal(t, "float32[3]", good[0].Type().String())
+		assert.Equal(t, r.device, good[0].Device())
+		assert.NoError(t, good[0].Write([]byte{0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 64, 64}))
+		if host := good[0].Bytes(); host != nil {
+			assert.Equal(t, []byte{0, 0, 128, 63, 0, 0, 0, 64, 0, 0, 64, 64}, host)
+		}
 		assert.Error(t, good[0].Write(make([]byte, 11)))
 		assert.Error(t, good[0].Write(make([]byte, 13)))
 		assert.Error(t, good[0].Read(make([]byte, 11)))

@@ -132,6 +132,7 @@ func (r runner) replicas(t *testing.T) {
 			for _, c := range replicaCases() {
 				t.Run(c.name, func(t *testing.T) { r.checkReplicas(t, devices, comms, c) })
 			}
+			t.Run("communicator", func(t *testing.T) { r.communicators(t, devices, comms) })
 			if n > 1 {
 				t.Run("failure", func(t *testing.T) { r.replicaFailure(t, devices, comms) })
 				t.Run("cancelled", func(t *testing.T) { r.replicaCancelled(t, devices, comms) })

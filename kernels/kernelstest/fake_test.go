@@ -191,7 +191,6 @@ func (g *gang) reset() {
 }
 
 type fakeCommunicator struct {
-	kernels.Communicator
 	gang *gang
 	rank int
 }
@@ -203,6 +202,50 @@ func (f *fake) NewCommunicators(devices []kernels.Device) ([]kernels.Communicato
 		comms[i] = &fakeCommunicator{gang: g, rank: i}
 	}
 	return comms, nil
+}
+
+// collective runs one op on values in buffers; results go to the buffers at the given places.
+func (c *fakeCommunicator) collective(ctx context.Context, op ir.Op, attrs ir.CollectiveAttrs, buffers []kernels.Buffer, to []kernels.Buffer) error {
+	attrs.Replicas = c.Replicas()
+	p := ir.New(op.String())
+	var operands []ir.Value
+	var values []reference.Value
+	for _, b := range buffers {
+		v, err := reference.FromBytes(b.Type(), b.Bytes())
+		if err != nil {
+			return err
+		}
+		operands, values = append(operands, p.AddInput("", v.Type)), append(values, v)
+	}
+	results, err := p.Add("", op, attrs, operands...)
+	if err != nil {
+		return err
+	}
+	for _, v := range results {
+		p.AddOutput("", v)
+	}
+	out, err := c.gang.run(ctx, c.rank, p, values)
+	if err != nil {
+		return err
+	}
+	for i, v := range out {
+		if err := to[i].Write(v.Bytes()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *fakeCommunicator) AllReduce(ctx context.Context, kind ir.Kind, values []kernels.Buffer) error {
+	return c.collective(ctx, ir.AllReduce, ir.CollectiveAttrs{Kind: kind}, values, values)
+}
+
+func (c *fakeCommunicator) AllGather(ctx context.Context, part, whole kernels.Buffer, axis int) error {
+	return c.collective(ctx, ir.AllGather, ir.CollectiveAttrs{Axis: axis}, []kernels.Buffer{part}, []kernels.Buffer{whole})
+}
+
+func (c *fakeCommunicator) Broadcast(ctx context.Context, root int, value kernels.Buffer) error {
+	return c.collective(ctx, ir.CollectiveBroadcast, ir.CollectiveAttrs{Root: root}, []kernels.Buffer{value}, []kernels.Buffer{value})
 }
 
 func (c *fakeCommunicator) Replica() int    { return c.rank }

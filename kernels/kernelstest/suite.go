@@ -33,7 +33,7 @@ var Cases = sync.OnceValue(func() []Case {
 		sourceCases, unaryCases, binaryCases, logicCases, convertCases,
 		shapeCases, dynamicCases, dotCases, indexCases, reduceCases, orderCases,
 		convCases, poolCases, normCases, softmaxCases, dropoutCases, attentionCases, embeddingCases, rnnCases, optimizerCases,
-		scanCases, whileCases, condCases, wholeCases,
+		scanCases, whileCases, condCases, wholeCases, sweepCases,
 	} {
 		family(s)
 	}

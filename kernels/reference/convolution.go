@@ -1,10 +1,6 @@
 package reference
 
-import (
-	"slices"
-
-	"github.com/gokeras/gokeras/kernels/ir"
-)
+import "github.com/gokeras/gokeras/kernels/ir"
 
 // connections visits every multiplication of a convolution: the positions of the input, kernel and output elements that meet.
 // Input channels of a group are consecutive, and so are its output channels.
@@ -25,7 +21,7 @@ func connections(x, kernel, y ir.Shape, a ir.ConvAttrs, visit func(xi, ki, yi in
 				continue
 			}
 			xAt[n+1] = channel/outGroup*inGroup + tap[n]
-			visit(position(x, xAt), position(kernel, append(slices.Clone(tap), channel)), yi)
+			visit(position(x, xAt), position(kernel[:n+1], tap)*kernel[n+1]+channel, yi)
 		}
 	}
 }

@@ -122,6 +122,9 @@ func byName(name string) (Func, error) {
 	if full, ok := aliases[name]; ok {
 		name = full
 	}
+	if name == "threshold" {
+		return nil, fmt.Errorf("activations: threshold needs two values, which a name cannot give; use a function that calls ops.Threshold")
+	}
 	registry.RLock()
 	f, ok := registry.functions[name]
 	registry.RUnlock()

@@ -13,16 +13,16 @@ import (
 // over DecaySteps more. Behaviour of keras.optimizers.schedules.CosineDecay. Source: Loshchilov, Hutter, "SGDR", ICLR 2017, equation 5.
 type CosineDecay struct {
 	InitialLearningRate float64  `keras:"initial_learning_rate"`
-	DecaySteps          int      `keras:"decay_steps"`   // positive
+	DecaySteps          float64  `keras:"decay_steps"`   // positive
 	Alpha               float64  `keras:"alpha"`         // share of the rate that is left in the end
 	WarmupTarget        *float64 `keras:"warmup_target"` // nil: no warm-up
-	WarmupSteps         int      `keras:"warmup_steps"`
+	WarmupSteps         float64  `keras:"warmup_steps"`
 	Name                string   `keras:"name,default=CosineDecay"`
 }
 
 func (s *CosineDecay) check() error {
-	if s.WarmupSteps < 0 {
-		return fmt.Errorf("WarmupSteps must not be negative, received %d", s.WarmupSteps)
+	if !(s.WarmupSteps >= 0) {
+		return fmt.Errorf("WarmupSteps must not be negative, received %v", s.WarmupSteps)
 	}
 	return positiveSteps(s.DecaySteps)
 }
@@ -30,7 +30,7 @@ func (s *CosineDecay) check() error {
 // Rate implements [Schedule].
 func (s *CosineDecay) Rate(step *ops.Tensor) *ops.Tensor {
 	step = begin(s, step)
-	n := float64(s.DecaySteps)
+	n := s.DecaySteps
 	decay := func(step *ops.Tensor, from float64) *ops.Tensor {
 		done := ops.DivideScalar(step, n)
 		half := ops.MultiplyScalar(ops.AddScalar(ops.Cos(ops.MultiplyScalar(done, math.Pi)), 1), 0.5)
@@ -39,7 +39,7 @@ func (s *CosineDecay) Rate(step *ops.Tensor) *ops.Tensor {
 	if s.WarmupTarget == nil {
 		return decay(ops.MinimumScalar(step, n), s.InitialLearningRate)
 	}
-	warm := float64(s.WarmupSteps)
+	warm := s.WarmupSteps
 	step = ops.MinimumScalar(step, n+warm)
 	after := decay(ops.SubtractScalar(step, warm), *s.WarmupTarget)
 	if s.WarmupSteps == 0 {
@@ -52,9 +52,9 @@ func (s *CosineDecay) Rate(step *ops.Tensor) *ops.Tensor {
 
 // At implements [Schedule].
 func (s *CosineDecay) At(step int64) float64 {
-	n, at, from := float64(s.DecaySteps), float64(step), s.InitialLearningRate
+	n, at, from := s.DecaySteps, float64(step), s.InitialLearningRate
 	if s.WarmupTarget != nil {
-		warm := float64(s.WarmupSteps)
+		warm := s.WarmupSteps
 		if at < warm {
 			return (*s.WarmupTarget-from)*(at/warm) + from
 		}
@@ -74,7 +74,7 @@ func (s *CosineDecay) At(step int64) float64 {
 // Descent with Warm Restarts", ICLR 2017.
 type CosineDecayRestarts struct {
 	InitialLearningRate float64  `keras:"initial_learning_rate"`
-	FirstDecaySteps     int      `keras:"first_decay_steps"` // positive
+	FirstDecaySteps     float64  `keras:"first_decay_steps"` // positive
 	TMul                float64  `keras:"t_mul,default=2"`   // at least 1; 0 is 2
 	MMul                *float64 `keras:"m_mul,default=1"`   // nil is 1
 	Alpha               float64  `keras:"alpha"`             // share of the initial rate that no decay goes below
@@ -82,8 +82,8 @@ type CosineDecayRestarts struct {
 }
 
 func (s *CosineDecayRestarts) check() error {
-	if s.FirstDecaySteps <= 0 {
-		return fmt.Errorf("FirstDecaySteps must be positive, received %d", s.FirstDecaySteps)
+	if !(s.FirstDecaySteps > 0) {
+		return fmt.Errorf("FirstDecaySteps must be positive, received %v", s.FirstDecaySteps)
 	}
 	if !(s.growth() >= 1) {
 		return fmt.Errorf("TMul must be at least 1, received %v: shorter and shorter decays would come to an end", s.TMul)
@@ -108,7 +108,7 @@ const (
 // Rate implements [Schedule].
 func (s *CosineDecayRestarts) Rate(step *ops.Tensor) *ops.Tensor {
 	step = begin(s, step)
-	first, t := float64(s.FirstDecaySteps), s.growth()
+	first, t := s.FirstDecaySteps, s.growth()
 	done := ops.DivideScalar(step, first)
 	late := ops.AddScalar(ops.MultiplyScalar(done, 1+rounding), slack/first)
 	var i, length, start *ops.Tensor // of the current decay; lengths and starts in units of the first one
@@ -132,7 +132,7 @@ func (s *CosineDecayRestarts) Rate(step *ops.Tensor) *ops.Tensor {
 
 // At implements [Schedule].
 func (s *CosineDecayRestarts) At(step int64) float64 {
-	first, t := float64(s.FirstDecaySteps), s.growth()
+	first, t := s.FirstDecaySteps, s.growth()
 	done := float64(step) / first
 	late := done*(1+rounding) + slack/first
 	i := math.Floor(late)

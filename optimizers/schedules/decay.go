@@ -12,7 +12,7 @@ import (
 // (s/steps is rounded down). Behaviour of keras.optimizers.schedules.ExponentialDecay.
 type ExponentialDecay struct {
 	InitialLearningRate float64 `keras:"initial_learning_rate"`
-	DecaySteps          int     `keras:"decay_steps"` // positive
+	DecaySteps          float64 `keras:"decay_steps"` // positive
 	DecayRate           float64 `keras:"decay_rate"`
 	Staircase           bool    `keras:"staircase"`
 	Name                string  `keras:"name,default=ExponentialDecay"`
@@ -32,16 +32,16 @@ func (s *ExponentialDecay) At(step int64) float64 {
 }
 
 // fraction is s/steps, rounded down for a staircase.
-func fraction(step *ops.Tensor, steps int, staircase bool) *ops.Tensor {
-	p := ops.DivideScalar(step, float64(steps))
+func fraction(step *ops.Tensor, steps float64, staircase bool) *ops.Tensor {
+	p := ops.DivideScalar(step, steps)
 	if staircase {
 		p = ops.Floor(p)
 	}
 	return p
 }
 
-func fractionAt(step int64, steps int, staircase bool) float64 {
-	p := float64(step) / float64(steps)
+func fractionAt(step int64, steps float64, staircase bool) float64 {
+	p := float64(step) / steps
 	if staircase {
 		p = math.Floor(p)
 	}
@@ -52,7 +52,7 @@ func fractionAt(step int64, steps int, staircase bool) float64 {
 // keras.optimizers.schedules.InverseTimeDecay.
 type InverseTimeDecay struct {
 	InitialLearningRate float64 `keras:"initial_learning_rate"`
-	DecaySteps          int     `keras:"decay_steps"` // positive
+	DecaySteps          float64 `keras:"decay_steps"` // positive
 	DecayRate           float64 `keras:"decay_rate"`
 	Staircase           bool    `keras:"staircase"`
 	Name                string  `keras:"name,default=InverseTimeDecay"`
@@ -76,7 +76,7 @@ func (s *InverseTimeDecay) At(step int64) float64 {
 // keras.optimizers.schedules.PolynomialDecay.
 type PolynomialDecay struct {
 	InitialLearningRate float64  `keras:"initial_learning_rate"`
-	DecaySteps          int      `keras:"decay_steps"`                      // positive
+	DecaySteps          float64  `keras:"decay_steps"`                      // positive
 	EndLearningRate     *float64 `keras:"end_learning_rate,default=0.0001"` // nil is 0.0001
 	Power               *float64 `keras:"power,default=1"`                  // nil is 1
 	Cycle               bool     `keras:"cycle"`
@@ -88,7 +88,7 @@ func (s *PolynomialDecay) check() error { return positiveSteps(s.DecaySteps) }
 // Rate implements [Schedule].
 func (s *PolynomialDecay) Rate(step *ops.Tensor) *ops.Tensor {
 	step = begin(s, step)
-	n := float64(s.DecaySteps)
+	n := s.DecaySteps
 	steps := ops.Scalar(step, n)
 	if s.Cycle {
 		cycles := ops.MaximumScalar(ops.Ceil(ops.DivideScalar(step, n)), 1)
@@ -103,7 +103,7 @@ func (s *PolynomialDecay) Rate(step *ops.Tensor) *ops.Tensor {
 
 // At implements [Schedule].
 func (s *PolynomialDecay) At(step int64) float64 {
-	at, steps := float64(step), float64(s.DecaySteps)
+	at, steps := float64(step), s.DecaySteps
 	if s.Cycle {
 		steps *= max(math.Ceil(at/steps), 1)
 	} else {

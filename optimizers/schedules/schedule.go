@@ -44,9 +44,9 @@ func begin(s Schedule, step *ops.Tensor) *ops.Tensor {
 	return ops.Cast(step, ir.Float32)
 }
 
-func positiveSteps(n int) error {
-	if n <= 0 {
-		return fmt.Errorf("DecaySteps must be positive, received %d", n)
+func positiveSteps(n float64) error {
+	if !(n > 0) {
+		return fmt.Errorf("DecaySteps must be positive, received %v", n)
 	}
 	return nil
 }

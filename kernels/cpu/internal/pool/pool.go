@@ -252,7 +252,7 @@ func (p *Pool) spin(number int) bool {
 		}
 		pause()
 		if i%256 == 0 {
-			runtime.Gosched() // other goroutines of the program come first
+			yield()
 			if time.Now().After(until) {
 				return false
 			}

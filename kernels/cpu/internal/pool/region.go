@@ -3,7 +3,6 @@ package pool
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"runtime/debug"
 	"sync/atomic"
 	"time"
@@ -90,6 +89,9 @@ func (r *region) leave(chunks int) {
 	}
 }
 
+// waitTime is how long a caller spins for the last chunks: about the length of the longest.
+const waitTime = 100 * time.Microsecond
+
 // wait returns when every chunk is finished or dropped. The chunks it waits for are running already, so it spins first.
 func (r *region) wait() {
 	for i := 0; i < 256; i++ {
@@ -98,7 +100,7 @@ func (r *region) wait() {
 		}
 		pause()
 	}
-	until := time.Now().Add(spinTime)
+	until := time.Now().Add(waitTime)
 	for time.Now().Before(until) {
 		for i := 0; i < 32; i++ {
 			if r.left.Load() == 0 {
@@ -106,7 +108,7 @@ func (r *region) wait() {
 			}
 			pause()
 		}
-		runtime.Gosched()
+		yield()
 	}
 	// A worker of an earlier call on this region may answer late, between its last count and its look at waiting: hence
 	// the loop.

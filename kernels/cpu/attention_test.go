@@ -1,0 +1,70 @@
+package cpu
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/kernelstest"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+// TestAttentionInBlocks has heads of several blocks of queries, which the conformance suite's shapes do not, and compares with the
+// decomposition.
+func TestAttentionInBlocks(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 2))
+	cases := []struct {
+		queries, keys, depth, width int
+		causal                      bool
+		mask                        ir.Shape
+	}{
+		{100, 700, 5, 3, false, nil},
+		{150, 700, 8, 33, true, nil},
+		{300, 290, 16, 16, true, ir.Shape{2, 1, 300, 290}},
+		{270, 400, 3, 1, false, ir.Shape{1, 2, 1, 400}},
+		{40, 5000, 2, 2, false, ir.Shape{2, 1, 1, 5000}},
+	}
+	for _, c := range cases {
+		p := ir.New("attention")
+		var inputs []reference.Value
+		input := func(d ir.DType, chance float64, shape ...int) ir.Value {
+			values := make([]float64, ir.Shape(shape).Size())
+			for i := range values {
+				values[i] = r.NormFloat64()
+				if d == ir.Bool {
+					values[i] = 0
+					if r.Float64() < chance {
+						values[i] = 1
+					}
+				}
+			}
+			v, err := reference.New(d, shape, values...)
+			require.NoError(t, err)
+			inputs = append(inputs, v)
+			return p.AddInput("", v.Type)
+		}
+		const batch, heads = 2, 2
+		operands := []ir.Value{input(ir.Float32, 0, batch, c.queries, heads, c.depth), input(ir.Float32, 0, batch, c.keys, heads, c.depth), input(ir.Float32, 0, batch, c.keys, heads, c.width)}
+		var mask []ir.Value
+		if c.mask != nil {
+			mask = []ir.Value{input(ir.Bool, 0.3, c.mask...)}
+		}
+		a := ir.AttentionAttrs{Scale: 0.3, Causal: c.causal, Masked: c.mask != nil}
+		out, err := p.Add("", ir.Attention, a, append(operands[:3:3], mask...)...)
+		require.NoError(t, err)
+		dy := input(ir.Float32, 0, batch, c.queries, heads, c.width)
+		grad, err := p.Add("", ir.AttentionGrad, a, append(append(operands[:3:3], out[0], out[1], dy), mask...)...)
+		require.NoError(t, err)
+		for _, v := range append(out, grad...) {
+			p.AddOutput("", v)
+		}
+		parts, err := ir.Expand(p, nil)
+		require.NoError(t, err)
+		got, want := runOnce(t, p, inputs, false), runOnce(t, parts, inputs, false)
+		for i := range got {
+			require.NoError(t, kernelstest.Compare(got[i], want[i], 64, true), "%+v: output %d", c, i)
+		}
+	}
+}

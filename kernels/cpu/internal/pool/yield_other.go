@@ -1,0 +1,8 @@
+//go:build !linux
+
+package pool
+
+import "runtime"
+
+// yield lets other goroutines run.
+func yield() { runtime.Gosched() }

@@ -1,0 +1,65 @@
+package constraints_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/internal/vectors"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/opstest"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers/constraints"
+)
+
+func apply(c constraints.Constraint) opstest.Func {
+	return func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor { return []*ops.Tensor{c.Apply(in[0])} }
+}
+
+func TestKeras(t *testing.T) {
+	for _, c := range vectors.Load(t, "constraints").Cases {
+		t.Run(c.Name, func(t *testing.T) {
+			constraint, err := constraints.Get(config.Object{ClassName: c.Class, Config: c.Config})
+			require.NoError(t, err)
+			x := c.Input(t, "x")
+			d, err := ir.ParseDType(x.DType)
+			require.NoError(t, err)
+			out := opstest.Eval(t, apply(constraint), opstest.Array{Shape: x.Shape, DType: d, F: x.Data})
+			assert.Equal(t, d, out[0].DType)
+			c.Close(t, "y", out[0].F, out[0].Shape, c.Output(t, "y"))
+
+			back, err := config.Encode(constraint)
+			require.NoError(t, err)
+			text, err := json.Marshal(back)
+			require.NoError(t, err)
+			assert.JSONEq(t, string(c.Config), string(text))
+		})
+	}
+}
+
+func TestGet(t *testing.T) {
+	c, err := constraints.Get(nil)
+	assert.NoError(t, err)
+	assert.Nil(t, c)
+	for _, name := range append(constraints.Names(), "max_norm", "min_max_norm", "non_neg", "unit_norm") {
+		_, err := constraints.Get(name)
+		assert.NoError(t, err, name)
+	}
+	c, err = constraints.Get(func(w *ops.Tensor) *ops.Tensor { return ops.Negative(w) })
+	require.NoError(t, err)
+	assert.Equal(t, []float64{-5}, opstest.Eval(t, apply(c), opstest.Floats([]int{1}, 5))[0].F)
+	for _, bad := range []any{"norm", 1.5, (*constraints.NonNeg)(nil), config.Object{ClassName: "NonNeg", Config: json.RawMessage(`{"l":1}`)}} {
+		_, err := constraints.Get(bad)
+		assert.Error(t, err, "%v", bad)
+	}
+}
+
+func TestErrors(t *testing.T) {
+	x := opstest.Floats([]int{2}, 1, 2)
+	assert.ErrorContains(t, opstest.EvalError(apply(constraints.UnitNorm{Axis: []int{1}}), x), "axis 1 is outside")
+	assert.ErrorContains(t, opstest.EvalError(apply(constraints.MaxNorm{}), opstest.Scalar(1)), "scalar")
+	assert.ErrorContains(t, opstest.EvalError(apply(constraints.MaxNorm{}), opstest.Ints([]int{1}, 1)), "float")
+}

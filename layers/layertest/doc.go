@@ -1,0 +1,15 @@
+// Package layertest checks that a layer keeps the promises that all layers make. One call covers a layer, also one from
+// outside the project:
+//
+//	layertest.Run(t, layertest.Case{
+//		New:    func() layers.Layer { return &Scale{} },
+//		Inputs: []opstest.Array{opstest.Normal(1, 2, 3)},
+//		Output: []int{2, 3},
+//	})
+//
+// What is checked: the shape worked out for open axes is the shape of a call; the configuration survives being written and read,
+// and the layer read back computes the same; weights have the declared number and are made once; training and inference give
+// finite numbers, as does mixed precision, whose results are of the compute type while weights stay in float32; an empty batch
+// works and leaves gradients and statistics finite; masks pass or end as declared; and in float64 all gradients equal central
+// differences.
+package layertest

@@ -1,0 +1,147 @@
+package layertest
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/opstest"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/reference"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// trace is one call of a layer as a program.
+type trace struct {
+	replica   *distribute.Replica
+	inputs    []*ops.Tensor
+	masks     []*ops.Tensor
+	variables distribute.Variables
+	weights   []*ops.Tensor // before the call
+	outputs   []*ops.Tensor
+	results   []*ops.Tensor
+}
+
+// options say how a layer is called.
+type options struct {
+	training bool
+	policy   string
+	masked   bool
+}
+
+// call traces the layer on inputs like the given ones.
+func call(l layers.Layer, inputs, masks []opstest.Array, o options) (tr *trace, err error) {
+	defer ops.Catch(&err)
+	batch := 1
+	if len(inputs[0].Shape) > 0 {
+		batch = inputs[0].Shape[0]
+	}
+	tr = &trace{replica: distribute.NewReplica("layer", 1, batch, batch)}
+	g := tr.replica.Graph()
+	for i, a := range inputs {
+		tr.inputs = append(tr.inputs, g.Input(fmt.Sprint("x", i), a.DType, a.Shape...))
+	}
+	in := append([]*ops.Tensor{}, tr.inputs...)
+	if o.masked {
+		for i, a := range masks {
+			m := g.Input(fmt.Sprint("mask", i), ir.Bool, a.Shape...)
+			tr.masks = append(tr.masks, m)
+			in[i] = in[i].WithMask(m)
+		}
+	}
+	tr.variables = layers.Weights(l)
+	for _, v := range tr.variables {
+		tr.weights = append(tr.weights, tr.replica.Read(v))
+	}
+	context := tr.replica.Inference()
+	context.Training = o.training
+	context.Policy, err = ops.ParseDTypePolicy(o.policy)
+	if err != nil {
+		return nil, err
+	}
+	tr.outputs = layers.InvokeAll(l, context, in...)
+	return tr, nil
+}
+
+// build makes the layer's weights for the given inputs under a policy.
+func build(l layers.Layer, inputs, masks []opstest.Array, policy string) error {
+	_, err := call(l, inputs, masks, options{policy: policy})
+	return err
+}
+
+// result adds tensors to what run returns.
+func (tr *trace) result(ts ...*ops.Tensor) { tr.results = append(tr.results, ts...) }
+
+// run evaluates the results. Weights have values that depend on their number and name only, so that two layers of one kind
+// compute alike.
+func (tr *trace) run(inputs, masks []opstest.Array, weights [][]float64) ([]opstest.Array, error) {
+	p := tr.replica.Graph().Program()
+	if len(p.Outputs) == 0 {
+		for i, r := range tr.results {
+			p.AddOutput(fmt.Sprint("y", i), ops.In(tr.replica.Graph(), r))
+		}
+	}
+	var values []reference.Value
+	for i, in := range p.Inputs {
+		t := p.Type(in.Value)
+		var data []float64
+		switch {
+		case i < len(inputs):
+			data = inputs[i].F
+		case i < len(inputs)+len(tr.masks):
+			data = masks[i-len(inputs)].F
+		case i < len(inputs)+len(tr.masks)+len(weights):
+			data = weights[i-len(inputs)-len(tr.masks)]
+		case in.Name == "random_state":
+			data = opstest.Seed[:]
+		default:
+			return nil, fmt.Errorf("the program has an input %q that is neither data, mask nor weight", in.Name)
+		}
+		v, err := reference.New(t.DType, t.Shape, data...)
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, v)
+	}
+	out, err := (reference.Interpreter{Round: true}).Run(p, values)
+	if err != nil {
+		return nil, err
+	}
+	arrays := make([]opstest.Array, len(out))
+	for i, v := range out {
+		arrays[i] = opstest.Array{Shape: v.Type.Shape, DType: v.Type.DType, F: make([]float64, v.Type.Shape.Size())}
+		for j := range arrays[i].F {
+			arrays[i].F[j] = v.At(j)
+		}
+	}
+	return arrays, nil
+}
+
+// values returns numbers for the weights: around 1 where a layer divides by them or takes a root, otherwise of both signs.
+func values(variables distribute.Variables) [][]float64 {
+	out := make([][]float64, len(variables))
+	for i, v := range variables {
+		name := v.Name()
+		low, high := -0.8, 0.8
+		if strings.Contains(name, "variance") || strings.Contains(name, "stddev") || name == "gamma" || name == "scale" {
+			low, high = 0.5, 1.5
+		}
+		out[i] = opstest.Random(i+1, low, high, v.Size()).F
+		if v.Spec().DType.IsInteger() {
+			clear(out[i])
+		}
+	}
+	return out
+}
+
+// finite reports whether all numbers are.
+func finite(a opstest.Array) bool {
+	for _, x := range a.F {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return false
+		}
+	}
+	return true
+}

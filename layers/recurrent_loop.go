@@ -1,0 +1,228 @@
+package layers
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// recurrentLoop is what all recurrent layers do with their cell.
+type recurrentLoop struct {
+	cell                                         RNNCell
+	sequences, state, backwards, stateful, zeros bool
+
+	owner *Base
+	dtype ir.DType // of the states kept between batches
+
+	kept *keptStates
+}
+
+// recurrentLayer is implemented by the layers that have such a loop.
+type recurrentLayer interface{ recurrence() *recurrentLoop }
+
+// StateResetter is implemented by layers that can keep states between batches.
+type StateResetter interface{ ResetState() error }
+
+// recurrentIgnored are the keys of recurrent layers that Keras writes or used to write and that mean nothing here.
+func recurrentIgnored(b *Base) []string {
+	return append(b.IgnoredConfig(), "implementation", "use_cudnn", "time_major=null", "states=null", "constants=null", "num_constants=null")
+}
+
+func (l *recurrentLoop) build(b *Builder, in []ir.Shape) {
+	if len(in[0]) != 3 {
+		b.Fail("needs an input (batch, steps, features), received shape %v; add the missing axes or take a layer for images", in[0])
+	}
+	l.owner, l.dtype, l.kept = b.base, b.policy.Variable, &keptStates{}
+	b.BuildMember(l.cell, ir.Shape{in[0][0], in[0][2]})
+}
+
+// forward runs the steps over x and the initial states, if any.
+func (l *recurrentLoop) forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	x := in[0]
+	needRank(x, 3, "(batch, steps, features)")
+	batch := x.Dim(0)
+	states, kept, zeros := l.initial(c, in[1:], batch)
+	run := startCell(c, l.cell, batch)
+	xs := []*ops.Tensor{run.Project(ops.SwapAxes(x.WithMask(nil), 0, 1))} // (steps, batch, ...)
+	if mask := stepMask(c, x); mask != nil {
+		xs = append(xs, ops.ExpandDims(ops.Transpose(mask, 1, 0), -1))
+	}
+	last, ys, final := l.scan(c, run, xs, states, zeros)
+	for i, v := range kept {
+		c.Assign(v, final[i])
+	}
+	out := []*ops.Tensor{last}
+	if l.sequences {
+		if l.backwards {
+			ys = ops.Flip(ys, 0)
+		}
+		out[0] = ops.SwapAxes(ys, 0, 1)
+	}
+	if l.state {
+		out = append(out, final...)
+	}
+	for i := range out {
+		out[i] = ops.Cast(out[i], c.ComputeDType())
+	}
+	return out
+}
+
+// stepMask returns the mask of the steps (batch, steps), or nil. A mask with further axes masks a step where all of them do.
+func stepMask(c *Context, x *ops.Tensor) *ops.Tensor {
+	mask := x.Mask()
+	if mask == nil {
+		return nil
+	}
+	if mask.Rank() < 2 || mask.Dim(0) != x.Dim(0) || mask.Dim(1) != x.Dim(1) {
+		ops.Failf(c.Graph(), "the mask has shape %v; expected (batch, steps) of the input %v", mask.Shape(), x.Shape())
+	}
+	mask = ops.Cast(mask, ir.Bool)
+	for mask.Rank() > 2 {
+		mask = ops.Any(mask, -1)
+	}
+	return mask
+}
+
+// initial returns the states to begin with: those handed over, those kept from the batch before, or zeros. kept are the variables
+// that the last states go to.
+func (l *recurrentLoop) initial(c *Context, given []*ops.Tensor, batch int) (states []*ops.Tensor, kept distribute.Variables, zeros bool) {
+	sizes := l.cell.StateSizes()
+	compute := attach(l.cell).dtypePolicy(c).Compute
+	if l.stateful && !c.Probing {
+		kept = l.kept.variables(c, l, batch)
+	}
+	switch {
+	case len(given) > 0:
+		checkStates(c, given, sizes, batch)
+		states = append(states, given...)
+	case kept != nil:
+		for _, v := range kept {
+			states = append(states, c.Read(v))
+		}
+	default:
+		for _, n := range sizes {
+			states = append(states, ops.Zeros(c, compute, batch, n))
+		}
+		return states, nil, true
+	}
+	for i := range states {
+		states[i] = ops.Cast(states[i], compute)
+	}
+	return states, kept, false
+}
+
+// scan runs the loop over xs: projected inputs and, where there is one, the mask (steps, batch, 1). zeros says that the initial
+// states are known to be zero.
+func (l *recurrentLoop) scan(c *Context, run CellRun, xs, states []*ops.Tensor, zeros bool) (last, ys *ops.Tensor, final []*ops.Tensor) {
+	n, masked := len(states), len(xs) == 2
+	// The result of the step before is carried where it is read and is no state: masked steps repeat it, and without sequences
+	// the last one is the layer's result.
+	stateSpeaks := run.OutputIsState && (!masked || zeros && !l.zeros)
+	carried := !stateSpeaks && (!l.sequences || masked && !l.zeros)
+	carry := append([]*ops.Tensor{}, states...)
+	if carried {
+		carry = append(carry, ops.Zeros(c, states[0].DType(), states[0].Dim(0), l.cell.OutputSize()))
+	}
+	step := func(carry, xs []*ops.Tensor) (next, out []*ops.Tensor) {
+		y, after := run.Step(xs[0], carry[:n])
+		if len(after) != n {
+			ops.Failf(c.Graph(), "the cell %s returned %d states for %d", ClassName(l.cell), len(after), n)
+		}
+		next = append(next, after...)
+		if masked {
+			for i := range after {
+				next[i] = ops.Where(xs[1], after[i], carry[i])
+			}
+			switch {
+			case stateSpeaks:
+				y = next[run.OutputState]
+			case l.zeros:
+				y = ops.Where(xs[1], y, ops.ZerosLike(y))
+			default:
+				y = ops.Where(xs[1], y, carry[n])
+			}
+		}
+		if carried {
+			next = append(next, y)
+		}
+		if l.sequences {
+			out = []*ops.Tensor{y}
+		}
+		return next, out
+	}
+	final, stacked := ops.Scan(step, carry, xs, ops.ScanOptions{Reverse: l.backwards})
+	switch {
+	case l.sequences:
+		return nil, stacked[0], final[:n]
+	case carried:
+		return final[n], nil, final[:n]
+	}
+	return final[run.OutputState], nil, final
+}
+
+func (l *recurrentLoop) masks(in, out []*ops.Tensor) []*ops.Tensor {
+	masks := make([]*ops.Tensor, len(out))
+	if l.sequences {
+		masks[0] = in[0].Mask()
+	}
+	return masks
+}
+
+func (l *recurrentLoop) reset() error {
+	if l.kept == nil {
+		return nil
+	}
+	return l.kept.reset()
+}
+
+// keptStates are the states that a stateful layer keeps between batches. Replicas whose part of the batch has another length have
+// variables of their own; those of equal length share a variable, of which each replica has its own copy.
+type keptStates struct {
+	mu     sync.Mutex
+	global int // size of the batches; 0 before the first
+	byPart map[[2]int]distribute.Variables
+}
+
+func (k *keptStates) variables(c *Context, l *recurrentLoop, batch int) distribute.Variables {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	global := c.GlobalBatchSize()
+	if k.global != 0 && k.global != global {
+		ops.Failf(c.Graph(), "a stateful layer needs batches of one size: expected %d examples, received %d; leave out the shorter last batch, or call ResetState before batches of another size", k.global, global)
+	}
+	k.global = global
+	part := [2]int{global, batch}
+	if k.byPart == nil {
+		k.byPart = map[[2]int]distribute.Variables{}
+	}
+	if vars := k.byPart[part]; vars != nil {
+		return vars
+	}
+	var vars distribute.Variables
+	for i, n := range l.cell.StateSizes() {
+		vars = append(vars, distribute.NewVariable(distribute.VariableSpec{
+			Name: fmt.Sprint("rnn_state_", i), Shape: ir.Shape{batch, n}, DType: l.dtype, Frozen: true,
+			Synchronization: distribute.OnRead, Owner: l.owner,
+		}))
+	}
+	k.byPart[part] = vars
+	return vars
+}
+
+func (k *keptStates) reset() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, vars := range k.byPart {
+		for _, v := range vars {
+			if err := v.SetValue(kernels.NewArray(v.Type())); err != nil {
+				return err
+			}
+		}
+	}
+	k.global = 0
+	return nil
+}
