@@ -10,6 +10,9 @@ import (
 //
 // Epochs and batches count from 0. Logs passed at the end of a batch are running means over the epoch so far, as in Keras.
 // With steps per execution k, batch hooks come once for k batches, with the index of the first (begin) and of the last (end).
+//
+// The end hooks of training, evaluation and prediction are called also when the run fails, so that they can close what the begin
+// hooks opened; Params.Err then says why it fails, and the logs may be nil (which reads as empty).
 type Callback interface {
 	SetModel(m Model)
 	SetParams(p Params)
@@ -36,11 +39,25 @@ type Callback interface {
 // leaves them out. A callback without this method is taken to use them.
 type BatchCallback interface{ WantsBatches() bool }
 
-// Params describe the run: epochs asked for and steps in an epoch (-1 while unknown).
+// Params describe the run.
 type Params struct {
+	// Verbose is what was given to Fit, Evaluate or Predict: 0, 1 or 2.
 	Verbose int
-	Epochs  int
-	Steps   int
+	// Epochs is the index after the last epoch.
+	Epochs int
+	// Steps is the number of steps in an epoch, -1 while unknown.
+	Steps int
+	// Err is why the run ends too early: an error of a hook, of the data or of a step, or that of the context. It is nil up to the
+	// end hooks.
+	Err error
+}
+
+// Progress is how far a training run has come.
+type Progress struct {
+	// Epoch is the epoch to go on with, from 0.
+	Epoch int `json:"epoch"`
+	// Batch is the last batch of that epoch which was trained on; 0 at its beginning.
+	Batch int `json:"batch"`
 }
 
 // Model is what callbacks may do with the model in training; *keras.Model implements it.
@@ -61,6 +78,14 @@ type Model interface {
 	Direction(name string) string
 	// SwapEMA exchanges the weights with the optimizer's moving averages; it fails without UseEMA.
 	SwapEMA() error
+	// SaveWeights writes all weights to a file; the extension says in which format.
+	SaveWeights(path string) error
+	// SaveBackup writes what a run needs to go on after a crash: weights, optimizer variables, the count of steps and at. The
+	// file is replaced at once or not at all. LoadBackup puts all of it back, or changes nothing.
+	SaveBackup(path string, at Progress) error
+	LoadBackup(path string) (Progress, error)
+	// SetInitialEpoch makes the run begin with the given epoch. It has an effect in OnTrainBegin only.
+	SetInitialEpoch(epoch int)
 	// Output is where messages go: what was given to Fit with Output, or standard output.
 	Output() io.Writer
 }
@@ -74,7 +99,7 @@ type Base struct {
 // SetModel is called before the first hook.
 func (b *Base) SetModel(m Model) { b.model = m }
 
-// SetParams is called before the first hook, and again when the number of steps becomes known.
+// SetParams is called before the first hook, and again when the number of steps becomes known or the run fails.
 func (b *Base) SetParams(p Params) { b.params = p }
 
 // Model returns the model in training.

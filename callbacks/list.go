@@ -5,12 +5,13 @@ import "errors"
 // List calls a number of callbacks in order.
 type List struct {
 	all     []Callback
+	params  Params
 	batches bool
 }
 
 // NewList prepares callbacks for a run.
 func NewList(all []Callback, m Model, p Params) *List {
-	l := &List{all: all}
+	l := &List{all: all, params: p}
 	for _, c := range all {
 		c.SetModel(m)
 		c.SetParams(p)
@@ -22,9 +23,17 @@ func NewList(all []Callback, m Model, p Params) *List {
 
 // SetParams tells all callbacks about a changed run.
 func (l *List) SetParams(p Params) {
+	l.params = p
 	for _, c := range l.all {
 		c.SetParams(p)
 	}
+}
+
+// Fail tells all callbacks why the run ends, before its end hooks are called.
+func (l *List) Fail(err error) {
+	p := l.params
+	p.Err = err
+	l.SetParams(p)
 }
 
 // WantsBatches reports whether any callback uses the batch hooks.

@@ -12,6 +12,7 @@ type Logs struct {
 
 	names  []string
 	values [][]float64
+	sorted int // so many of the first names are in alphabetical order; Append puts its names behind them
 }
 
 // NewLogs returns logs that compute fills with Set when they are first read; nil is empty logs.
@@ -35,19 +36,48 @@ func (l *Logs) Err() error {
 	return l.err
 }
 
-// Set adds a value or replaces it. A metric with a vector result has several numbers.
-func (l *Logs) Set(name string, values ...float64) {
-	l.force()
-	if i := slices.Index(l.names, name); i >= 0 {
-		l.values[i] = values
-		return
+// ready reports whether the values are worked out.
+func (l *Logs) ready() bool { return l == nil || l.compute == nil }
+
+// soFar is Err without working the values out.
+func (l *Logs) soFar() error {
+	if l == nil || !l.ready() {
+		return nil
 	}
-	i, _ := slices.BinarySearch(l.names, name)
-	l.names = slices.Insert(l.names, i, name)
-	l.values = slices.Insert(l.values, i, values)
+	return l.err
 }
 
-// Names returns the names in alphabetical order, which is Keras's.
+// Set adds a value or replaces it. A metric with a vector result has several numbers.
+func (l *Logs) Set(name string, values ...float64) {
+	if l.replace(name, values) {
+		return
+	}
+	i, _ := slices.BinarySearch(l.names[:l.sorted], name)
+	l.names = slices.Insert(l.names, i, name)
+	l.values = slices.Insert(l.values, i, values)
+	l.sorted++
+}
+
+// Append is Set for a callback that contributes to the logs (the learning rate): a new name comes after all others, as in Keras.
+// Later callbacks, among them History and the progress bar, see it.
+func (l *Logs) Append(name string, values ...float64) {
+	if l.replace(name, values) {
+		return
+	}
+	l.names = append(l.names, name)
+	l.values = append(l.values, values)
+}
+
+func (l *Logs) replace(name string, values []float64) bool {
+	l.force()
+	i := slices.Index(l.names, name)
+	if i >= 0 {
+		l.values[i] = values
+	}
+	return i >= 0
+}
+
+// Names returns the names in alphabetical order, which is Keras's, and then those that callbacks appended.
 func (l *Logs) Names() []string {
 	if l == nil {
 		return nil

@@ -16,63 +16,99 @@ import (
 //
 //	10/32 ━━━━━━━━━━━━━━━━━━━━ 1s 52ms/step - accuracy: 0.7734 - loss: 0.8512
 //
-// elsewhere a new line for each update.
+// elsewhere a new line for each update. Colours are those of Keras in both cases.
 type Progbar struct {
+	// Width is the length of the bar.
+	Width int
+	// Interval is the least time between two updates that are drawn.
+	Interval time.Duration
+	// Unit names what is counted: "step".
+	Unit string
+	// Averaged says which values are shown as their mean over the steps so far instead of as they are; nil for none. A value given
+	// at step n counts for all steps since the update before.
+	Averaged func(name string) bool
+
 	w        io.Writer
 	target   int // -1 while unknown
-	width    int
 	verbose  int
-	interval time.Duration
 	terminal bool
 	now      func() time.Time
 
 	start, last, afterFirst time.Time
+	seen                    int // steps at the last update
 	drawn                   int // visible characters of the line on the screen
 	names                   []string
-	values                  map[string]float64
+	values                  map[string]weighted
 }
 
-// NewProgbar returns a bar for target steps (-1 for unknown) with the given verbosity: 1 draws the bar, 2 prints a line at the
-// end.
+// weighted is a sum and what it is to be divided by.
+type weighted struct{ sum, count float64 }
+
+// NewProgbar returns a bar for target steps (-1 for unknown) with the given verbosity: 0 prints nothing, 1 draws the bar, 2 prints
+// a line at the end.
 func NewProgbar(w io.Writer, target, verbose int) *Progbar {
 	f, ok := w.(*os.File)
-	p := &Progbar{w: w, target: target, width: 20, verbose: verbose, interval: 50 * time.Millisecond, now: time.Now, values: map[string]float64{}}
-	p.terminal = ok && term.IsTerminal(int(f.Fd()))
-	p.start = p.now()
-	return p
+	return newProgbar(w, target, verbose, ok && term.IsTerminal(int(f.Fd())), time.Now)
 }
 
-// due reports whether an update now would be drawn; asking saves working out values that nobody sees.
-func (p *Progbar) due() bool { return p.verbose == 1 && p.now().Sub(p.last) >= p.interval }
+func newProgbar(w io.Writer, target, verbose int, terminal bool, now func() time.Time) *Progbar {
+	return &Progbar{
+		Width: 20, Interval: 50 * time.Millisecond, Unit: "step",
+		w: w, target: target, verbose: verbose, terminal: terminal, now: now, start: now(), values: map[string]weighted{},
+	}
+}
 
-// Update shows that current steps are done. Values are shown as they are. finalize ends the line.
+// Update shows that current steps are done. finalize ends the line; it replaces means by the values given.
+//
+// Logs that are worked out when they are looked at are looked at only if they are shown or averaged.
 func (p *Progbar) Update(current int, logs *Logs, finalize bool) {
+	steps := max(current-p.seen, 1)
+	p.seen = current
+	atOnce := p.Averaged != nil || logs.ready()
+	if atOnce {
+		p.keep(steps, logs, finalize)
+	}
 	now := p.now()
 	perStep := p.stepTime(current, now)
-	if p.verbose == 1 && !finalize && now.Sub(p.last) < p.interval {
+	if p.verbose == 1 && !finalize && now.Sub(p.last) < p.Interval {
 		return
 	}
-	p.keep(logs)
+	if !atOnce && (p.verbose == 1 || finalize) {
+		p.keep(steps, logs, finalize)
+	}
 	switch {
 	case p.verbose == 1:
 		p.draw(current, finalize, now, perStep)
-	case p.verbose == 2 && finalize:
-		fmt.Fprintf(p.w, "%s - %.0fs -%s%s\n", p.count(current), now.Sub(p.start).Seconds(), formatStepTime(perStep), p.metrics())
+	case p.verbose == 2 && finalize && p.target > 0:
+		fmt.Fprintf(p.w, "%s - %ss -%s%s\n", p.count(current), fixed(now.Sub(p.start).Seconds(), 0), p.formatStepTime(perStep), p.metrics())
 	}
 	p.last = now
 }
 
-func (p *Progbar) keep(logs *Logs) {
+// Add is Update for n more steps; the last of them ends the line.
+func (p *Progbar) Add(n int, logs *Logs) {
+	current := p.seen + n
+	p.Update(current, logs, p.target >= 0 && current >= p.target)
+}
+
+// keep notes values. Numbers of a vector are averaged.
+func (p *Progbar) keep(steps int, logs *Logs, finalize bool) {
 	for _, name := range logs.Names() {
-		if _, known := p.values[name]; !known {
+		before, known := p.values[name]
+		if !known {
 			p.names = append(p.names, name)
 		}
-		sum := 0.0
-		v := logs.Vector(name)
-		for _, x := range v {
-			sum += x
+		v := 0.0
+		numbers := logs.Vector(name)
+		for _, x := range numbers {
+			v += x
 		}
-		p.values[name] = sum / float64(max(len(v), 1))
+		v /= float64(max(len(numbers), 1))
+		if p.Averaged == nil || finalize || !p.Averaged(name) {
+			p.values[name] = weighted{v, 1}
+		} else {
+			p.values[name] = weighted{before.sum + v*float64(steps), before.count + float64(steps)}
+		}
 	}
 }
 
@@ -92,12 +128,11 @@ func (p *Progbar) stepTime(current int, now time.Time) float64 {
 }
 
 func (p *Progbar) count(current int) string {
-	digits := 1
-	if p.target > 0 {
-		digits = int(math.Log10(float64(p.target))) + 1
-	}
+	digits := int(math.Log10(float64(p.target))) + 1
 	return fmt.Sprintf("%*d/%d", digits, current, p.target)
 }
+
+func bold(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
 
 func (p *Progbar) draw(current int, finalize bool, now time.Time, perStep float64) {
 	var b strings.Builder
@@ -107,29 +142,27 @@ func (p *Progbar) draw(current int, finalize bool, now time.Time, perStep float6
 		b.WriteString("\n")
 	}
 	visible := 0
-	if p.target >= 0 {
+	if p.target > 0 {
 		count := p.count(current)
-		done := 0
-		if p.target > 0 {
-			done = min(p.width*current/p.target, p.width)
-		}
-		b.WriteString("\x1b[1m" + count + "\x1b[0m ")
+		done := int(float64(p.Width) * (float64(current) / float64(p.target)))
+		b.WriteString(bold(count) + " ")
 		if done > 0 {
 			b.WriteString("\x1b[32m" + strings.Repeat("━", done) + "\x1b[0m")
 		}
-		b.WriteString("\x1b[37m" + strings.Repeat("━", p.width-done) + "\x1b[0m")
-		visible = len(count) + 1 + p.width
+		b.WriteString("\x1b[37m" + strings.Repeat("━", max(p.Width-done, 0)) + "\x1b[0m")
+		visible = len(count) + 1 + max(done, p.Width)
 	} else {
-		fmt.Fprintf(&b, "%7d/Unknown", current)
-		visible = 15
+		unknown := fmt.Sprintf("%7d/Unknown", current)
+		b.WriteString(unknown)
+		visible = len(unknown)
 	}
-	info := fmt.Sprintf(" %.0fs", now.Sub(p.start).Seconds())
-	if p.target >= 0 && !finalize {
-		info = " " + formatETA(perStep*float64(p.target-current))
+	elapsed := fixed(now.Sub(p.start).Seconds(), 0) + "s"
+	if p.target > 0 && !finalize {
+		elapsed = formatETA(perStep * float64(p.target-current))
 	}
-	info += formatStepTime(perStep) + p.metrics()
-	b.WriteString(info)
-	visible += utf8.RuneCountInString(info)
+	rest := p.formatStepTime(perStep) + p.metrics()
+	b.WriteString(" " + bold(elapsed) + rest)
+	visible += 1 + len(elapsed) + utf8.RuneCountInString(rest)
 	b.WriteString(strings.Repeat(" ", max(p.drawn-visible, 0)))
 	if finalize {
 		b.WriteString("\n")
@@ -138,14 +171,17 @@ func (p *Progbar) draw(current int, finalize bool, now time.Time, perStep float6
 	p.drawn = visible
 }
 
+// metrics lists the values. As in Keras the bar writes a number with an exponent if its magnitude is small, and the line of
+// verbosity 2 also if it is negative.
 func (p *Progbar) metrics() string {
 	var b strings.Builder
 	for _, name := range p.names {
 		v := p.values[name]
-		if math.Abs(v) > 1e-3 {
-			fmt.Fprintf(&b, " - %s: %.4f", name, v)
+		mean := v.sum / max(v.count, 1)
+		if mean > 1e-3 || p.verbose == 1 && mean < -1e-3 {
+			fmt.Fprintf(&b, " - %s: %s", name, fixed(mean, 4))
 		} else {
-			fmt.Fprintf(&b, " - %s: %.4e", name, v)
+			fmt.Fprintf(&b, " - %s: %s", name, scientific(mean, 4))
 		}
 	}
 	return b.String()
@@ -162,105 +198,12 @@ func formatETA(seconds float64) string {
 	return fmt.Sprintf("%ds", s)
 }
 
-func formatStepTime(s float64) string {
+func (p *Progbar) formatStepTime(s float64) string {
 	switch {
 	case s >= 1 || s == 0:
-		return fmt.Sprintf(" %.0fs/step", s)
+		return fmt.Sprintf(" %ss/%s", fixed(s, 0), p.Unit)
 	case s >= 1e-3:
-		return fmt.Sprintf(" %.0fms/step", s*1e3)
+		return fmt.Sprintf(" %sms/%s", fixed(s*1e3, 0), p.Unit)
 	}
-	return fmt.Sprintf(" %.0fus/step", s*1e6)
+	return fmt.Sprintf(" %sus/%s", fixed(s*1e6, 0), p.Unit)
 }
-
-// ProgbarLogger shows a Progbar for each epoch of Fit, and for Evaluate and Predict on their own. Fit adds it when verbose.
-type ProgbarLogger struct {
-	Base
-	verbose int
-	w       io.Writer
-	bar     *Progbar
-	seen    int
-	inFit   bool
-}
-
-// NewProgbarLogger returns a logger that prints to w with the given verbosity.
-func NewProgbarLogger(verbose int, w io.Writer) *ProgbarLogger {
-	return &ProgbarLogger{verbose: verbose, w: w}
-}
-
-func (l *ProgbarLogger) begin() error {
-	l.bar, l.seen = NewProgbar(l.w, l.Params().Steps, l.verbose), 0
-	return nil
-}
-
-func (l *ProgbarLogger) update(batch int, logs *Logs) error {
-	l.seen = batch + 1
-	if l.seen == 1 || l.bar.due() {
-		l.bar.Update(l.seen, logs, false)
-		return logs.Err()
-	}
-	return nil
-}
-
-func (l *ProgbarLogger) end(logs *Logs) error {
-	if l.bar.target < 0 {
-		l.bar.target = l.seen
-	}
-	l.bar.Update(l.bar.target, logs, true)
-	return nil
-}
-
-// OnTrainBegin notes that validation belongs to a Fit and prints nothing of its own.
-func (l *ProgbarLogger) OnTrainBegin() error { l.inFit = true; return nil }
-
-// OnTrainEnd ends that.
-func (l *ProgbarLogger) OnTrainEnd(*Logs) error { l.inFit = false; return nil }
-
-// OnEpochBegin prints the epoch's number, where there are several, and starts its bar.
-func (l *ProgbarLogger) OnEpochBegin(epoch int) error {
-	if l.Params().Epochs > 1 {
-		fmt.Fprintf(l.w, "Epoch %d/%d\n", epoch+1, l.Params().Epochs)
-	}
-	return l.begin()
-}
-
-// OnTrainBatchEnd moves the bar.
-func (l *ProgbarLogger) OnTrainBatchEnd(batch int, logs *Logs) error { return l.update(batch, logs) }
-
-// OnEpochEnd completes the bar.
-func (l *ProgbarLogger) OnEpochEnd(_ int, logs *Logs) error { return l.end(logs) }
-
-// OnTestBegin starts a bar for Evaluate.
-func (l *ProgbarLogger) OnTestBegin() error {
-	if l.inFit {
-		return nil
-	}
-	return l.begin()
-}
-
-// OnTestBatchEnd moves the bar of Evaluate.
-func (l *ProgbarLogger) OnTestBatchEnd(batch int, logs *Logs) error {
-	if l.inFit {
-		return nil
-	}
-	return l.update(batch, logs)
-}
-
-// OnTestEnd completes the bar of Evaluate.
-func (l *ProgbarLogger) OnTestEnd(logs *Logs) error {
-	if l.inFit {
-		return nil
-	}
-	return l.end(logs)
-}
-
-// OnPredictBegin starts a bar for Predict.
-func (l *ProgbarLogger) OnPredictBegin() error { return l.begin() }
-
-// OnPredictBatchEnd moves the bar of Predict.
-func (l *ProgbarLogger) OnPredictBatchEnd(batch int) error { return l.update(batch, nil) }
-
-// OnPredictEnd completes the bar of Predict.
-func (l *ProgbarLogger) OnPredictEnd() error { return l.end(nil) }
-
-// WantsBatches reports that the bar moves with the batches.
-func (l *ProgbarLogger) WantsBatches() bool { return l.verbose == 1 }

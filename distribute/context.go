@@ -35,6 +35,9 @@ func (c *Context) ComputeDType() ir.DType {
 	return c.Policy.Compute
 }
 
+// Depth is the number of layers that are being called, one inside the other.
+func (c *Context) Depth() int { return len(c.compute) }
+
 // EnterLayer begins the call of a layer of the given name and compute type; LeaveLayer ends it.
 func (c *Context) EnterLayer(name string, compute ir.DType) {
 	c.Graph().Enter(name)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -28,7 +29,8 @@ type Function struct {
 	strategy Strategy
 	name     string
 	trace    TraceFunc
-	step     func(x, y, w int) TraceFunc // makes trace of a StepFunction once the kinds of inputs are known
+	step     func(c counts) TraceFunc // makes trace of a StepFunction once the kinds of inputs are known
+	inputs   counts                   // that it was made for
 
 	// Seed sets the random numbers of Strategy.Run.
 	Seed  uint64
@@ -52,6 +54,7 @@ type tracedProgram struct {
 	inputs    []int // program input of each variable
 	random    int   // program input of the random state, or -1
 	results   int
+	writes    bool // changes variables
 }
 
 // NewFunction prepares f for a strategy. Nothing is traced before the first run.
@@ -70,9 +73,10 @@ type Instance struct {
 	CompileTime time.Duration
 
 	replicas []replicaInstance
-	run      []func()
+	run      []func() // of the replicas but the first
 	wait     sync.WaitGroup
-	ctx      context.Context
+	remote   bool            // replicas of other processes take part
+	ctx      context.Context // of the current run
 	errs     []error
 }
 
@@ -162,6 +166,7 @@ func (f *Function) traceProgram(types []ir.Type, local, global int) (p *tracedPr
 		p.variables, p.inputs = append(p.variables, v), append(p.inputs, e.input)
 		if e.assigned {
 			p.program.AddAlias(v.Path(), e.current.Value(), e.input)
+			p.writes = true
 		}
 	}
 	if r.random != nil {
@@ -180,16 +185,21 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	inst := &Instance{owner: c, replicas: make([]replicaInstance, len(devices)), errs: make([]error, len(devices))}
+	inst := &Instance{
+		owner: c, replicas: make([]replicaInstance, len(devices)), errs: make([]error, len(devices)),
+		remote: f.strategy.NumReplicasInSync() > len(devices),
+	}
 	for i, d := range devices {
 		if err := inst.replicas[i].build(c.programs[i], d, i, f.strategy, comms[i]); err != nil {
 			inst.close()
 			return nil, fmt.Errorf("distribute: compiling %s for %v: %w", f.name, d, err)
 		}
-		inst.run = append(inst.run, func() {
-			inst.errs[i] = inst.runReplica(i)
-			inst.wait.Done()
-		})
+		if i > 0 {
+			inst.run = append(inst.run, func() {
+				defer inst.wait.Done()
+				inst.errs[i] = inst.runReplica(i)
+			})
+		}
 	}
 	return inst, nil
 }
@@ -245,22 +255,36 @@ func (inst *Instance) Output(replica, i int) kernels.Buffer { return inst.replic
 // Stats describes the program of the first replica.
 func (inst *Instance) Stats() kernels.Stats { return inst.replicas[0].exec.Stats() }
 
+// WritesVariables reports whether a run changes variables: then no other run that uses them may go on at the same time.
+func (inst *Instance) WritesVariables() bool {
+	return slices.ContainsFunc(inst.owner.programs, func(p *tracedProgram) bool { return p.writes })
+}
+
 // Run computes one step on all replicas. seed and step set the random numbers: equal ones give equal numbers.
+//
+// Where ctx has ended, nothing is computed. A step that has begun runs to its end, so that all copies of the variables stay equal;
+// ctx ends only the waiting for replicas of other processes.
 func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	for i := range inst.replicas {
 		if err := inst.replicas[i].setRandom(seed, step, uint32(i)); err != nil {
 			return err
 		}
 	}
-	inst.ctx = ctx
+	inst.ctx = context.Background()
+	if inst.remote {
+		inst.ctx = ctx
+	}
 	if len(inst.replicas) == 1 {
 		return inst.runReplica(0)
 	}
 	inst.wait.Add(len(inst.run))
-	for _, run := range inst.run[1:] {
-		go run()
+	for _, run := range inst.run {
+		go run() // no allocation: the runtime keeps finished goroutines for the next ones
 	}
-	inst.run[0]()
+	inst.errs[0] = inst.runReplica(0)
 	inst.wait.Wait()
 	var failed error
 	for _, err := range inst.errs {

@@ -61,7 +61,9 @@ func TestStepEqualsOneReplica(t *testing.T) {
 				r.Assign(w, ops.Subtract(r.Read(w), ops.MultiplyScalar(g, 0.01)))
 				return loss
 			})
-			losses, err := s.Run(context.Background(), step, distribute.SplitBatch(s, distribute.HostBatch{X: []kernels.Array{x}, Y: []kernels.Array{y}}))
+			batch, err := distribute.SplitBatch(s, distribute.HostBatch{X: []kernels.Array{x}, Y: []kernels.Array{y}})
+			require.NoError(t, err)
+			losses, err := s.Run(context.Background(), step, batch)
 			require.NoError(t, err)
 			require.Len(t, losses, n)
 			total, err := s.Reduce(distribute.Sum, losses)

@@ -34,9 +34,9 @@ func (s *local) Function(f StepFunction) *Function { return stepFunction(s, f) }
 
 func stepFunction(s Strategy, f StepFunction) *Function {
 	fn := &Function{strategy: s, name: "step"}
-	fn.step = func(x, y, w int) TraceFunc {
+	fn.step = func(n counts) TraceFunc {
 		return func(r *Replica, in []*ops.Tensor) []*ops.Tensor {
-			b := Batch{Xs: in[:x], Ys: in[x : x+y], SampleWeights: in[x+y:]}
+			b := Batch{Xs: in[:n.x], Ys: in[n.x : n.x+n.y], SampleWeights: in[n.x+n.y:]}
 			b.X, b.Y, b.SampleWeight = first(b.Xs), first(b.Ys), first(b.SampleWeights)
 			if out := f(r, b); out != nil {
 				return []*ops.Tensor{out}
@@ -79,12 +79,17 @@ func (s *local) Run(ctx context.Context, f *Function, batch PerReplicaBatch) (Pe
 	types := make([][]ir.Type, len(batch))
 	sizes := make([]int, len(batch))
 	for i, b := range batch {
-		for _, a := range b.arrays() {
-			types[i] = append(types[i], a.Type)
+		if err := f.bind(b); err != nil {
+			return nil, err
 		}
 		sizes[i] = b.Examples()
+		for j, a := range b.arrays() {
+			if n := rows(a); n != sizes[i] && n >= 0 {
+				return nil, fmt.Errorf("distribute: array %d of the batch (inputs, targets, sample weights) has %d examples on replica %d and array 0 has %d; all need the same number", j, n, i, sizes[i])
+			}
+			types[i] = append(types[i], a.Type)
+		}
 	}
-	f.bind(batch[0])
 	inst, err := f.Acquire(types, sizes)
 	if err != nil {
 		return nil, err
@@ -103,13 +108,26 @@ func (s *local) Run(ctx context.Context, f *Function, batch PerReplicaBatch) (Pe
 	return inst.results()
 }
 
+// counts says how many arrays of each kind a batch has.
+type counts struct{ x, y, weights int }
+
+func (c counts) String() string {
+	return fmt.Sprintf("%d inputs, %d targets and %d sample weights", c.x, c.y, c.weights)
+}
+
 // bind fixes how many inputs are x, y and sample weights, on the first run.
-func (f *Function) bind(b HostBatch) {
+func (f *Function) bind(b HostBatch) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.trace == nil {
-		f.trace = f.step(len(b.X), len(b.Y), len(b.SampleWeight))
+	n := counts{len(b.X), len(b.Y), len(b.SampleWeight)}
+	switch {
+	case f.step == nil: // made by NewFunction: takes whatever comes
+	case f.trace == nil:
+		f.trace, f.inputs = f.step(n), n
+	case f.inputs != n:
+		return fmt.Errorf("distribute: the function was first run with %v, received %v; make another function for other data", f.inputs, n)
 	}
+	return nil
 }
 
 // results copies result 0 of every replica; none gives nil.
@@ -128,9 +146,24 @@ func (inst *Instance) results() (PerReplica, error) {
 	return out, nil
 }
 
-// SplitBatch cuts a global batch into one part a replica along axis 0. The parts share the batch's memory.
-func SplitBatch(s Strategy, global HostBatch) PerReplicaBatch {
-	sizes := s.Split(global.Examples())
+// rows is the length of the first axis, -1 for a scalar.
+func rows(a kernels.Array) int {
+	if len(a.Type.Shape) == 0 {
+		return -1
+	}
+	return a.Type.Shape[0]
+}
+
+// SplitBatch cuts a global batch into one part a replica along axis 0, which all of its arrays need, with one length. The parts
+// share the batch's memory.
+func SplitBatch(s Strategy, global HostBatch) (PerReplicaBatch, error) {
+	n := global.Examples()
+	for i, a := range global.arrays() {
+		if rows(a) != n || len(a.Data) != a.Type.Bytes() {
+			return nil, fmt.Errorf("distribute: SplitBatch: array %d of the batch (inputs, targets, sample weights) is %v with %d bytes; expected %d examples on axis 0, as in array 0", i, a.Type, len(a.Data), n)
+		}
+	}
+	sizes := s.Split(n)
 	out := make(PerReplicaBatch, len(sizes))
 	from := 0
 	for i, n := range sizes {
@@ -144,5 +177,5 @@ func SplitBatch(s Strategy, global HostBatch) PerReplicaBatch {
 		out[i] = HostBatch{X: cut(global.X), Y: cut(global.Y), SampleWeight: cut(global.SampleWeight)}
 		from += n
 	}
-	return out
+	return out, nil
 }

@@ -2,8 +2,8 @@ package keras
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
-	"sort"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -43,7 +43,7 @@ type compiled struct {
 	ready       bool // losses and metrics are resolved and have their variables
 
 	train, test, results *distribute.Function
-	weighted             int // sample weight arrays in a batch: 0, 1 or one for each output
+	inputs, targets      int // arrays in a batch that the functions were made for
 	classWeight          map[int]float64
 }
 
@@ -51,6 +51,7 @@ type outputLoss struct {
 	name    string
 	loss    losses.Loss // nil: the output is not trained
 	weight  float64
+	target  int           // position of its targets in a batch, -1 without
 	tracker *metrics.Mean // nil where the total says the same
 }
 
@@ -61,8 +62,13 @@ type namedMetric struct {
 	weighted bool
 }
 
-// Compile sets optimizer, loss and metrics. It can be called again; optimizer state starts anew then.
+// Compile sets optimizer, loss and metrics. It can be called again; the state of an optimizer given by name starts anew then. It is
+// an error while the model trains.
 func (m *Model) Compile(config CompileConfig) error {
+	if !m.training.TryLock() {
+		return fmt.Errorf("keras: Compile: model %q is training or evaluating; wait for it to end", m.Name())
+	}
+	defer m.training.Unlock()
 	if config.StepsPerExecution < 0 {
 		return fmt.Errorf("keras: Compile: StepsPerExecution is %d; expected 1 or more", config.StepsPerExecution)
 	}
@@ -72,7 +78,7 @@ func (m *Model) Compile(config CompileConfig) error {
 	}
 	optimizer, err := optimizers.Get(config.Optimizer)
 	if err != nil {
-		return fmt.Errorf("keras: Compile: %w", err)
+		return fmt.Errorf("keras: Compile: %w", pointerHint[optimizers.Optimizer](config.Optimizer, err))
 	}
 	if m.policy.Name == "mixed_float16" {
 		optimizer = optimizers.WithLossScale(optimizer)
@@ -97,7 +103,7 @@ func (c *compiled) checkNames() error {
 				return nil
 			}
 			_, err := losses.Get(v)
-			return err
+			return pointerHint[losses.Loss](v, err)
 		})
 	}
 	walkMetric = func(v any) error {
@@ -106,7 +112,7 @@ func (c *compiled) checkNames() error {
 				return nil
 			}
 			_, err := metrics.Get(v)
-			return err
+			return pointerHint[metrics.Metric](v, err)
 		})
 	}
 	for _, check := range []error{walkLoss(c.config.Loss), walkMetric(c.config.Metrics), walkMetric(c.config.WeightedMetrics)} {
@@ -117,121 +123,16 @@ func (c *compiled) checkNames() error {
 	return nil
 }
 
+// pointerHint replaces the error for a struct of which a pointer would have served.
+func pointerHint[T any](v any, err error) error {
+	if t := reflect.TypeOf(v); err != nil && t != nil && t.Kind() == reflect.Struct && reflect.PointerTo(t).Implements(reflect.TypeFor[T]()) {
+		return fmt.Errorf("received a %v; pass a pointer, as in &%v{}", t, t)
+	}
+	return err
+}
+
 func isAccuracy(v any) bool {
 	return slices.Contains([]any{"accuracy", "acc", "crossentropy", "ce"}, v)
-}
-
-// each calls f for the leaves of nested lists and maps.
-func each(v any, f func(any) error) error {
-	list, ok := asList(v)
-	if m, isMap := v.(map[string]any); isMap {
-		for _, e := range m {
-			list = append(list, e)
-		}
-		ok = true
-	}
-	if !ok {
-		return f(v)
-	}
-	for _, e := range list {
-		if err := each(e, f); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// asList turns the slice types that the config allows into a list.
-func asList(v any) ([]any, bool) {
-	switch v := v.(type) {
-	case []any:
-		return v, true
-	case []string:
-		return convertList(v), true
-	case []metrics.Metric:
-		return convertList(v), true
-	case []losses.Loss:
-		return convertList(v), true
-	case []float64:
-		return convertList(v), true
-	case [][]any:
-		return convertList(v), true
-	case [][]string:
-		return convertList(v), true
-	case [][]metrics.Metric:
-		return convertList(v), true
-	}
-	return nil, false
-}
-
-func convertList[T any](in []T) []any {
-	out := make([]any, len(in))
-	for i, v := range in {
-		out[i] = v
-	}
-	return out
-}
-
-// asMap turns the map types that the config allows into a map.
-func asMap(v any) (map[string]any, bool) {
-	switch v := v.(type) {
-	case map[string]any:
-		return v, true
-	case map[string]string:
-		return convertMap(v), true
-	case map[string]float64:
-		return convertMap(v), true
-	case map[string]losses.Loss:
-		return convertMap(v), true
-	case map[string][]metrics.Metric:
-		return convertMap(v), true
-	case map[string][]string:
-		return convertMap(v), true
-	}
-	return nil, false
-}
-
-func convertMap[T any](in map[string]T) map[string]any {
-	out := make(map[string]any, len(in))
-	for k, v := range in {
-		out[k] = v
-	}
-	return out
-}
-
-// perOutput spreads a value of the config over the outputs. A single value goes to all outputs where shared is set.
-func perOutput(what string, v any, names []string, n int, shared bool) ([]any, error) {
-	out := make([]any, n)
-	if v == nil {
-		return out, nil
-	}
-	if m, ok := asMap(v); ok {
-		keys := make([]string, 0, len(m))
-		for k := range m {
-			keys = append(keys, k)
-		}
-		sort.Strings(keys)
-		for _, k := range keys {
-			i := slices.Index(names, k)
-			if i < 0 {
-				return nil, fmt.Errorf("%s: there is no output %q; the outputs are %q", what, k, names)
-			}
-			out[i] = m[k]
-		}
-		return out, nil
-	}
-	list, ok := asList(v)
-	if ok && (n > 1 || !shared) {
-		if len(list) != n {
-			return nil, fmt.Errorf("%s: the model has %d outputs, received a list of %d", what, n, len(list))
-		}
-		copy(out, list)
-		return out, nil
-	}
-	for i := range out {
-		out[i] = v
-	}
-	return out, nil
 }
 
 // prepare resolves losses and metrics once the types of outputs and targets are known, and builds the optimizer.
@@ -242,19 +143,17 @@ func (m *Model) prepare(targets []ir.Type) error {
 	}
 	n := len(m.outputTypes)
 	names := m.OutputNames()
-	if len(names) != n {
+	named := len(names) == n
+	if !named {
 		names = make([]string, n)
 		for i := range names {
 			names[i] = fmt.Sprintf("output_%d", i)
 		}
-		if n == 1 {
-			names[0] = "output"
-		}
 	}
-	if err := c.resolveLosses(names, targets, m.outputTypes); err != nil {
+	if err := c.resolveLosses(names, named, targets, m.outputTypes); err != nil {
 		return err
 	}
-	if err := c.resolveMetrics(names, targets, m.outputTypes); err != nil {
+	if err := c.resolveMetrics(names, named, targets, m.outputTypes); err != nil {
 		return err
 	}
 	if err := c.buildMetrics(m, targets); err != nil {
@@ -270,7 +169,14 @@ func (m *Model) prepareOptimizer() error {
 	if c.trainable != nil {
 		return nil
 	}
-	trainable := m.TrainableVariables()
+	if !m.isBuilt() {
+		return fmt.Errorf("model %q has no weights yet; build it first, with InputShape, Build or Fit", m.Name())
+	}
+	trainable := append(distribute.Variables{}, m.TrainableVariables()...)
+	if len(trainable) == 0 { // as in Keras, such a model can be run through Fit: nothing changes
+		c.trainable = trainable
+		return nil
+	}
 	if err := c.optimizer.Build(trainable); err != nil {
 		return err
 	}
@@ -288,151 +194,6 @@ func (m *Model) placeAll(vars distribute.Variables) error {
 		}
 	}
 	return nil
-}
-
-func (c *compiled) resolveLosses(names []string, targets, outputs []ir.Type) error {
-	specs, err := perOutput("Loss", c.config.Loss, names, len(outputs), true)
-	if err != nil {
-		return err
-	}
-	weights, err := perOutput("LossWeights", c.config.LossWeights, names, len(outputs), true)
-	if err != nil {
-		return err
-	}
-	trained := 0
-	c.outputs = nil
-	for i, spec := range specs {
-		o := &outputLoss{name: names[i], weight: 1}
-		c.outputs = append(c.outputs, o)
-		if w, ok := weights[i].(float64); ok {
-			o.weight = w
-		} else if weights[i] != nil {
-			return fmt.Errorf("LossWeights: the weight of output %q is %v of type %T; expected a float64", names[i], weights[i], weights[i])
-		}
-		if list, ok := asList(spec); ok && len(list) == 1 {
-			spec = list[0]
-		}
-		if spec == nil {
-			continue
-		}
-		trained++
-		if o.loss, err = losses.Resolve(spec, target(targets, i), outputs[i].Shape); err != nil {
-			return err
-		}
-	}
-	c.lossTracker = metrics.NewMean("loss")
-	for _, o := range c.outputs {
-		if trained > 1 && o.loss != nil {
-			o.tracker = metrics.NewMean(o.name + "_loss")
-		}
-	}
-	return nil
-}
-
-// target returns the shape of the targets of output i, nil where there are none.
-func target(targets []ir.Type, i int) ir.Shape {
-	if i < len(targets) {
-		return targets[i].Shape
-	}
-	return nil
-}
-
-func (c *compiled) resolveMetrics(names []string, targets, outputs []ir.Type) error {
-	c.metrics = nil
-	taken := map[string]bool{"loss": true}
-	for _, o := range c.outputs {
-		if o.tracker != nil {
-			taken[o.tracker.MetricName()] = true
-		}
-	}
-	for _, group := range []struct {
-		what     string
-		spec     any
-		weighted bool
-	}{{"Metrics", c.config.Metrics, false}, {"WeightedMetrics", c.config.WeightedMetrics, true}} {
-		specs, err := perOutput(group.what, c.metricLists(group.spec, len(outputs)), names, len(outputs), true)
-		if err != nil {
-			return err
-		}
-		for i, spec := range specs {
-			list, ok := asList(spec)
-			if !ok && spec != nil {
-				list = []any{spec}
-			}
-			for _, s := range list {
-				metric, err := metrics.Resolve(s, target(targets, i), outputs[i].Shape)
-				if err != nil {
-					return fmt.Errorf("%s: %w", group.what, err)
-				}
-				name := metric.MetricName()
-				if len(outputs) > 1 {
-					name = names[i] + "_" + name
-				}
-				name = uniqueName(name, taken, group.weighted)
-				c.metrics = append(c.metrics, &namedMetric{name, i, metric, group.weighted})
-			}
-		}
-	}
-	return nil
-}
-
-// metricLists makes a flat list for a model with one output a list for that output.
-func (c *compiled) metricLists(spec any, outputs int) any {
-	list, ok := asList(spec)
-	if !ok || outputs > 1 {
-		return spec
-	}
-	if len(list) == 1 {
-		if inner, nested := asList(list[0]); nested {
-			list = inner
-		}
-	}
-	return list
-}
-
-// uniqueName renames what collides as Keras does: a weighted metric gets a prefix, others a count.
-func uniqueName(name string, taken map[string]bool, weighted bool) string {
-	if taken[name] && weighted {
-		name = "weighted_" + name
-	}
-	unique := name
-	for i := 1; taken[unique]; i++ {
-		unique = fmt.Sprintf("%s_%d", name, i)
-	}
-	taken[unique] = true
-	return unique
-}
-
-// buildMetrics makes the state of all metrics and trackers.
-func (c *compiled) buildMetrics(m *Model, targets []ir.Type) error {
-	dtype := m.policy.Float()
-	for _, metric := range c.allMetrics() {
-		y, p := ir.Type{DType: dtype}, ir.Type{DType: dtype}
-		if metric.output >= 0 {
-			p = m.outputTypes[metric.output]
-			if metric.output < len(targets) {
-				y = targets[metric.output]
-			}
-		}
-		if err := metric.metric.Build(dtype, y, p); err != nil {
-			return fmt.Errorf("metric %q: %w", metric.name, err)
-		}
-		if err := m.placeAll(metric.metric.Variables()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// allMetrics lists the trackers of losses (output -1) and the metrics, in the order of Keras's evaluate list.
-func (c *compiled) allMetrics() []*namedMetric {
-	all := []*namedMetric{{"loss", -1, c.lossTracker, false}}
-	for _, o := range c.outputs {
-		if o.tracker != nil {
-			all = append(all, &namedMetric{o.tracker.MetricName(), -1, o.tracker, false})
-		}
-	}
-	return append(all, c.metrics...)
 }
 
 func (c *compiled) close() {

@@ -39,11 +39,15 @@ func (d *DistributedDataset) Batches(ctx context.Context, epoch int) iter.Seq2[d
 			if err == nil {
 				host, err = hostBatch(b)
 			}
+			var parts distribute.PerReplicaBatch
+			if err == nil {
+				parts, err = distribute.SplitBatch(d.strategy, host)
+			}
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if !yield(distribute.SplitBatch(d.strategy, host), nil) {
+			if !yield(parts, nil) {
 				return
 			}
 		}

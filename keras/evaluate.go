@@ -2,6 +2,7 @@ package keras
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -28,11 +29,8 @@ func (m *Model) EvaluateLogs(ctx context.Context, ds data.Dataset, options ...Fi
 	if err != nil {
 		return nil, err
 	}
-	if m.compiled == nil {
-		return nil, m.errNotCompiled("Evaluate")
-	}
-	if !m.training.TryLock() {
-		return nil, fmt.Errorf("keras: Evaluate: model %q is training or evaluating in another goroutine; wait for it to end", m.Name())
+	if err := m.begin(ctx, "Evaluate"); err != nil {
+		return nil, err
 	}
 	defer m.training.Unlock()
 	src, err := newSource(ds, c, c.batchSize, c.steps, 0)
@@ -49,7 +47,7 @@ func (m *Model) EvaluateLogs(ctx context.Context, ds data.Dataset, options ...Fi
 	e.list = callbacks.NewList(all, m, callbacks.Params{Verbose: c.verbose, Epochs: 1, Steps: src.steps()})
 	logs, err := e.run(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("keras: Evaluate: %w", err)
+		return nil, fmt.Errorf("keras: Evaluate: %w", interrupted(ctx, err))
 	}
 	return logs, nil
 }
@@ -62,6 +60,7 @@ type evaluator struct {
 	feed    *feeder
 	parts   parts
 	results *resultReader
+	inFit   bool // validation: the functions are Fit's
 }
 
 func (e *evaluator) close() {
@@ -76,9 +75,22 @@ func (e *evaluator) run(ctx context.Context) (*callbacks.Logs, error) {
 	if err := e.source.begin(ctx, 0); err != nil {
 		return nil, err
 	}
-	if err := e.list.Each(func(cb callbacks.Callback) error { return cb.OnTestBegin() }); err != nil {
+	err := e.list.Each(func(cb callbacks.Callback) error { return cb.OnTestBegin() })
+	var logs *callbacks.Logs
+	if err == nil {
+		logs, err = e.batches(ctx)
+	}
+	if err != nil {
+		e.list.Fail(err)
+	}
+	err = errors.Join(err, e.list.EachAlways(func(cb callbacks.Callback) error { return cb.OnTestEnd(logs) }))
+	if err != nil {
 		return nil, err
 	}
+	return logs, nil
+}
+
+func (e *evaluator) batches(ctx context.Context) (*callbacks.Logs, error) {
 	seen := 0
 	for limit := e.source.steps(); limit < 0 || seen < limit; seen++ {
 		if err := ctx.Err(); err != nil {
@@ -102,7 +114,7 @@ func (e *evaluator) run(ctx context.Context) (*callbacks.Logs, error) {
 	if err := logs.Err(); err != nil {
 		return nil, err
 	}
-	return logs, e.list.Each(func(cb callbacks.Callback) error { return cb.OnTestEnd(logs) })
+	return logs, nil
 }
 
 func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
@@ -114,6 +126,9 @@ func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
 			return err
 		}
 	}
+	if err := e.m.compiled.check(&e.parts); err != nil {
+		return err
+	}
 	watched := e.list.WantsBatches()
 	if watched {
 		if err := e.list.Each(func(cb callbacks.Callback) error { return cb.OnTestBatchBegin(index) }); err != nil {
@@ -124,7 +139,7 @@ func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
 	if err != nil {
 		return err
 	}
-	if err := inst.Run(ctx, e.m.seed, e.m.steps); err != nil || !watched {
+	if err := e.m.inferOn(ctx, inst); err != nil || !watched {
 		return err
 	}
 	logs := e.results.logs("")
@@ -134,7 +149,7 @@ func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
 // prepare makes model and functions ready for the shapes of the first batch, and starts the metrics anew.
 func (e *evaluator) prepare() error {
 	c := e.m.compiled
-	if !c.ready || c.test == nil {
+	if !e.inFit && (!c.ready || c.test == nil || !c.fits(&e.parts)) {
 		if err := e.m.ready(&e.parts, nil); err != nil {
 			return err
 		}

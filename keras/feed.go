@@ -42,7 +42,21 @@ func newFeeder(fn *distribute.Function, float ir.DType) *feeder {
 }
 
 // parts lists the arrays of a batch that a function takes, in its order.
-type parts struct{ x, y, w []*tensor.Dense }
+type parts struct {
+	x, y, w []*tensor.Dense
+	own     [3][]*tensor.Dense // memory for x, y and w where they are not in the batch's order
+}
+
+// label names array i for errors.
+func (p *parts) label(i int) string {
+	if i < len(p.x) {
+		return fmt.Sprintf("input %d", i)
+	}
+	if i -= len(p.x); i < len(p.y) {
+		return fmt.Sprintf("target %d", i)
+	}
+	return fmt.Sprintf("sample weight %d", i-len(p.y))
+}
 
 func (p *parts) len() int { return len(p.x) + len(p.y) + len(p.w) }
 
@@ -64,7 +78,14 @@ func (f *feeder) load(p *parts) (*distribute.Instance, error) {
 		}
 	}
 	for i := range f.columns {
-		raw := rawBytes(p.at(i))
+		a := p.at(i)
+		if !rowMajor(a) {
+			var err error
+			if a, err = data.ToDense(a); err != nil {
+				return nil, fmt.Errorf("%s: %w", p.label(i), err)
+			}
+		}
+		raw := rawBytes(a)
 		from := 0
 		for replica, n := range f.sizes {
 			part := raw[from*f.columns[i].row : (from+n)*f.columns[i].row]
@@ -94,6 +115,9 @@ func (f *feeder) fits(p *parts) bool {
 
 func (f *feeder) acquire(p *parts) error {
 	f.release()
+	if p.len() == 0 || p.at(0) == nil || len(p.at(0).Shape()) == 0 {
+		return fmt.Errorf("the batch has no input with an axis of examples; expected arrays (batch, ...)")
+	}
 	rows := p.at(0).Shape()[0]
 	columns := make([]column, p.len())
 	sizes := f.strategy.Split(rows)
@@ -102,10 +126,10 @@ func (f *feeder) acquire(p *parts) error {
 		a := p.at(i)
 		t, err := deviceType(a, f.float)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", p.label(i), err)
 		}
 		if t.Shape[0] != rows {
-			return fmt.Errorf("keras: array %d of the batch has %d examples, array 0 has %d; all need the same number", i, t.Shape[0], rows)
+			return fmt.Errorf("%s has %d examples and input 0 has %d; all arrays of a batch need the same number", p.label(i), t.Shape[0], rows)
 		}
 		size := int(a.Dtype().Size()) * t.Shape[1:].Size()
 		columns[i] = column{a.Dtype(), t.Shape[1:], ir.Type{DType: t.DType, Shape: t.Shape[1:]}, size}
@@ -141,17 +165,36 @@ var hostTypes = map[tensor.Dtype]ir.DType{
 
 // deviceType returns the type that an array has in the program: floats take the model's float type, the others stay.
 func deviceType(a *tensor.Dense, float ir.DType) (ir.Type, error) {
+	if a == nil {
+		return ir.Type{}, fmt.Errorf("an array of the batch is nil")
+	}
 	d, ok := hostTypes[a.Dtype()]
 	if !ok {
-		return ir.Type{}, fmt.Errorf("keras: arrays of %v cannot be fed to a model; use floats, integers or bool", a.Dtype())
+		return ir.Type{}, fmt.Errorf("arrays of %v cannot be fed to a model; use floats, integers or bool", a.Dtype())
 	}
 	if d.IsFloat() {
 		d = float
 	}
 	if len(a.Shape()) == 0 {
-		return ir.Type{}, fmt.Errorf("keras: a scalar was given where a batch is needed; axis 0 must count the examples")
+		return ir.Type{}, fmt.Errorf("received a scalar where a batch is needed; axis 0 must count the examples (a dataset of single examples needs Batch)")
 	}
 	return ir.Type{DType: d, Shape: ir.Shape(a.Shape())}, nil
+}
+
+// rowMajor says whether the memory of an array is its elements in order, without gaps.
+func rowMajor(a *tensor.Dense) bool {
+	shape, strides := a.Shape(), a.Strides()
+	if len(strides) != len(shape) || len(a.Raw) != shape.TotalSize()*int(a.Dtype().Size()) {
+		return len(shape) < 2 && len(a.Raw) == shape.TotalSize()*int(a.Dtype().Size())
+	}
+	step := 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		if shape[i] != 1 && strides[i] != step {
+			return false
+		}
+		step *= shape[i]
+	}
+	return true
 }
 
 // rawBytes returns the memory of a dense row-major array.
@@ -186,36 +229,59 @@ func (c *column) write(dst kernels.Buffer, src []byte) error {
 }
 
 // arrange puts the arrays of a batch in the order of the model's inputs and outputs.
-func (m *Model) arrange(b *data.Batch, into *parts) error {
-	into.x, into.y, into.w = b.X.Arrays, b.Y.Arrays, b.SampleWeight.Arrays
-	if b.X.Names == nil && b.Y.Names == nil && b.SampleWeight.Names == nil {
+func (m *Model) arrange(b *data.Batch, into *parts) (err error) {
+	if err := m.arrangeInputs(b, into); err != nil {
+		return err
+	}
+	into.y, into.w = b.Y.Arrays, b.SampleWeight.Arrays
+	outputs := m.topology.outputNames()
+	if outputs == nil {
 		return nil
 	}
-	var err error
-	if into.x, err = m.byName("input", b.X, m.topology.inputNames()); err != nil {
-		return err
+	if b.Y.Names != nil {
+		if into.y, err = m.byName("target", b.Y, outputs, &into.own[1]); err != nil {
+			return err
+		}
 	}
-	if into.y, err = m.byName("target", b.Y, m.topology.outputNames()); err != nil {
-		return err
+	if b.SampleWeight.Names != nil {
+		into.w, err = m.byName("sample weight", b.SampleWeight, outputs, &into.own[2])
 	}
-	into.w, err = m.byName("sample weight", b.SampleWeight, m.topology.outputNames())
 	return err
 }
 
-func (m *Model) byName(what string, t data.Tensors, names []string) ([]*tensor.Dense, error) {
-	if t.Names == nil || names == nil {
-		return t.Arrays, nil
+// arrangeInputs is arrange without targets and weights.
+func (m *Model) arrangeInputs(b *data.Batch, into *parts) (err error) {
+	into.x, into.y, into.w = b.X.Arrays, nil, nil
+	if names := m.topology.inputNames(); b.X.Names != nil && names != nil {
+		into.x, err = m.byName("input", b.X, names, &into.own[0])
 	}
-	out := make([]*tensor.Dense, 0, len(names))
+	return err
+}
+
+// byName puts named arrays in the order of names, into memory that is used again. Outputs without a loss need no targets.
+func (m *Model) byName(what string, t data.Tensors, names []string, memory *[]*tensor.Dense) ([]*tensor.Dense, error) {
+	out := (*memory)[:0]
 	for _, name := range names {
 		a := t.Get(name)
-		if a == nil {
-			return nil, fmt.Errorf("keras: model %q needs a %s named %q, the data have %q", m.Name(), what, name, t.Names)
+		if a == nil && (what == "input" || m.compiled == nil || m.compiled.trains(name, names)) {
+			return nil, fmt.Errorf("model %q needs an array for the %s %q; the data have %q", m.Name(), what, name, t.Names)
 		}
-		out = append(out, a)
+		if a != nil && (what == "input" || len(t.Arrays) == len(names) || m.compiled.trains(name, names)) {
+			out = append(out, a)
+		}
 	}
+	*memory = out
 	if len(t.Arrays) > len(out) {
-		return nil, fmt.Errorf("keras: model %q knows the %ss %q, the data have %q", m.Name(), what, names, t.Names)
+		return nil, fmt.Errorf("model %q has the %ss %q, the data have %q; give arrays of these names, for outputs without a loss all or none", m.Name(), what, names, t.Names)
 	}
 	return out, nil
+}
+
+// trains reports whether the output of the given name has a loss.
+func (c *compiled) trains(name string, names []string) bool {
+	if c.ready {
+		return slices.ContainsFunc(c.outputs, func(o *outputLoss) bool { return o.name == name && o.loss != nil })
+	}
+	specs, err := c.lossSpecs(names, len(names))
+	return err != nil || specs[slices.Index(names, name)] != nil
 }

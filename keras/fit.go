@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"time"
 
 	"gorgonia.org/tensor"
@@ -30,11 +31,8 @@ func (m *Model) Fit(ctx context.Context, ds data.Dataset, options ...FitOption) 
 	if err != nil {
 		return nil, err
 	}
-	if m.compiled == nil || m.compiled.config.Loss == nil {
-		return nil, m.errNotCompiled("Fit")
-	}
-	if !m.training.TryLock() {
-		return nil, fmt.Errorf("keras: Fit: model %q is already training in another goroutine; wait for it to end", m.Name())
+	if err := m.begin(ctx, "Fit"); err != nil {
+		return nil, err
 	}
 	defer m.training.Unlock()
 	t, err := m.newTrainer(ds, c)
@@ -43,6 +41,29 @@ func (m *Model) Fit(ctx context.Context, ds data.Dataset, options ...FitOption) 
 	}
 	defer t.close()
 	return t.run(ctx)
+}
+
+// begin takes the model for training or evaluation; the caller unlocks m.training.
+func (m *Model) begin(ctx context.Context, what string) error {
+	if ctx == nil {
+		return fmt.Errorf("keras: %s: the context is nil; pass context.Background()", what)
+	}
+	if !m.training.TryLock() {
+		return fmt.Errorf("keras: %s: model %q is training or evaluating already, in another goroutine or around the callback that calls this; wait for it to end", what, m.Name())
+	}
+	if m.compiled == nil {
+		m.training.Unlock()
+		return m.errNotCompiled(what)
+	}
+	return nil
+}
+
+// interrupted makes sure that an error after the end of ctx tells so, whatever the cause was that ctx was given.
+func interrupted(ctx context.Context, err error) error {
+	if end := ctx.Err(); err != nil && end != nil && !errors.Is(err, end) {
+		return fmt.Errorf("%w: %w", end, err)
+	}
+	return err
 }
 
 // trainer is one call of Fit.
@@ -70,7 +91,7 @@ func (m *Model) newTrainer(ds data.Dataset, c *fitConfig) (*trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	if c.classWeight != nil {
+	if len(c.classWeight) > 0 {
 		if a, ok := ds.(*data.ArraySource); ok && a.All().SampleWeight.Len() > 0 {
 			return nil, fmt.Errorf("keras: Fit: ClassWeight and sample weights are both given; use one of them")
 		}
@@ -91,7 +112,7 @@ func (m *Model) newTrainer(ds data.Dataset, c *fitConfig) (*trainer, error) {
 			src.close()
 			return nil, err
 		}
-		t.evaluate = &evaluator{m: m, source: vs}
+		t.evaluate = &evaluator{m: m, source: vs, inFit: true}
 	}
 	return t, nil
 }
@@ -130,9 +151,9 @@ func (t *trainer) close() {
 func (t *trainer) run(ctx context.Context) (*History, error) {
 	m, c := t.m, t.c
 	m.stopped.Store(false)
-	m.output, m.history = c.output, t.history
+	m.output, m.history, m.resume = c.output, t.history, nil
 	if err := t.peek(ctx); err != nil {
-		return nil, fmt.Errorf("keras: Fit: %w", err)
+		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(ctx, err))
 	}
 	all := append(append([]callbacks.Callback{}, c.callbacks...), t.history)
 	if c.verbose > 0 {
@@ -143,18 +164,40 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 		t.evaluate.list = t.list
 	}
 	err := t.list.Each(func(cb callbacks.Callback) error { return cb.OnTrainBegin() })
+	if err == nil {
+		err = t.moveOn(ctx)
+	}
 	var logs *callbacks.Logs
 	if err == nil {
 		logs, err = t.epochs(ctx)
 	}
 	if t.trained > 0 {
+		m.values.Lock()
 		err = errors.Join(err, m.compiled.optimizer.FinalizeVariables())
+		m.values.Unlock()
+	}
+	if err != nil {
+		t.list.Fail(err)
 	}
 	err = errors.Join(err, t.list.EachAlways(func(cb callbacks.Callback) error { return cb.OnTrainEnd(logs) }))
 	if err != nil {
-		return t.history, fmt.Errorf("keras: Fit: %w", err)
+		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(ctx, err))
 	}
 	return t.history, nil
+}
+
+// moveOn goes to the epoch that a callback restored. Data with StepsPerEpoch begin anew there.
+func (t *trainer) moveOn(ctx context.Context) error {
+	epoch := t.m.resume
+	if epoch == nil || *epoch == t.c.initialEpoch {
+		return nil
+	}
+	t.c.initialEpoch, t.first = *epoch, nil
+	t.source.close()
+	if *epoch >= t.c.epochs {
+		return nil
+	}
+	return t.source.begin(ctx, *epoch)
 }
 
 func (t *trainer) params() callbacks.Params {
@@ -193,6 +236,9 @@ func (t *trainer) peek(ctx context.Context) error {
 	if t.evaluate != nil {
 		t.evaluate.results = t.results
 	}
+	if len(t.m.compiled.trainable) == 0 && t.c.verbose > 0 {
+		t.notes = append(t.notes, fmt.Sprintf("model %q has no weights to train; its loss and metrics are only measured", t.m.Name()))
+	}
 	return nil
 }
 
@@ -221,31 +267,36 @@ func (m *Model) ready(p *parts, classWeight map[int]float64) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	c := m.compiled
+	if c.train != nil && !c.fits(p) {
+		c.ready = false // other data: their targets may belong to other outputs
+	}
 	if err := m.prepare(y); err != nil {
 		return err
 	}
-	c := m.compiled
-	if classWeight != nil && (len(c.outputs) != 1 || len(p.w) > 0) {
+	if len(classWeight) > 0 && (len(c.outputs) != 1 || len(p.w) > 0) {
 		return fmt.Errorf("ClassWeight needs a model with one output and data without sample weights; the model has %d outputs and the data %d weight arrays", len(c.outputs), len(p.w))
 	}
-	if c.train == nil || c.weighted != len(p.w) || !sameWeights(c.classWeight, classWeight) {
+	if c.train == nil || !c.fits(p) || !maps.Equal(c.classWeight, classWeight) {
 		c.close()
-		c.classWeight = classWeight
-		m.functions(len(p.x), len(p.y), len(p.w))
+		c.classWeight = maps.Clone(classWeight)
+		m.functions(len(p.x), len(p.y))
 	}
-	return nil
+	return c.check(p)
 }
 
-func sameWeights(a, b map[int]float64) bool {
-	if len(a) != len(b) {
-		return false
+// fits reports whether a batch has the arrays that the functions were made for.
+func (c *compiled) fits(p *parts) bool { return len(p.x) == c.inputs && len(p.y) == c.targets }
+
+// check compares a batch with the one that the functions were made for.
+func (c *compiled) check(p *parts) error {
+	if !c.fits(p) {
+		return fmt.Errorf("the batch has %d inputs and %d targets, where there were %d and %d before; all batches, also those for validation, need the same", len(p.x), len(p.y), c.inputs, c.targets)
 	}
-	for k, v := range a {
-		if w, ok := b[k]; !ok || v != w {
-			return false
-		}
+	if len(p.w) > 1 && len(p.w) != len(p.y) {
+		return fmt.Errorf("the data have %d arrays of sample weights; expected one, or one for each of the %d targets", len(p.w), len(p.y))
 	}
-	return true
+	return nil
 }
 
 func (t *trainer) epochs(ctx context.Context) (logs *callbacks.Logs, err error) {
@@ -337,6 +388,9 @@ func (t *trainer) steps(ctx context.Context) error {
 			break
 		}
 	}
+	if limit == 0 {
+		return fmt.Errorf("the data gave no batch; a dataset must yield its batches again in each epoch")
+	}
 	return nil
 }
 
@@ -360,16 +414,44 @@ func (t *trainer) step(ctx context.Context, b *data.Batch) error {
 	if err := t.m.arrange(b, &t.parts); err != nil {
 		return err
 	}
+	if err := t.m.compiled.check(&t.parts); err != nil {
+		return err
+	}
+	if len(t.parts.w) > 0 && len(t.c.classWeight) > 0 {
+		return fmt.Errorf("the batch has sample weights, and ClassWeight is given; use one of them")
+	}
 	inst, err := t.feed.load(&t.parts)
 	if err != nil {
 		return err
 	}
-	if err := inst.Run(ctx, t.m.seed, t.m.steps); err != nil {
+	if err := t.m.trainOn(ctx, inst); err != nil {
 		return err
 	}
-	t.m.steps++
 	t.trained++
 	return nil
+}
+
+// trainOn runs the training step of a loaded instance. Predict waits meanwhile.
+func (m *Model) trainOn(ctx context.Context, inst *distribute.Instance) error {
+	m.values.Lock()
+	defer m.values.Unlock()
+	if err := inst.Run(ctx, m.seed, m.steps); err != nil {
+		return err
+	}
+	m.steps++
+	return nil
+}
+
+// inferOn runs an instance that does not train. Where it changes variables (metrics, the state of stateful layers), it runs alone.
+func (m *Model) inferOn(ctx context.Context, inst *distribute.Instance) error {
+	if inst.WritesVariables() {
+		m.values.Lock()
+		defer m.values.Unlock()
+	} else {
+		m.values.RLock()
+		defer m.values.RUnlock()
+	}
+	return inst.Run(ctx, m.seed, m.steps)
 }
 
 // resetMetrics begins a new round of means.

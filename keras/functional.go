@@ -68,7 +68,9 @@ func FixedBatch(n int) InputOption { return inputOption(func(c *inputConfig) { c
 func Input(options ...InputOption) *layers.KerasTensor {
 	c := inputConfig{dtype: "float32", batch: layers.Unknown}
 	for _, o := range options {
-		o.applyInput(&c)
+		if o != nil {
+			o.applyInput(&c)
+		}
 	}
 	dtype, err := ir.ParseDType(c.dtype)
 	if err != nil {
@@ -112,7 +114,10 @@ func NewFunctional(inputs, outputs Tensors, options ...Option) (*Model, error) {
 	for i, t := range inputs.list {
 		types[i] = ir.Type{DType: t.DType(), Shape: t.Shape()}
 	}
-	return m, m.build(types)
+	if err := m.build(types); err != nil {
+		return nil, fmt.Errorf("keras: %w", err)
+	}
+	return m, nil
 }
 
 // placed reports whether a layer's variables already belong to a model.

@@ -31,8 +31,9 @@ type Model struct {
 	inputTypes  []ir.Type // of the first batch seen; batch axis Unknown
 	outputTypes []ir.Type
 	placed      bool
-	mu          sync.Mutex // guards building and the functions below
-	training    sync.Mutex // held while Fit or a batch method changes weights
+	mu          sync.Mutex   // guards building and the functions below
+	training    sync.Mutex   // held during Fit, Evaluate, the batch methods and Compile
+	values      sync.RWMutex // guards the values of variables while steps run
 	compiled    *compiled
 	predict     *distribute.Function
 
@@ -40,6 +41,7 @@ type Model struct {
 	stopped atomic.Bool
 	output  io.Writer
 	history *History
+	resume  *int // the epoch to begin with instead of InitialEpoch, set by a callback when training begins
 }
 
 // topology is the way in which a model's layers are connected.
@@ -66,7 +68,7 @@ type modelConfig struct {
 	policy     string
 	inputShape []int
 	inputDType string
-	batchSize  int
+	input      *layers.KerasTensor // takes the place of the two
 }
 
 type modelOption func(*modelConfig)
@@ -118,6 +120,9 @@ func newModel(t topology, c modelConfig) (*Model, error) {
 	policy, err := ops.ParseDTypePolicy(c.policy)
 	if err != nil {
 		return nil, fmt.Errorf("keras: %w", err)
+	}
+	if !policy.Compute.IsFloat() {
+		return nil, fmt.Errorf("keras: the dtype policy of a model must be one of floats, received %q", c.policy)
 	}
 	m := &Model{topology: t, strategy: c.strategy, seed: c.seed, policy: policy, ownPolicy: c.policy != ""}
 	if c.name == "" {
@@ -206,7 +211,7 @@ func (m *Model) Build(shapes ...[]int) error {
 	for i, s := range shapes {
 		types[i] = ir.Type{DType: m.policy.Float(), Shape: s}
 	}
-	return m.build(types)
+	return prefixed("Build", m.build(types))
 }
 
 func (m *Model) build(types []ir.Type) error {
@@ -215,30 +220,54 @@ func (m *Model) build(types []ir.Type) error {
 	if m.placed && m.inputTypes != nil {
 		return nil
 	}
+	if n := m.topology.inputs(); n != nil && len(n) != len(types) {
+		return fmt.Errorf("model %q has %d inputs, received %d", m.Name(), len(n), len(types))
+	}
 	open := make([]ir.Type, len(types))
 	for i, t := range types {
 		open[i] = ir.Type{DType: t.DType, Shape: t.Shape.Clone()}
-		if len(t.Shape) > 0 {
+		if len(t.Shape) > 0 && !m.fixedBatch(i) {
 			open[i].Shape[0] = layers.Unknown
 		}
 	}
 	var err error
 	if m.outputTypes, err = layers.InferTypes(m, open); err != nil {
-		return fmt.Errorf("keras: %w", err)
+		return err
 	}
 	m.inputTypes = open
 	return m.place(m.strategy)
+}
+
+// fixedBatch reports whether the length of the batch axis of input i is declared.
+func (m *Model) fixedBatch(i int) bool {
+	declared := m.topology.inputs()
+	return i < len(declared) && declared[i].Shape().Rank() > 0 && declared[i].Shape()[0] != layers.Unknown
 }
 
 // place gives all variables to the strategy.
 func (m *Model) place(s distribute.Strategy) error {
 	for _, v := range layers.Weights(m) {
 		if err := v.Place(s, m.seed); err != nil {
-			return fmt.Errorf("keras: model %q: %w", m.Name(), err)
+			return fmt.Errorf("model %q: %w", m.Name(), err)
 		}
 	}
 	m.placed = true
 	return nil
+}
+
+// isBuilt reports whether the model has its weights.
+func (m *Model) isBuilt() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.placed
+}
+
+// prefixed is err as a public function returns it.
+func prefixed(what string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("keras: %s: %w", what, err)
 }
 
 // Weights returns all variables of the model in Keras's order.
@@ -256,8 +285,12 @@ func (m *Model) SetTrainable(trainable bool) { layers.SetTrainable(m, trainable)
 // CountParams returns the number of elements of all weights.
 func (m *Model) CountParams() int { return m.Weights().Count() }
 
-// WeightArrays returns copies of all weights in the order of Weights.
-func (m *Model) WeightArrays() ([]kernels.Array, error) { return readAll(m.Weights()) }
+// WeightArrays returns copies of all weights in the order of Weights. While the model trains they are those between two steps.
+func (m *Model) WeightArrays() ([]kernels.Array, error) {
+	m.values.RLock()
+	defer m.values.RUnlock()
+	return readAll(m.Weights())
+}
 
 // SetWeightArrays replaces all weights; see SetWeights.
 func (m *Model) SetWeightArrays(weights []kernels.Array) error {
@@ -265,7 +298,7 @@ func (m *Model) SetWeightArrays(weights []kernels.Array) error {
 	if len(weights) != len(vars) {
 		return fmt.Errorf("keras: model %q has %d weights, received %d; build the model first, or check that the weights are of the same model", m.Name(), len(vars), len(weights))
 	}
-	return writeAll(vars, weights)
+	return m.writeAll(vars, weights)
 }
 
 func readAll(vars distribute.Variables) ([]kernels.Array, error) {
@@ -279,13 +312,18 @@ func readAll(vars distribute.Variables) ([]kernels.Array, error) {
 	return out, nil
 }
 
-// writeAll sets all values or, where a shape is wrong, none.
-func writeAll(vars distribute.Variables, values []kernels.Array) error {
+// writeAll sets all values or, where a shape is wrong, none. Steps wait meanwhile.
+func (m *Model) writeAll(vars distribute.Variables, values []kernels.Array) error {
 	for i, v := range vars {
+		if n := values[i].Type.Bytes(); len(values[i].Data) != n {
+			return fmt.Errorf("keras: weight %d, %s: the array of %v holds %d bytes; expected %d", i, v.Path(), values[i].Type, len(values[i].Data), n)
+		}
 		if !v.Type().Shape.Equal(values[i].Type.Shape) {
 			return fmt.Errorf("keras: weight %d, %s, has shape %v, received shape %v", i, v.Path(), v.Type().Shape, values[i].Type.Shape)
 		}
 	}
+	m.values.Lock()
+	defer m.values.Unlock()
 	for i, v := range vars {
 		if err := v.SetValue(values[i]); err != nil {
 			return err

@@ -11,13 +11,19 @@ import (
 )
 
 // TrainOnBatch runs one training step on the examples of a and returns loss and metrics of this batch alone.
-func (m *Model) TrainOnBatch(ctx context.Context, a *data.ArraySource) (map[string]float64, error) {
-	return m.onBatch(ctx, "TrainOnBatch", a, true)
+//
+// Of the options only ClassWeight has a meaning here.
+func (m *Model) TrainOnBatch(ctx context.Context, a *data.ArraySource, options ...FitOption) (map[string]float64, error) {
+	c, err := newFitConfig("TrainOnBatch", options)
+	if err != nil {
+		return nil, err
+	}
+	return m.onBatch(ctx, "TrainOnBatch", a, true, c.classWeight)
 }
 
 // TestOnBatch returns loss and metrics of the examples of a, without training.
 func (m *Model) TestOnBatch(ctx context.Context, a *data.ArraySource) (map[string]float64, error) {
-	return m.onBatch(ctx, "TestOnBatch", a, false)
+	return m.onBatch(ctx, "TestOnBatch", a, false, nil)
 }
 
 // PredictOnBatch returns the model's output for the examples of a, computed as one batch.
@@ -35,15 +41,12 @@ func sourceErr(a *data.ArraySource) error {
 	return a.Err()
 }
 
-func (m *Model) onBatch(ctx context.Context, what string, a *data.ArraySource, train bool) (map[string]float64, error) {
-	if m.compiled == nil {
-		return nil, m.errNotCompiled(what)
-	}
-	if !m.training.TryLock() {
-		return nil, fmt.Errorf("keras: %s: model %q is training in another goroutine; wait for it to end", what, m.Name())
+func (m *Model) onBatch(ctx context.Context, what string, a *data.ArraySource, train bool, classWeight map[int]float64) (map[string]float64, error) {
+	if err := m.begin(ctx, what); err != nil {
+		return nil, err
 	}
 	defer m.training.Unlock()
-	logs, err := m.runBatch(ctx, a, train)
+	logs, err := m.runBatch(ctx, a, train, classWeight)
 	if err != nil {
 		return nil, fmt.Errorf("keras: %s: %w", what, err)
 	}
@@ -54,7 +57,7 @@ func (m *Model) onBatch(ctx context.Context, what string, a *data.ArraySource, t
 	return scores, nil
 }
 
-func (m *Model) runBatch(ctx context.Context, a *data.ArraySource, train bool) (*callbacks.Logs, error) {
+func (m *Model) runBatch(ctx context.Context, a *data.ArraySource, train bool, classWeight map[int]float64) (*callbacks.Logs, error) {
 	if err := sourceErr(a); err != nil {
 		return nil, err
 	}
@@ -66,7 +69,7 @@ func (m *Model) runBatch(ctx context.Context, a *data.ArraySource, train bool) (
 	if err := m.arrange(&b, &p); err != nil {
 		return nil, err
 	}
-	if err := m.ready(&p, nil); err != nil {
+	if err := m.ready(&p, classWeight); err != nil {
 		return nil, err
 	}
 	fn := m.compiled.test
@@ -85,11 +88,12 @@ func (m *Model) runBatch(ctx context.Context, a *data.ArraySource, train bool) (
 	if err != nil {
 		return nil, err
 	}
-	if err := inst.Run(ctx, m.seed, m.steps); err != nil {
-		return nil, err
-	}
+	run := m.inferOn
 	if train {
-		m.steps++
+		run = m.trainOn
+	}
+	if err := run(ctx, inst); err != nil {
+		return nil, err
 	}
 	logs := newResultReader(m).logs("")
 	return logs, logs.Err()

@@ -3,7 +3,11 @@ package keras
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
+	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
@@ -12,12 +16,19 @@ import (
 // FitOption is an option of Fit; many also serve Evaluate and Predict.
 type FitOption interface{ applyFit(*fitConfig) }
 
-type fitOption func(*fitConfig)
+type fitOption struct {
+	name string
+	set  func(*fitConfig)
+}
 
-func (f fitOption) applyFit(c *fitConfig) { f(c) }
+func (o fitOption) applyFit(c *fitConfig) {
+	c.given = append(c.given, o.name)
+	o.set(c)
+}
 
 type fitConfig struct {
 	what                string
+	given               []string // names of the options
 	epochs              int
 	initialEpoch        int
 	batchSize           int
@@ -38,82 +49,109 @@ type fitConfig struct {
 }
 
 // Epochs sets the index after the last epoch, which is the number of epochs where training begins at 0; the default is 1.
-func Epochs(n int) FitOption { return fitOption(func(c *fitConfig) { c.epochs = n }) }
+func Epochs(n int) FitOption {
+	return fitOption{"Epochs", func(c *fitConfig) { c.epochs = n }}
+}
 
 // InitialEpoch sets the epoch to begin with, for a run that continues another; the default is 0.
-func InitialEpoch(n int) FitOption { return fitOption(func(c *fitConfig) { c.initialEpoch = n }) }
+func InitialEpoch(n int) FitOption {
+	return fitOption{"InitialEpoch", func(c *fitConfig) { c.initialEpoch = n }}
+}
 
-// BatchSize sets the number of examples of a global batch for data in memory; the default is 32. Datasets bring their own.
-func BatchSize(n int) FitOption { return fitOption(func(c *fitConfig) { c.batchSize = n }) }
+// BatchSize sets the number of examples of a global batch for data in memory; 0 is the default, 32. Datasets bring their own.
+func BatchSize(n int) FitOption {
+	return fitOption{"BatchSize", func(c *fitConfig) { c.batchSize = n }}
+}
 
-// StepsPerEpoch sets the number of batches of an epoch; the next epoch goes on in the data where the last one ended. The
-// default is one pass over the data.
-func StepsPerEpoch(n int) FitOption { return fitOption(func(c *fitConfig) { c.steps = n }) }
+// StepsPerEpoch sets the number of batches of an epoch; the next epoch goes on in the data where the last one ended. 0 is the
+// default: one pass over the data.
+func StepsPerEpoch(n int) FitOption {
+	return fitOption{"StepsPerEpoch", func(c *fitConfig) { c.steps = n }}
+}
 
-// Steps limits the number of batches of Evaluate and Predict.
-func Steps(n int) FitOption { return fitOption(func(c *fitConfig) { c.steps = n }) }
+// Steps limits the number of batches of Evaluate and Predict; 0 is the default: all.
+func Steps(n int) FitOption {
+	return fitOption{"Steps", func(c *fitConfig) { c.steps = n }}
+}
 
 // Shuffle says whether data in memory are put in a new order for each epoch; the default is true. Datasets shuffle themselves.
-func Shuffle(on bool) FitOption { return fitOption(func(c *fitConfig) { c.shuffle = on }) }
+func Shuffle(on bool) FitOption {
+	return fitOption{"Shuffle", func(c *fitConfig) { c.shuffle = on }}
+}
 
 // ShuffleInsideBatches shuffles the examples of a batch only among themselves, Keras's shuffle="batch".
 func ShuffleInsideBatches() FitOption {
-	return fitOption(func(c *fitConfig) { c.shuffle, c.shuffleInside = true, true })
+	return fitOption{"ShuffleInsideBatches", func(c *fitConfig) { c.shuffle, c.shuffleInside = true, true }}
 }
 
 // Verbose sets what is printed: 0 nothing (the default), 1 a progress bar, 2 one line an epoch.
-func Verbose(level int) FitOption { return fitOption(func(c *fitConfig) { c.verbose = level }) }
+func Verbose(level int) FitOption {
+	return fitOption{"Verbose", func(c *fitConfig) { c.verbose = level }}
+}
 
-// Output sets where progress is printed; the default is standard output.
-func Output(w io.Writer) FitOption { return fitOption(func(c *fitConfig) { c.output = w }) }
+// Output sets where progress is printed; the default, also for nil, is standard output.
+func Output(w io.Writer) FitOption {
+	return fitOption{"Output", func(c *fitConfig) { c.output = w }}
+}
 
 // Callbacks adds callbacks, called in this order.
 func Callbacks(list ...callbacks.Callback) FitOption {
-	return fitOption(func(c *fitConfig) { c.callbacks = append(c.callbacks, list...) })
+	return fitOption{"Callbacks", func(c *fitConfig) { c.callbacks = append(c.callbacks, list...) }}
 }
 
 // ValidationSplit keeps the last part of data in memory, before any shuffling, out of training and evaluates on it after each
 // epoch; 0.1 is the last tenth.
 func ValidationSplit(fraction float64) FitOption {
-	return fitOption(func(c *fitConfig) { c.validationSplit = fraction })
+	return fitOption{"ValidationSplit", func(c *fitConfig) { c.validationSplit = fraction }}
 }
 
 // ValidationData evaluates on the given data after each epoch. It takes precedence over ValidationSplit.
 func ValidationData(ds data.Dataset) FitOption {
-	return fitOption(func(c *fitConfig) { c.validation = ds })
+	return fitOption{"ValidationData", func(c *fitConfig) { c.validation = ds }}
 }
 
-// ValidationBatchSize sets the batch size of validation; the default is that of training.
+// ValidationBatchSize sets the batch size of validation; 0 is the default: that of training.
 func ValidationBatchSize(n int) FitOption {
-	return fitOption(func(c *fitConfig) { c.validationBatchSize = n })
+	return fitOption{"ValidationBatchSize", func(c *fitConfig) { c.validationBatchSize = n }}
 }
 
-// ValidationSteps limits the number of validation batches.
-func ValidationSteps(n int) FitOption { return fitOption(func(c *fitConfig) { c.validationSteps = n }) }
+// ValidationSteps limits the number of validation batches; 0 is the default: all.
+func ValidationSteps(n int) FitOption {
+	return fitOption{"ValidationSteps", func(c *fitConfig) { c.validationSteps = n }}
+}
 
 // ValidationFrequency validates after every n-th epoch; the default is 1.
 func ValidationFrequency(n int) FitOption {
-	return fitOption(func(c *fitConfig) { c.validationEvery = n })
+	return fitOption{"ValidationFrequency", func(c *fitConfig) { c.validationEvery = n }}
 }
 
 // ValidationEpochs validates after the given epochs only, counted from 1.
 func ValidationEpochs(epochs ...int) FitOption {
-	return fitOption(func(c *fitConfig) {
+	return fitOption{"ValidationEpochs", func(c *fitConfig) {
 		c.validationEpochs = map[int]bool{}
 		for _, e := range epochs {
 			c.validationEpochs[e] = true
 		}
-	})
+	}}
 }
 
 // ClassWeight multiplies the loss of each example by the weight of its class; classes not listed have 1. It needs a model with
 // one output and cannot be combined with sample weights.
 func ClassWeight(weights map[int]float64) FitOption {
-	return fitOption(func(c *fitConfig) { c.classWeight = weights })
+	return fitOption{"ClassWeight", func(c *fitConfig) { c.classWeight = weights }}
 }
 
 // ShuffleSeed sets the seed of shuffling for this call; the default is the model's.
-func ShuffleSeed(seed uint64) FitOption { return fitOption(func(c *fitConfig) { c.seed = &seed }) }
+func ShuffleSeed(seed uint64) FitOption {
+	return fitOption{"ShuffleSeed", func(c *fitConfig) { c.seed = &seed }}
+}
+
+// optionsOf lists the options that functions other than Fit take.
+var optionsOf = map[string][]string{
+	"Evaluate":     {"BatchSize", "Steps", "Verbose", "Output", "Callbacks"},
+	"Predict":      {"BatchSize", "Steps", "Verbose", "Output", "Callbacks"},
+	"TrainOnBatch": {"ClassWeight"},
+}
 
 func newFitConfig(what string, options []FitOption) (*fitConfig, error) {
 	c := &fitConfig{what: what, epochs: 1, shuffle: what == "Fit", validationEvery: 1, output: os.Stdout}
@@ -122,6 +160,9 @@ func newFitConfig(what string, options []FitOption) (*fitConfig, error) {
 			o.applyFit(c)
 		}
 	}
+	if c.output == nil {
+		c.output = os.Stdout
+	}
 	return c, c.check()
 }
 
@@ -129,23 +170,52 @@ func (c *fitConfig) check() error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("keras: "+c.what+": "+format, args...)
 	}
+	allowed, limited := optionsOf[c.what]
+	for _, name := range c.given {
+		switch {
+		case limited && !slices.Contains(allowed, name):
+			return fail("the option %s has no meaning here; %s takes %s", name, c.what, strings.Join(allowed, ", "))
+		case c.what == "Fit" && name == "Steps":
+			return fail("Steps is an option of Evaluate and Predict; use StepsPerEpoch or ValidationSteps")
+		}
+	}
+	for _, o := range []struct {
+		name string
+		n    int
+	}{
+		{"BatchSize", c.batchSize}, {"ValidationBatchSize", c.validationBatchSize}, {"StepsPerEpoch", c.steps}, {"Steps", c.steps},
+		{"ValidationSteps", c.validationSteps},
+	} {
+		if slices.Contains(c.given, o.name) && o.n < 0 {
+			return fail("%s is %d; expected at least 1, or 0 for the default", o.name, o.n)
+		}
+	}
 	switch {
 	case c.epochs < 0 || c.initialEpoch < 0:
 		return fail("Epochs is %d and InitialEpoch %d; neither may be negative", c.epochs, c.initialEpoch)
-	case c.batchSize < 0 || c.validationBatchSize < 0:
-		return fail("BatchSize is %d and ValidationBatchSize %d; expected at least 1", c.batchSize, c.validationBatchSize)
-	case c.steps < 0 || c.validationSteps < 0:
-		return fail("StepsPerEpoch is %d and ValidationSteps %d; expected at least 1", c.steps, c.validationSteps)
-	case !(c.validationSplit >= 0 && c.validationSplit < 1):
-		return fail("ValidationSplit is %v; expected a fraction of at least 0 and below 1", c.validationSplit)
 	case c.validationEvery < 1:
 		return fail("ValidationFrequency is %d; expected at least 1", c.validationEvery)
+	case !(c.validationSplit >= 0 && c.validationSplit < 1):
+		return fail("ValidationSplit is %v; expected a fraction of at least 0 and below 1", c.validationSplit)
 	case c.verbose < 0 || c.verbose > 2:
 		return fail("Verbose is %d; expected 0 (silent), 1 (progress bar) or 2 (a line each epoch)", c.verbose)
 	}
-	for class := range c.classWeight {
+	for epoch := range c.validationEpochs {
+		if epoch < 1 {
+			return fail("ValidationEpochs: epoch %d; epochs count from 1 here", epoch)
+		}
+	}
+	for class, weight := range c.classWeight {
 		if class < 0 || class > 1<<20 {
 			return fail("ClassWeight: class %d; expected classes from 0 to %d", class, 1<<20)
+		}
+		if math.IsNaN(weight) || math.IsInf(weight, 0) {
+			return fail("ClassWeight: the weight of class %d is %v; expected a finite number", class, weight)
+		}
+	}
+	for i, callback := range c.callbacks {
+		if v := reflect.ValueOf(callback); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			return fail("callback %d is nil; leave it out or make it", i)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -34,6 +35,9 @@ func (m *Model) PredictAll(ctx context.Context, ds data.Dataset, options ...FitO
 	if err != nil {
 		return nil, err
 	}
+	if ctx == nil {
+		return nil, fmt.Errorf("keras: Predict: the context is nil; pass context.Background()")
+	}
 	src, err := newSource(ds, c, c.batchSize, c.steps, 0)
 	if err != nil {
 		return nil, err
@@ -47,7 +51,7 @@ func (m *Model) PredictAll(ctx context.Context, ds data.Dataset, options ...FitO
 	defer p.close()
 	out, err := p.run(ctx, src)
 	if err != nil {
-		return nil, fmt.Errorf("keras: Predict: %w", err)
+		return nil, fmt.Errorf("keras: Predict: %w", interrupted(ctx, err))
 	}
 	return out, nil
 }
@@ -72,42 +76,50 @@ func (p *predictor) run(ctx context.Context, src source) ([]*tensor.Dense, error
 	if err := src.begin(ctx, 0); err != nil {
 		return nil, err
 	}
-	if err := p.list.Each(func(cb callbacks.Callback) error { return cb.OnPredictBegin() }); err != nil {
+	err := p.list.Each(func(cb callbacks.Callback) error { return cb.OnPredictBegin() })
+	if err == nil {
+		err = p.batches(ctx, src)
+	}
+	if err != nil {
+		p.list.Fail(err)
+	}
+	err = errors.Join(err, p.list.EachAlways(func(cb callbacks.Callback) error { return cb.OnPredictEnd() }))
+	if err != nil {
 		return nil, err
 	}
+	return p.join()
+}
+
+func (p *predictor) batches(ctx context.Context, src source) error {
 	step := 0
 	for limit := src.steps(); limit < 0 || step < limit; step++ {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		b, err := src.next()
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if err := p.batch(ctx, b, step); err != nil {
-			return nil, fmt.Errorf("batch %d: %w", step, err)
+			return fmt.Errorf("batch %d: %w", step, err)
 		}
 	}
 	if step == 0 {
-		return nil, fmt.Errorf("the data are empty; expected at least one batch")
+		return fmt.Errorf("the data are empty; expected at least one batch")
 	}
-	if err := p.list.Each(func(cb callbacks.Callback) error { return cb.OnPredictEnd() }); err != nil {
-		return nil, err
-	}
-	return p.join()
+	return nil
 }
 
 func (p *predictor) batch(ctx context.Context, b *data.Batch, step int) error {
 	if err := p.list.Each(func(cb callbacks.Callback) error { return cb.OnPredictBatchBegin(step) }); err != nil {
 		return err
 	}
-	if err := p.m.arrange(b, &p.parts); err != nil {
+	if err := p.m.arrangeInputs(b, &p.parts); err != nil {
 		return err
 	}
-	p.parts.y, p.parts.w = nil, nil
 	if p.feed == nil {
 		f, err := p.m.predictFunction(&p.parts)
 		if err != nil {
@@ -119,7 +131,7 @@ func (p *predictor) batch(ctx context.Context, b *data.Batch, step int) error {
 	if err != nil {
 		return err
 	}
-	if err := inst.Run(ctx, p.m.seed, p.m.steps); err != nil {
+	if err := p.m.inferOn(ctx, inst); err != nil {
 		return err
 	}
 	if err := p.collect(inst); err != nil {
@@ -144,7 +156,7 @@ func (m *Model) predictFunction(p *parts) (*distribute.Function, error) {
 	defer m.mu.Unlock()
 	if m.predict == nil {
 		m.predict = distribute.NewFunction(m.strategy, "predict_step", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
-			outputs := m.CallAll(m.context(r, false), in...)
+			outputs := m.outputs(r, false, in)
 			for i, y := range outputs {
 				if d := y.DType(); d == ir.Float16 || d == ir.BFloat16 {
 					outputs[i] = ops.Cast(y, ir.Float32)

@@ -1,7 +1,9 @@
 package keras
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -21,7 +23,7 @@ func NewSequential(stack []layers.Layer, options ...Option) (*Model, error) {
 	c := configure(options)
 	s := &sequential{stack: append([]layers.Layer{}, stack...)}
 	for i, l := range stack {
-		if l == nil {
+		if layers.IsNil(l) {
 			return nil, fmt.Errorf("keras: layer %d of the Sequential model is nil", i)
 		}
 		for j, other := range stack[:i] {
@@ -39,7 +41,9 @@ func NewSequential(stack []layers.Layer, options ...Option) (*Model, error) {
 	}
 	s.name = m.Name()
 	if s.input != nil {
-		return m, m.build([]ir.Type{{DType: s.input.DType(), Shape: s.input.Shape()}})
+		if err := m.build([]ir.Type{{DType: s.input.DType(), Shape: s.input.Shape()}}); err != nil {
+			return nil, fmt.Errorf("keras: %w", err)
+		}
 	}
 	return m, nil
 }
@@ -56,7 +60,7 @@ func (s *sequential) declareInput(c modelConfig) error {
 			return nil
 		}
 	}
-	if c.inputShape == nil {
+	if s.input = c.input; s.input != nil || c.inputShape == nil {
 		return nil
 	}
 	dtype := ir.Float32
@@ -107,11 +111,18 @@ func (m *Model) Add(l layers.Layer) error {
 	if !ok {
 		return fmt.Errorf("keras: Add: %s %q is not a Sequential model", m.ClassName(), m.Name())
 	}
-	if l == nil {
+	if layers.IsNil(l) {
 		return fmt.Errorf("keras: Add: the layer is nil")
 	}
-	s.stack = append(s.stack, l)
-	return m.changed()
+	if slices.Contains(s.stack, l) {
+		return fmt.Errorf("keras: Add: layer %q is in the model already; a stack holds each layer once, use a Functional model to share one", layers.Name(l))
+	}
+	circle := false
+	layers.Walk(l, func(inner layers.Layer) { circle = circle || inner == layers.Layer(m) })
+	if circle {
+		return fmt.Errorf("keras: Add: %s %q contains model %q itself", layers.ClassName(l), layers.Name(l), m.Name())
+	}
+	return prefixed("Add", m.change(append(slices.Clone(s.stack), l)))
 }
 
 // Pop takes the top layer off a Sequential model. Compile again afterwards.
@@ -121,19 +132,35 @@ func (m *Model) Pop() (layers.Layer, error) {
 		return nil, fmt.Errorf("keras: Pop: %s %q has no top layer to take off", m.ClassName(), m.Name())
 	}
 	top := s.stack[len(s.stack)-1]
-	s.stack = s.stack[:len(s.stack)-1]
-	return top, m.changed()
+	return top, prefixed("Pop", m.change(slices.Clone(s.stack[:len(s.stack)-1])))
+}
+
+// change gives a Sequential model another stack, or leaves it as it is where that does not fit.
+func (m *Model) change(stack []layers.Layer) error {
+	if !m.training.TryLock() {
+		return fmt.Errorf("model %q is training or evaluating; wait for it to end", m.Name())
+	}
+	defer m.training.Unlock()
+	s := m.topology.(*sequential)
+	before := s.stack
+	s.stack = stack
+	err := m.changed()
+	if err != nil {
+		s.stack = before
+		err = errors.Join(err, m.changed())
+	}
+	return err
 }
 
 // changed brings the model in line with a changed stack.
 func (m *Model) changed() error {
+	if err := m.adopt(); err != nil {
+		return err
+	}
 	m.mu.Lock()
 	types := m.inputTypes
 	m.placed, m.inputTypes, m.compiled, m.predict = false, nil, nil, nil
 	m.mu.Unlock()
-	if err := m.adopt(); err != nil {
-		return err
-	}
 	if in := m.topology.inputs(); in != nil {
 		types = []ir.Type{{DType: in[0].DType(), Shape: in[0].Shape()}}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"reflect"
 
 	"github.com/gokeras/gokeras/data"
 )
@@ -25,13 +26,19 @@ type source interface {
 func newSource(ds data.Dataset, c *fitConfig, batchSize, steps int, seed uint64) (source, error) {
 	arrays, inMemory := ds.(*data.ArraySource)
 	if !inMemory {
-		if ds == nil {
+		if v := reflect.ValueOf(ds); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 			return nil, fmt.Errorf("keras: %s: the data are nil; pass data.Arrays(x, y) or a data.Dataset", c.what)
+		}
+		if n, known := data.Cardinality(ds); known && n == data.Infinite && steps == 0 {
+			return nil, fmt.Errorf("keras: %s: the dataset never ends; say how many batches to use, with StepsPerEpoch, ValidationSteps or Steps, or use Take of the dataset", c.what)
 		}
 		if batchSize != 0 {
 			return nil, fmt.Errorf("keras: %s: BatchSize is %d, but a dataset brings its own batches; leave the option out, or use Batch of the dataset", c.what, batchSize)
 		}
 		return &datasetSource{ds: ds, limit: steps, known: -1}, nil
+	}
+	if arrays == nil {
+		return nil, fmt.Errorf("keras: %s: the data are nil; pass data.Arrays(x, y) or a data.Dataset", c.what)
 	}
 	if err := arrays.Err(); err != nil {
 		return nil, fmt.Errorf("keras: %s: %w", c.what, err)
@@ -108,29 +115,46 @@ type datasetSource struct {
 	limit int
 	known int
 
+	ctx     context.Context // of the pass
+	epoch   int
 	pull    func() (data.Batch, error, bool)
 	stop    func()
 	current data.Batch
-	count   int
+	count   int  // batches of the pass
+	resumed bool // the pass began in an earlier epoch, and this one has asked for nothing yet
 }
 
 func (s *datasetSource) begin(ctx context.Context, epoch int) error {
+	s.ctx, s.epoch = ctx, epoch
 	if s.limit > 0 && s.pull != nil && s.count != s.known {
+		s.resumed = true
 		return nil // continues
 	}
+	s.open()
+	return nil
+}
+
+func (s *datasetSource) open() {
 	s.close()
-	s.pull, s.stop = iter.Pull2(s.ds.Batches(ctx, epoch))
-	s.count = 0
+	s.pull, s.stop = iter.Pull2(s.ds.Batches(s.ctx, s.epoch))
+	s.count, s.resumed = 0, false
 	if n, ok := data.Cardinality(s.ds); ok {
 		s.known = n
 	}
-	return nil
 }
 
 func (s *datasetSource) next() (*data.Batch, error) {
 	batch, err, ok := s.pull()
+	if !ok && s.resumed { // the data ended with the last epoch, which nobody could know
+		s.open()
+		batch, err, ok = s.pull()
+	}
+	s.resumed = false
 	switch {
 	case !ok:
+		if err := s.ctx.Err(); err != nil {
+			return nil, err
+		}
 		s.known = s.count
 		return nil, io.EOF
 	case err != nil:

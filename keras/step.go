@@ -10,10 +10,10 @@ import (
 	"github.com/gokeras/gokeras/losses"
 )
 
-// functions makes the traced functions of training. n is the number of inputs, targets and sample weights of a batch.
-func (m *Model) functions(inputs, targets, weights int) {
+// functions makes the traced functions of training for batches with the given numbers of inputs and targets.
+func (m *Model) functions(inputs, targets int) {
 	c := m.compiled
-	c.weighted = weights
+	c.inputs, c.targets = inputs, targets
 	split := func(in []*ops.Tensor) (x, y, w []*ops.Tensor) {
 		return in[:inputs], in[inputs : inputs+targets], in[inputs+targets:]
 	}
@@ -24,8 +24,7 @@ func (m *Model) functions(inputs, targets, weights int) {
 	})
 	c.test = distribute.NewFunction(m.strategy, "test_step", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		x, y, w := split(in)
-		ctx := m.context(r, false)
-		m.measure(r, m.CallAll(ctx, x...), y, w)
+		m.measure(r, m.outputs(r, false, x), y, w)
 		return nil
 	})
 	c.results = distribute.NewFunction(m.strategy, "results", func(r *distribute.Replica, _ []*ops.Tensor) []*ops.Tensor {
@@ -44,14 +43,44 @@ func (m *Model) context(r *distribute.Replica, training bool) *layers.Context {
 	return c
 }
 
+// outputs calls the model. All variables that it reads must be its own: others would be neither trained nor saved.
+func (m *Model) outputs(r *distribute.Replica, training bool, x []*ops.Tensor) []*ops.Tensor {
+	out := m.CallAll(m.context(r, training), x...)
+	own := map[*distribute.Variable]bool{}
+	for _, v := range m.Weights() {
+		own[v] = true
+	}
+	for _, v := range r.Variables() {
+		state := v.Spec().Synchronization == distribute.OnRead // what a layer keeps between batches is no weight
+		if !own[v] && !state {
+			ops.Failf(r.Graph(), "model %q uses the variable %s of a layer that is not among its layers; make the layer before the model is made, and hold it in an exported field", m.Name(), v.Path())
+		}
+	}
+	return out
+}
+
 // trainStep is one step: forward, loss, gradients, update, metrics.
 func (m *Model) trainStep(r *distribute.Replica, x, y, w []*ops.Tensor) {
 	c := m.compiled
-	outputs := m.CallAll(m.context(r, true), x...)
-	w = c.applyClassWeights(y, w)
+	outputs := m.outputs(r, true, x)
+	w = c.applyClassWeights(m.policy.Float(), y, w)
 	total := m.measure(r, outputs, y, w)
+	if !m.hasLoss(r) {
+		ops.Failf(r.Graph(), "there is no loss to train on: Compile was given none, and no layer adds one or regularizes; set CompileConfig.Loss")
+	}
+	if len(c.trainable) == 0 {
+		return
+	}
 	tape := ops.NewTape(r)
 	c.optimizer.Apply(r, tape.Gradients(c.optimizer.ScaleLoss(r, total), c.trainable))
+}
+
+// hasLoss reports whether anything has been added to the loss of the trace.
+func (m *Model) hasLoss(r *distribute.Replica) bool {
+	if len(r.Losses()) > 0 || slices.ContainsFunc(m.compiled.outputs, func(o *outputLoss) bool { return o.loss != nil }) {
+		return true
+	}
+	return slices.ContainsFunc(m.TrainableVariables(), func(v *distribute.Variable) bool { return v.Spec().Regularizer != nil })
 }
 
 // measure computes this replica's part of the loss and updates all metrics.
@@ -66,10 +95,7 @@ func (m *Model) measure(r *distribute.Replica, outputs, y, w []*ops.Tensor) *ops
 		if o.loss == nil {
 			continue
 		}
-		if i >= len(y) {
-			ops.Failf(r.Graph(), "output %q has a loss but there are only %d targets; give targets for every output with a loss", o.name, len(y))
-		}
-		part := ops.Cast(losses.Compute(o.loss, y[i], upcast(outputs[i], float), weightOf(w, i)), float)
+		part := ops.Cast(losses.Compute(o.loss, y[o.target], upcast(outputs[i], float), weightOf(w, o.target)), float)
 		if o.tracker != nil {
 			trackLoss(r, o.tracker, part)
 		}
@@ -78,14 +104,15 @@ func (m *Model) measure(r *distribute.Replica, outputs, y, w []*ops.Tensor) *ops
 	total = ops.Add(total, m.penalties(r, float))
 	trackLoss(r, c.lossTracker, total)
 	for _, metric := range c.metrics {
-		if metric.output >= len(y) {
+		place := c.outputs[metric.output].target
+		if place < 0 {
 			continue
 		}
 		var weight *ops.Tensor
 		if metric.weighted {
-			weight = weightOf(w, metric.output)
+			weight = weightOf(w, place)
 		}
-		metric.metric.Update(y[metric.output], upcast(outputs[metric.output], float), weight)
+		metric.metric.Update(y[place], upcast(outputs[metric.output], float), weight)
 	}
 	return total
 }
@@ -98,7 +125,7 @@ func upcast(x *ops.Tensor, float ir.DType) *ops.Tensor {
 	return x
 }
 
-// weightOf returns the sample weights of output i: its own, or the one that is meant for all.
+// weightOf returns the sample weights that belong to targets i: their own, or the one that is meant for all.
 func weightOf(w []*ops.Tensor, i int) *ops.Tensor {
 	switch {
 	case i < len(w):
@@ -144,8 +171,8 @@ func trackLoss(r *distribute.Replica, tracker interface {
 
 // applyClassWeights turns class weights into sample weights: the label of each example picks its weight; classes without one
 // have 1.
-func (c *compiled) applyClassWeights(y, w []*ops.Tensor) []*ops.Tensor {
-	if c.classWeight == nil {
+func (c *compiled) applyClassWeights(float ir.DType, y, w []*ops.Tensor) []*ops.Tensor {
+	if len(c.classWeight) == 0 {
 		return w
 	}
 	label := y[0]
@@ -164,7 +191,7 @@ func (c *compiled) applyClassWeights(y, w []*ops.Tensor) []*ops.Tensor {
 	for class, weight := range c.classWeight {
 		table[class] = weight
 	}
-	weights := ops.Constant(label, ir.Float32, ir.Shape{size}, table)
+	weights := ops.Constant(label, float, ir.Shape{size}, table)
 	known := ops.LogicalAnd(ops.CompareScalar(ir.Ge, label, 0), ops.CompareScalar(ir.Lt, label, float64(size)))
 	picked := ops.Take(weights, ops.Where(known, label, ops.ZerosLike(label)), 0)
 	return []*ops.Tensor{ops.Where(known, picked, ops.OnesLike(picked))}

@@ -27,6 +27,8 @@ func (m *Model) OptimizerArrays() ([]kernels.Array, error) {
 	if m.compiled == nil {
 		return nil, m.errNotCompiled("OptimizerArrays")
 	}
+	m.values.RLock()
+	defer m.values.RUnlock()
 	return readAll(m.compiled.optimizer.Variables())
 }
 
@@ -42,7 +44,7 @@ func (m *Model) SetOptimizerArrays(values []kernels.Array) error {
 	if len(values) != len(vars) {
 		return fmt.Errorf("keras: the optimizer has %d variables, received %d; use values of the same optimizer and model", len(vars), len(values))
 	}
-	return writeAll(vars, values)
+	return m.writeAll(vars, values)
 }
 
 // LearningRate returns the learning rate of the next step.
@@ -87,6 +89,8 @@ func (m *Model) SwapEMA() error {
 	if averages == nil {
 		return fmt.Errorf("keras: SwapEMA: the optimizer keeps no moving averages; set UseEMA in its options")
 	}
+	m.values.Lock()
+	defer m.values.Unlock()
 	for i, v := range m.compiled.trainable {
 		weight, err := v.Value()
 		if err != nil {
@@ -105,6 +109,9 @@ func (m *Model) SwapEMA() error {
 	}
 	return nil
 }
+
+// SetInitialEpoch makes the Fit that is about to begin start with the given epoch, from 0; callbacks call it in OnTrainBegin.
+func (m *Model) SetInitialEpoch(epoch int) { m.resume = &epoch }
 
 // Output returns where messages of the current run go.
 func (m *Model) Output() io.Writer {

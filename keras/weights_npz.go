@@ -51,7 +51,7 @@ func (m *Model) LoadWeights(path string) error {
 			return err
 		}
 	}
-	if err := writeAll(vars, values); err != nil {
+	if err := m.writeAll(vars, values); err != nil {
 		return fmt.Errorf("keras: LoadWeights: %s: %w", path, err)
 	}
 	return nil

@@ -2,11 +2,11 @@ package layers
 
 import "github.com/gokeras/gokeras/keras/ops"
 
-// AdaptiveMaxPooling1D takes the largest element of windows that cover a sequence so that the result has a given size. Window i of m over an
-// axis of length n goes from floor(i·n/m) to ceil((i+1)·n/m) - 1.
+// AdaptiveMaxPooling1D takes the largest element of windows that cover a sequence so that the result has a given size. Window i of
+// m over an axis of length n goes from floor(i·n/m) to ceil((i+1)·n/m) - 1.
 //
-// Input shape: (batch, steps, channels), or with DataFormat ChannelsFirst (batch, channels, steps). Output
-// shape: the same with the lengths of OutputSize.
+// Input shape: (batch, steps, channels), or with DataFormat ChannelsFirst (batch, channels, steps). Output shape: the same with
+// the lengths of OutputSize.
 type AdaptiveMaxPooling1D struct {
 	Base
 
@@ -28,11 +28,11 @@ func (l *AdaptiveMaxPooling1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tens
 	return Invoke(l, c, inputs...)
 }
 
-// AdaptiveMaxPooling2D takes the largest element of windows that cover an image so that the result has a given size. Window i of m over an
-// axis of length n goes from floor(i·n/m) to ceil((i+1)·n/m) - 1.
+// AdaptiveMaxPooling2D takes the largest element of windows that cover an image so that the result has a given size. Window i of m
+// over an axis of length n goes from floor(i·n/m) to ceil((i+1)·n/m) - 1.
 //
-// Input shape: (batch, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, height, width). Output
-// shape: the same with the lengths of OutputSize.
+// Input shape: (batch, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, height, width). Output shape:
+// the same with the lengths of OutputSize.
 type AdaptiveMaxPooling2D struct {
 	Base
 
@@ -54,11 +54,11 @@ func (l *AdaptiveMaxPooling2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tens
 	return Invoke(l, c, inputs...)
 }
 
-// AdaptiveMaxPooling3D takes the largest element of windows that cover a volume so that the result has a given size. Window i of m over an
-// axis of length n goes from floor(i·n/m) to ceil((i+1)·n/m) - 1.
+// AdaptiveMaxPooling3D takes the largest element of windows that cover a volume so that the result has a given size. Window i of m
+// over an axis of length n goes from floor(i·n/m) to ceil((i+1)·n/m) - 1.
 //
-// Input shape: (batch, depth, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, depth, height, width). Output
-// shape: the same with the lengths of OutputSize.
+// Input shape: (batch, depth, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, depth, height, width).
+// Output shape: the same with the lengths of OutputSize.
 type AdaptiveMaxPooling3D struct {
 	Base
 

@@ -2,7 +2,7 @@ package layers
 
 import "github.com/gokeras/gokeras/keras/ops"
 
-// Add adds its inputs: y = x₁ + x₂ + ....
+// Add adds its inputs: y = x₁ + x₂ + …
 //
 // Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after the batch.
 // Output shape: the shape that they broadcast to. The result's mask is true where any input's is, if all have one.
@@ -25,11 +25,11 @@ func (l *Add) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor { r
 // Call applies the layer inside a trace.
 func (l *Add) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
-// Multiply multiplies its inputs: y = x₁ · x₂ · ....
+// Multiply multiplies its inputs: y = x₁ · x₂ · …
 //
 // Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after the batch.
-// Output shape: the shape that they broadcast to. Masked steps of an
-// input count as 1; where all inputs are masked the result is 0. The result's mask is true where any input's is, if all have one.
+// Output shape: the shape that they broadcast to. Masked steps of an input count as 1; where all inputs are masked the result is
+// 0. The result's mask is true where any input's is, if all have one.
 type Multiply struct {
 	Base
 
@@ -53,7 +53,7 @@ func (l *Multiply) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
 }
 
-// Average takes the mean of its inputs: y = (x₁ + x₂ + ...) / n.
+// Average takes the mean of its inputs: y = (x₁ + x₂ + …) / n.
 //
 // Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after the batch.
 // Output shape: the shape that they broadcast to. The result's mask is true where any input's is, if all have one.
@@ -78,11 +78,11 @@ func (l *Average) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor
 // Call applies the layer inside a trace.
 func (l *Average) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
-// Maximum takes the largest of its inputs, element by element: y = max(x₁, x₂, ...).
+// Maximum takes the largest of its inputs, element by element: y = max(x₁, x₂, …).
 //
 // Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after the batch.
-// Output shape: the shape that they broadcast to. Masked steps of
-// an input leave the other inputs' values. The result's mask is true where any input's is, if all have one.
+// Output shape: the shape that they broadcast to. Masked steps of an input leave the other inputs' values. The result's mask is
+// true where any input's is, if all have one.
 type Maximum struct {
 	Base
 
@@ -104,11 +104,11 @@ func (l *Maximum) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tensor
 // Call applies the layer inside a trace.
 func (l *Maximum) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }
 
-// Minimum takes the smallest of its inputs, element by element: y = min(x₁, x₂, ...).
+// Minimum takes the smallest of its inputs, element by element: y = min(x₁, x₂, …).
 //
 // Input shapes: one or more that broadcast to each other, with equal batch sizes; axes that one lacks are put in after the batch.
-// Output shape: the shape that they broadcast to. Masked steps of
-// an input leave the other inputs' values. The result's mask is true where any input's is, if all have one.
+// Output shape: the shape that they broadcast to. Masked steps of an input leave the other inputs' values. The result's mask is
+// true where any input's is, if all have one.
 type Minimum struct {
 	Base
 

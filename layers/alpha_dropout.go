@@ -12,8 +12,8 @@ import (
 //	y = a · x + b    with probability 1 - Rate
 //	y = a · α' + b   with probability Rate
 //
-// with α' = -1.7580993408473766, the least value of selu, a = ((1-Rate)(1 + Rate·α'²))^(-1/2) and b = -a·α'·Rate, which keep mean 0
-// and variance 1. Otherwise y = x.
+// with α' = -1.7580993408473766, the least value of selu, a = ((1-Rate)(1 + Rate·α'²))^(-1/2) and b = -a·α'·Rate, which keep mean
+// 0 and variance 1. Otherwise y = x.
 //
 // Input shape: any. Output shape: that of the input. A mask passes through. Source: Klambauer et al., "Self-Normalizing Neural
 // Networks", NeurIPS 2017, section "New Dropout Technique".

@@ -2,6 +2,7 @@ package layers
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -92,11 +93,15 @@ func ShapeString(s ir.Shape) string {
 // weights.
 func Apply(l Layer, inputs ...*KerasTensor) *KerasTensor { return ApplyAll(l, inputs...)[0] }
 
-// ApplyAll is Apply for layers with several results.
+// ApplyAll is Apply for layers with several results. After a mistake the list is longer than any layer's, so that picking a result
+// does not fail before the mistake is reported.
 func ApplyAll(l Layer, inputs ...*KerasTensor) []*KerasTensor {
-	for _, in := range inputs {
-		if err := in.Err(); err != nil {
-			return []*KerasTensor{{err: err}}
+	for i, in := range inputs {
+		if in == nil {
+			return failedAll(fmt.Errorf("layers: input %d of a %s is nil; pass the result of keras.Input or of another Apply", i, describe(l)))
+		}
+		if in.err != nil {
+			return failedAll(in.err)
 		}
 	}
 	specs := make([]ir.Type, len(inputs))
@@ -105,7 +110,7 @@ func ApplyAll(l Layer, inputs ...*KerasTensor) []*KerasTensor {
 	}
 	types, err := InferTypes(l, specs)
 	if err != nil {
-		return []*KerasTensor{{err: err}}
+		return failedAll(err)
 	}
 	n := &Node{Layer: l, Inputs: inputs, Sequence: sequences.Add(1)}
 	for i, t := range types {
@@ -114,12 +119,27 @@ func ApplyAll(l Layer, inputs ...*KerasTensor) []*KerasTensor {
 	return n.Outputs
 }
 
-// probe sizes stand for open axes while shapes are worked out: a layer is traced twice, and a result axis whose length differs
-// between the two is open.
-var probes = [2]struct{ batch, other int }{{3, 64}, {5, 96}}
+func failedAll(err error) []*KerasTensor { return slices.Repeat([]*KerasTensor{Failed(err)}, 16) }
 
-// InferTypes returns the types of a layer's results for inputs with open axes, building the layer on the way.
+// describe names the kind of a layer, which may be nil.
+func describe(l Layer) string {
+	if IsNil(l) {
+		return "nil layer"
+	}
+	return ClassName(l)
+}
+
+// probe sizes stand for open axes while shapes are worked out: a layer is traced twice, and a result axis whose length differs
+// between the two is open. The lengths of the batch are unlikely ones, to be told from others in the text of an error.
+var probes = [2]struct{ batch, other int }{{7919, 64}, {7927, 96}}
+
+// InferTypes returns the types of a layer's results for inputs with open axes, building the layer on the way. After an error the
+// layers inside it that it has begun to build are as if untouched.
 func InferTypes(l Layer, inputs []ir.Type) ([]ir.Type, error) {
+	if IsNil(l) {
+		return nil, fmt.Errorf("layers: a layer is nil; make it first, as in &layers.Dense{Units: 10}")
+	}
+	built := builtLayers(l)
 	var seen [2][]ir.Type
 	for k, p := range probes {
 		types := make([]ir.Type, len(inputs))
@@ -136,11 +156,34 @@ func InferTypes(l Layer, inputs []ir.Type) ([]ir.Type, error) {
 		}
 		var err error
 		if seen[k], err = traceTypes(l, types); err != nil {
+			unbuild(l, built)
+			if err = openBatch(err, p.batch); k > 0 {
+				err = fmt.Errorf("%w (open axes were tried with other lengths than before, and the layer needs a fixed one: give it in the shape of the input)", err)
+			}
 			return nil, err
 		}
 	}
 	return mergeTypes(seen), nil
 }
+
+// openBatch makes an error say None where it shows the length that stood for an open batch axis.
+func openBatch(err error, length int) error {
+	shown := regexp.MustCompile(fmt.Sprintf(`\b%d\b`, length))
+	text := err.Error()
+	if !shown.MatchString(text) {
+		return err
+	}
+	return &probeError{err, shown.ReplaceAllLiteralString(text, "None")}
+}
+
+// probeError is an error with another text.
+type probeError struct {
+	err  error
+	text string
+}
+
+func (e *probeError) Error() string { return e.text }
+func (e *probeError) Unwrap() error { return e.err }
 
 // mergeTypes compares the types of two traces with different lengths for open axes.
 func mergeTypes(seen [2][]ir.Type) []ir.Type {

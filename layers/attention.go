@@ -32,9 +32,9 @@ type Attention struct {
 	Seed      *int    `keras:"seed"`
 
 	// UseCausalMask hides what comes after the query's own position. It is an argument of the call in Keras.
-	UseCausalMask bool
+	UseCausalMask bool `call:"use_causal_mask"`
 	// ReturnAttentionScores asks for the probabilities as a second result. It is an argument of the call in Keras.
-	ReturnAttentionScores bool
+	ReturnAttentionScores bool `call:"return_attention_scores"`
 
 	scale, concat *distribute.Variable
 }
@@ -110,9 +110,9 @@ type AdditiveAttention struct {
 	Seed    *int    `keras:"seed"`
 
 	// UseCausalMask hides what comes after the query's own position. It is an argument of the call in Keras.
-	UseCausalMask bool
+	UseCausalMask bool `call:"use_causal_mask"`
 	// ReturnAttentionScores asks for the probabilities as a second result. It is an argument of the call in Keras.
-	ReturnAttentionScores bool
+	ReturnAttentionScores bool `call:"return_attention_scores"`
 
 	scale *distribute.Variable
 }

@@ -4,10 +4,9 @@ import "github.com/gokeras/gokeras/keras/ops"
 
 // AveragePooling1D takes the mean of the elements inside the input of each window of a sequence, channel by channel.
 //
-// Input shape: (batch, steps, channels). Output shape: (batch, steps', channels), where a length n becomes
-// floor((n - window) / stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that Same adds do not count. With
-// DataFormat ChannelsFirst the channels come after the batch. Keras has no default size of
-// the window here; ours is 2, as for [MaxPooling1D].
+// Input shape: (batch, steps, channels). Output shape: (batch, steps', channels), where a length n becomes floor((n - window) /
+// stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that Same adds do not count. With DataFormat ChannelsFirst
+// the channels come after the batch.
 type AveragePooling1D struct {
 	Base
 
@@ -15,7 +14,7 @@ type AveragePooling1D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	PoolSize   []int  `keras:"pool_size,length=1,default=2"`      // length of the window; nil is 2, one number stands for all axes
+	PoolSize   []int  `keras:"pool_size,length=1"`                // length of the window; required, one number stands for all axes
 	Strides    []int  `keras:"strides,length=1"`                  // steps between windows; nil is PoolSize
 	Padding    string `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
 	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
@@ -35,8 +34,7 @@ func (l *AveragePooling1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 //
 // Input shape: (batch, height, width, channels). Output shape: (batch, height', width', channels), where a length n becomes
 // floor((n - window) / stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that Same adds do not count. With
-// DataFormat ChannelsFirst the channels come after the batch. Keras has no default size of
-// the window here; ours is 2, as for [MaxPooling2D].
+// DataFormat ChannelsFirst the channels come after the batch.
 type AveragePooling2D struct {
 	Base
 
@@ -44,7 +42,7 @@ type AveragePooling2D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	PoolSize   []int  `keras:"pool_size,length=2,default=2"`      // length of the window; nil is 2, one number stands for all axes
+	PoolSize   []int  `keras:"pool_size,length=2"`                // length of the window; required, one number stands for all axes
 	Strides    []int  `keras:"strides,length=2"`                  // steps between windows; nil is PoolSize
 	Padding    string `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
 	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
@@ -62,10 +60,9 @@ func (l *AveragePooling2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 
 // AveragePooling3D takes the mean of the elements inside the input of each window of a volume, channel by channel.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', channels), where a length n becomes
-// floor((n - window) / stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that Same adds do not count. With
-// DataFormat ChannelsFirst the channels come after the batch. Keras has no default size of
-// the window here; ours is 2, as for [MaxPooling3D].
+// Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', channels), where a length n
+// becomes floor((n - window) / stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that Same adds do not count.
+// With DataFormat ChannelsFirst the channels come after the batch.
 type AveragePooling3D struct {
 	Base
 
@@ -73,7 +70,7 @@ type AveragePooling3D struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	PoolSize   []int  `keras:"pool_size,length=3,default=2"`      // length of the window; nil is 2, one number stands for all axes
+	PoolSize   []int  `keras:"pool_size,length=3"`                // length of the window; required, one number stands for all axes
 	Strides    []int  `keras:"strides,length=3"`                  // steps between windows; nil is PoolSize
 	Padding    string `keras:"padding,default=valid"`             // Valid or Same; "" is Valid
 	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast

@@ -11,8 +11,8 @@ import (
 
 // Bidirectional runs a recurrent layer over a sequence in both directions and merges the results.
 //
-// Inputs: x (batch, steps, features) and, optionally, initial states: the forward ones, then the backward ones. Results: the merged
-// result, or with MergeMode "none" the forward and the backward one; with ReturnState of the layer the last forward states and
+// Inputs: x (batch, steps, features), optionally initial states, the forward ones and then the backward ones, and last optionally a
+// bool mask (batch, steps). Results: the merged result, or with MergeMode "none" the forward and the backward one; with ReturnState of the layer the last forward states and
 // then the backward ones. Results with all steps are in the order of the input.
 //
 // Layer becomes the forward layer, named "forward_" and its name. The backward layer is a copy of its configuration that runs
@@ -133,13 +133,17 @@ func copyValue(v reflect.Value) reflect.Value {
 
 // Forward runs both directions.
 func (l *Bidirectional) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	states := in[1:]
+	x, states, mask := recurrentInputs(in)
 	if len(states)%2 != 0 {
 		ops.Failf(c.Graph(), "takes as many initial states for the backward as for the forward direction, received %d in all", len(states))
 	}
 	half := len(states) / 2
 	run := func(m Layer, states []*ops.Tensor) []*ops.Tensor {
-		return InvokeAll(m, c, append([]*ops.Tensor{in[0]}, states...)...)
+		inputs := append([]*ops.Tensor{x}, states...)
+		if mask != nil && mask != x.Mask() {
+			inputs = append(inputs, mask)
+		}
+		return InvokeAll(m, c, inputs...)
 	}
 	f, r := run(l.forward, states[:half]), run(l.backward, states[half:])
 	for _, y := range [][]*ops.Tensor{f, r} {
@@ -170,9 +174,9 @@ func (l *Bidirectional) merge(f, r *ops.Tensor) []*ops.Tensor {
 func (l *Bidirectional) ComputeMask(_ *Context, in, out []*ops.Tensor) []*ops.Tensor {
 	masks := make([]*ops.Tensor, len(out))
 	if l.settings.sequences {
-		masks[0] = in[0].Mask()
+		masks[0] = outputMask(in)
 		if l.MergeMode == "none" {
-			masks[1] = in[0].Mask()
+			masks[1] = masks[0]
 		}
 	}
 	return masks

@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unsafe"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
@@ -35,6 +36,9 @@ type WeightOptions struct {
 	Aggregation     distribute.VariableAggregation
 }
 
+// maxWeight is the largest size of a weight in bytes: 64 TiB.
+const maxWeight = 1 << 46
+
 // AddWeight makes a variable of the layer, as Keras's add_weight does.
 func (b *Builder) AddWeight(name string, shape ir.Shape, o WeightOptions) *distribute.Variable {
 	spec := distribute.VariableSpec{
@@ -43,6 +47,13 @@ func (b *Builder) AddWeight(name string, shape ir.Shape, o WeightOptions) *distr
 	}
 	if spec.DType == ir.Invalid {
 		spec.DType = b.policy.Variable
+	}
+	size := 1.0
+	for _, d := range shape {
+		size *= float64(d)
+	}
+	if size *= float64(spec.DType.Size()); size > maxWeight {
+		b.Fail("weight %q of %v would take %.3g bytes, more than a machine can address; check the layer's sizes and the shape of its input", name, ir.Type{DType: spec.DType, Shape: shape}, size)
 	}
 	if o.Initializer == nil {
 		o.Initializer = "zeros"
@@ -146,49 +157,117 @@ func (b *Base) findSublayers() {
 	}
 	for _, found := range LayersIn(v) {
 		s := attach(found)
-		s.parent = b
+		if !s.contains(b) {
+			s.parent = b
+		}
 		b.sublayers = append(b.sublayers, found)
 	}
 }
 
-// LayersIn returns the layers held by the exported fields of a struct, or by the members of a slice, array or map, in order.
-func LayersIn(v reflect.Value) []Layer {
-	var out []Layer
-	visit := func(v reflect.Value) {
-		if !v.IsValid() || !v.CanInterface() {
-			return
+// contains reports whether b is s or inside it.
+func (s *Base) contains(b *Base) bool {
+	for ; b != nil; b = b.parent {
+		if b == s {
+			return true
 		}
-		if v.Type().Implements(layerType) && (v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface) {
-			if !v.IsNil() {
-				out = append(out, v.Interface().(Layer))
-			}
-			return
-		}
-		out = append(out, LayersIn(v)...)
 	}
+	return false
+}
+
+// LayersIn returns the layers held by the exported fields of a struct, or by the members of a slice, array or map, in order. Maps are
+// gone through in the order of their keys.
+func LayersIn(v reflect.Value) []Layer { return finder{}.search(v) }
+
+// finder remembers what it has followed, so that it does not go round in circles.
+type finder map[followed]bool
+
+type followed struct {
+	at   unsafe.Pointer
+	kind reflect.Type
+}
+
+// again reports whether the finder has been at a pointer, slice or map before.
+func (f finder) again(v reflect.Value) bool {
+	at := followed{v.UnsafePointer(), v.Type()}
+	seen := f[at]
+	f[at] = true
+	return seen
+}
+
+// visit looks at one field or element.
+func (f finder) visit(v reflect.Value) []Layer {
+	if !v.IsValid() || !v.CanInterface() {
+		return nil
+	}
+	if k := v.Kind(); v.Type().Implements(layerType) && (k == reflect.Pointer || k == reflect.Interface) {
+		if v.IsNil() {
+			return nil
+		}
+		if l := v.Interface().(Layer); !IsNil(l) {
+			return []Layer{l}
+		}
+		return nil
+	}
+	return f.search(v)
+}
+
+// search looks at the fields or elements of v.
+func (f finder) search(v reflect.Value) (out []Layer) {
 	switch v.Kind() {
-	case reflect.Pointer, reflect.Interface:
+	case reflect.Pointer:
+		if !v.IsNil() && !f.again(v) {
+			return f.visit(v.Elem())
+		}
+	case reflect.Interface:
 		if !v.IsNil() {
-			visit(v.Elem())
+			return f.visit(v.Elem())
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.IsExported() && f.Type != reflect.TypeFor[Base]() {
-				visit(v.Field(i))
+			if field := v.Type().Field(i); field.IsExported() && field.Type != reflect.TypeFor[Base]() {
+				out = append(out, f.visit(v.Field(i))...)
 			}
 		}
 	case reflect.Slice, reflect.Array:
+		if !mayHoldLayers(v.Type().Elem(), 0) || v.Kind() == reflect.Slice && f.again(v) {
+			return nil
+		}
 		for i := range v.Len() {
-			visit(v.Index(i))
+			out = append(out, f.visit(v.Index(i))...)
 		}
 	case reflect.Map:
+		if f.again(v) {
+			return nil
+		}
 		keys := v.MapKeys()
-		slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
+		slices.SortFunc(keys, compareKeys)
 		for _, k := range keys {
-			visit(v.MapIndex(k))
+			out = append(out, f.visit(v.MapIndex(k))...)
 		}
 	}
 	return out
+}
+
+// mayHoldLayers leaves large arrays of numbers alone.
+func mayHoldLayers(t reflect.Type, depth int) bool {
+	switch t.Kind() {
+	case reflect.Slice, reflect.Array, reflect.Pointer:
+		return depth > 10 || mayHoldLayers(t.Elem(), depth+1)
+	case reflect.Struct, reflect.Interface, reflect.Map:
+		return true
+	}
+	return false
+}
+
+// compareKeys orders numbers by value and everything else by its text.
+func compareKeys(a, b reflect.Value) int {
+	switch {
+	case a.CanInt() && b.CanInt():
+		return cmp.Compare(a.Int(), b.Int())
+	case a.CanUint() && b.CanUint():
+		return cmp.Compare(a.Uint(), b.Uint())
+	}
+	return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b))
 }
 
 // ClassName returns the Keras class name of a layer: its Go type name, or what its ClassName method says.

@@ -12,12 +12,13 @@ import (
 //
 // to which bias and activation are applied.
 //
-// Input shape: (batch, steps, channels). Output shape: (batch, steps', filters), where a length n becomes
-// (n-1)·stride + max(window, stride) with Padding Valid and n·stride with Same. OutputPadding replaces what these add: Valid gives
-// (n-1)·stride + window + OutputPadding and Same (n-1)·stride + window mod 2 + OutputPadding. (A dilated window counts with its
-// full span.) With DataFormat ChannelsFirst the channels come after the batch.
+// Input shape: (batch, steps, channels). Output shape: (batch, steps', filters), where a length n becomes (n-1)·stride +
+// max(window, stride) with Padding Valid and n·stride with Same. OutputPadding replaces what these add: Valid gives (n-1)·stride +
+// window + OutputPadding and Same (n-1)·stride + window mod 2 + OutputPadding. (A dilated window counts with its full span.) With
+// DataFormat ChannelsFirst the channels come after the batch.
 //
-// Weights: kernel (window..., filters, channels), bias (filters). Behaviour and defaults are those of keras.layers.Conv1DTranspose.
+// Weights: kernel (window..., filters, channels), bias (filters). Behaviour and defaults are those of
+// keras.layers.Conv1DTranspose.
 type Conv1DTranspose struct {
 	Base
 

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Conv2DTranspose is the transpose of a convolution, used to enlarge an image: each input cell adds its value times the kernel
-// to a window of the result,
+// Conv2DTranspose is the transpose of a convolution, used to enlarge an image: each input cell adds its value times the kernel to
+// a window of the result,
 //
 //	y[b, p·stride + i·dilation, q·stride + j·dilation, f] += x[b, p, q, c] · kernel[i, j, f, c]
 //
@@ -17,7 +17,8 @@ import (
 // (n-1)·stride + window + OutputPadding and Same (n-1)·stride + window mod 2 + OutputPadding. (A dilated window counts with its
 // full span.) With DataFormat ChannelsFirst the channels come after the batch.
 //
-// Weights: kernel (window..., filters, channels), bias (filters). Behaviour and defaults are those of keras.layers.Conv2DTranspose.
+// Weights: kernel (window..., filters, channels), bias (filters). Behaviour and defaults are those of
+// keras.layers.Conv2DTranspose.
 type Conv2DTranspose struct {
 	Base
 

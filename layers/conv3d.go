@@ -11,10 +11,10 @@ import (
 //
 // summed over the window's cells (i, j, k) and the input channels c (of the group that f belongs to). The kernel is not flipped.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', filters), where a length n becomes
-// floor((n - dilation·(window-1) - 1) / stride) + 1 with Padding Valid and ceil(n / stride) with Same; of an odd number of zeros
-// Same puts one more at the end. With DataFormat ChannelsFirst the channels come after the batch.
-// Weights: kernel (window..., channels/Groups, filters), bias (filters). Behaviour and defaults are those of keras.layers.Conv3D.
+// Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', filters), where a length n
+// becomes floor((n - dilation·(window-1) - 1) / stride) + 1 with Padding Valid and ceil(n / stride) with Same; of an odd number of
+// zeros Same puts one more at the end. With DataFormat ChannelsFirst the channels come after the batch. Weights: kernel
+// (window..., channels/Groups, filters), bias (filters). Behaviour and defaults are those of keras.layers.Conv3D.
 type Conv3D struct {
 	Base
 

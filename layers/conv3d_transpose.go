@@ -5,19 +5,20 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Conv3DTranspose is the transpose of a convolution, used to enlarge a volume: each input cell adds its value times the kernel
-// to a window of the result,
+// Conv3DTranspose is the transpose of a convolution, used to enlarge a volume: each input cell adds its value times the kernel to
+// a window of the result,
 //
 //	y[b, p·stride + i·dilation, q·stride + j·dilation, r·stride + k·dilation, f] += x[b, p, q, r, c] · kernel[i, j, k, f, c]
 //
 // to which bias and activation are applied.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', filters), where a length n becomes
-// (n-1)·stride + max(window, stride) with Padding Valid and n·stride with Same. OutputPadding replaces what these add: Valid gives
-// (n-1)·stride + window + OutputPadding and Same (n-1)·stride + window mod 2 + OutputPadding. (A dilated window counts with its
-// full span.) With DataFormat ChannelsFirst the channels come after the batch.
+// Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', filters), where a length n
+// becomes (n-1)·stride + max(window, stride) with Padding Valid and n·stride with Same. OutputPadding replaces what these add:
+// Valid gives (n-1)·stride + window + OutputPadding and Same (n-1)·stride + window mod 2 + OutputPadding. (A dilated window counts
+// with its full span.) With DataFormat ChannelsFirst the channels come after the batch.
 //
-// Weights: kernel (window..., filters, channels), bias (filters). Behaviour and defaults are those of keras.layers.Conv3DTranspose.
+// Weights: kernel (window..., filters, channels), bias (filters). Behaviour and defaults are those of
+// keras.layers.Conv3DTranspose.
 type Conv3DTranspose struct {
 	Base
 

@@ -4,8 +4,8 @@ import "github.com/gokeras/gokeras/keras/ops"
 
 // Cropping1D cuts cells from the beginning and the end of a sequence.
 //
-// Input shape: (batch, steps, channels). Output shape: the same with n - before - after for each length n. A mask does
-// not pass through.
+// Input shape: (batch, steps, channels). Output shape: the same with n - before - after for each length n. A mask does not pass
+// through.
 type Cropping1D struct {
 	Base
 
@@ -30,8 +30,7 @@ func (l *Cropping1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 // Cropping2D cuts cells from the beginning and the end of the axes of an image.
 //
 // Input shape: (batch, height, width, channels). Output shape: the same with n - before - after for each length n. With DataFormat
-// ChannelsFirst the channels come after the batch. A mask does
-// not pass through.
+// ChannelsFirst the channels come after the batch. A mask does not pass through.
 type Cropping2D struct {
 	Base
 
@@ -63,9 +62,8 @@ func (l *Cropping2D) AmendConfig(keys map[string]any) error {
 
 // Cropping3D cuts cells from the beginning and the end of the axes of a volume.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: the same with n - before - after for each length n. With DataFormat
-// ChannelsFirst the channels come after the batch. A mask does
-// not pass through.
+// Input shape: (batch, depth, height, width, channels). Output shape: the same with n - before - after for each length n. With
+// DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
 type Cropping3D struct {
 	Base
 

@@ -79,8 +79,11 @@ func one(c *Context, in []*ops.Tensor) *ops.Tensor {
 	return in[0]
 }
 
-// activate applies an activation given by name or value; nil is linear.
+// activate applies an activation given by name or value, which may be a layer; nil is linear.
 func activate(c *Context, activation any, x *ops.Tensor) *ops.Tensor {
+	if l, ok := activation.(Layer); ok {
+		return l.Call(c, x)
+	}
 	f, err := activations.Get(activation)
 	if err != nil {
 		ops.Fail(c.Graph(), err)

@@ -11,8 +11,8 @@ import (
 //
 // summed over the window's cells (i), with M = DepthMultiplier results for each channel.
 //
-// Input shape: (batch, steps, channels). Output shape: (batch, steps', channels·M) with the lengths of [Conv1D].
-// Weights: kernel (window..., channels, M), bias (channels·M). Behaviour and defaults are those of keras.layers.DepthwiseConv1D.
+// Input shape: (batch, steps, channels). Output shape: (batch, steps', channels·M) with the lengths of [Conv1D]. Weights: kernel
+// (window..., channels, M), bias (channels·M). Behaviour and defaults are those of keras.layers.DepthwiseConv1D.
 type DepthwiseConv1D struct {
 	Base
 

@@ -5,8 +5,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Dropout sets, in training, each element to 0 with probability Rate and multiplies the others by 1/(1-Rate), so that the
-// expected value stays. Otherwise y = x.
+// Dropout sets, in training, each element to 0 with probability Rate and multiplies the others by 1/(1-Rate), so that the expected
+// value stays. Otherwise y = x.
 //
 // With NoiseShape one draw serves several elements: it has the input's rank, and elements along an axis of length 1 share their
 // fate; Unknown stands for the input's own length.

@@ -16,8 +16,8 @@ import (
 //	y = activation(einsum(Equation, x, kernel) + bias)
 //
 // The equation has the form "ab,bc->ac" and may leave leading axes open ("...x,xy->...y") or trailing ones ("ab...,bc->ac...").
-// OutputShape is the shape of the result without the batch; an axis of -1 is taken from the input. The kernel has one axis for each
-// letter of its part of the equation; the bias has the axes named in BiasAxes, and none are named by default: no bias.
+// OutputShape is the shape of the result without the batch; an axis of -1 is taken from the input. The kernel has one axis for
+// each letter of its part of the equation; the bias has the axes named in BiasAxes, and none are named by default: no bias.
 //
 // Input and output shape: as the equation says. A mask does not pass through.
 type EinsumDense struct {

@@ -11,8 +11,8 @@ import (
 //	y[..., :] = embeddings[x[...], :]
 //
 // Input shape: any, integers in [0, InputDim); a number outside is an error when the step runs. Output shape: that of the input
-// with OutputDim as a new last axis. Weights: embeddings (InputDim, OutputDim). With MaskZero number 0 stands for padding, and
-// the result carries the mask x ≠ 0.
+// with OutputDim as a new last axis. Weights: embeddings (InputDim, OutputDim). With MaskZero number 0 stands for padding, and the
+// result carries the mask x ≠ 0.
 type Embedding struct {
 	Base
 

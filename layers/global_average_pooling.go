@@ -7,9 +7,9 @@ import (
 
 // GlobalAveragePooling1D takes the mean over all steps of a sequence, channel by channel.
 //
-// Input shape: (batch, steps, channels), or with DataFormat ChannelsFirst (batch, channels, steps). Output
-// shape: (batch, channels), or with KeepDims (batch, 1, channels). A mask (batch, steps) leaves steps out; a sequence without
-// any gives NaN. The mask ends here.
+// Input shape: (batch, steps, channels), or with DataFormat ChannelsFirst (batch, channels, steps). Output shape: (batch,
+// channels), or with KeepDims (batch, 1, channels). A mask (batch, steps) leaves steps out; a sequence without any gives NaN. The
+// mask ends here.
 type GlobalAveragePooling1D struct {
 	Base
 
@@ -49,8 +49,8 @@ func (l *GlobalAveragePooling1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Te
 
 // GlobalAveragePooling2D takes the mean over a whole image, channel by channel.
 //
-// Input shape: (batch, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, height, width). Output
-// shape: (batch, channels), or with KeepDims (batch, 1, 1, channels).
+// Input shape: (batch, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, height, width). Output shape:
+// (batch, channels), or with KeepDims (batch, 1, 1, channels).
 type GlobalAveragePooling2D struct {
 	Base
 
@@ -75,8 +75,8 @@ func (l *GlobalAveragePooling2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Te
 
 // GlobalAveragePooling3D takes the mean over a whole volume, channel by channel.
 //
-// Input shape: (batch, depth, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, depth, height, width). Output
-// shape: (batch, channels), or with KeepDims (batch, 1, 1, 1, channels).
+// Input shape: (batch, depth, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, depth, height, width).
+// Output shape: (batch, channels), or with KeepDims (batch, 1, 1, 1, channels).
 type GlobalAveragePooling3D struct {
 	Base
 

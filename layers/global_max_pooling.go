@@ -4,8 +4,8 @@ import "github.com/gokeras/gokeras/keras/ops"
 
 // GlobalMaxPooling1D takes the largest element over all steps of a sequence, channel by channel.
 //
-// Input shape: (batch, steps, channels), or with DataFormat ChannelsFirst (batch, channels, steps). Output
-// shape: (batch, channels), or with KeepDims (batch, 1, channels).
+// Input shape: (batch, steps, channels), or with DataFormat ChannelsFirst (batch, channels, steps). Output shape: (batch,
+// channels), or with KeepDims (batch, 1, channels).
 type GlobalMaxPooling1D struct {
 	Base
 
@@ -30,8 +30,8 @@ func (l *GlobalMaxPooling1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor
 
 // GlobalMaxPooling2D takes the largest element over a whole image, channel by channel.
 //
-// Input shape: (batch, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, height, width). Output
-// shape: (batch, channels), or with KeepDims (batch, 1, 1, channels).
+// Input shape: (batch, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, height, width). Output shape:
+// (batch, channels), or with KeepDims (batch, 1, 1, channels).
 type GlobalMaxPooling2D struct {
 	Base
 
@@ -56,8 +56,8 @@ func (l *GlobalMaxPooling2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor
 
 // GlobalMaxPooling3D takes the largest element over a whole volume, channel by channel.
 //
-// Input shape: (batch, depth, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, depth, height, width). Output
-// shape: (batch, channels), or with KeepDims (batch, 1, 1, 1, channels).
+// Input shape: (batch, depth, height, width, channels), or with DataFormat ChannelsFirst (batch, channels, depth, height, width).
+// Output shape: (batch, channels), or with KeepDims (batch, 1, 1, 1, channels).
 type GlobalMaxPooling3D struct {
 	Base
 

@@ -126,7 +126,8 @@ func (l *GRUCell) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 
 // GRU runs a GRUCell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features) and, optionally, the initial state (batch, units), zeros where left out. Results: the last h (batch,
+// Inputs: x (batch, steps, features), optionally the initial state (batch, units), zeros where left out, and last
+// optionally a bool mask (batch, steps). Results: the last h (batch,
 // units), or with ReturnSequences all (batch, steps, units); with ReturnState the last state as well. Masks, GoBackwards and Stateful
 // are those of [RNN]. The formula and the weights are those of GRUCell; behaviour and defaults are those of keras.layers.GRU.
 type GRU struct {

@@ -2,6 +2,8 @@ package layers
 
 import (
 	"fmt"
+	"reflect"
+	"slices"
 	"sync/atomic"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -133,7 +135,7 @@ func Sublayers(l Layer) []Layer { return attach(l).sublayers }
 func SetSublayers(l Layer, members []Layer) { attach(l).sublayers = members }
 
 // Weights returns the variables of a layer and of its sub-layers: for each layer first the trained, then the other ones. A
-// layer met twice counts once.
+// layer or variable met twice counts once.
 func Weights(l Layer) distribute.Variables {
 	return collect(l, func(*Base, *distribute.Variable) bool { return true })
 }
@@ -150,7 +152,7 @@ func NonTrainableWeights(l Layer) distribute.Variables {
 
 func collect(l Layer, keep func(*Base, *distribute.Variable) bool) distribute.Variables {
 	var out distribute.Variables
-	seen := map[*Base]bool{}
+	seen, met := map[*Base]bool{}, map[*distribute.Variable]bool{}
 	var walk func(l Layer)
 	walk = func(l Layer) {
 		b := attach(l)
@@ -160,7 +162,15 @@ func collect(l Layer, keep func(*Base, *distribute.Variable) bool) distribute.Va
 		seen[b] = true
 		for _, frozen := range []bool{false, true} {
 			for _, v := range b.weights {
-				if v.Spec().Frozen == frozen && keep(b, v) {
+				if v.Spec().Frozen != frozen || met[v] {
+					continue
+				}
+				met[v] = true
+				owner, ok := v.Spec().Owner.(*Base) // another layer for a variable that b shares with it
+				if !ok {
+					owner = b
+				}
+				if keep(owner, v) {
 					out = append(out, v)
 				}
 			}
@@ -198,6 +208,12 @@ func Invoke(l Layer, c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 // InvokeAll calls a layer and returns all of its results. It gives names and errors the layer's path, casts float inputs to the
 // layer's compute type, builds the variables on first use, and carries masks.
 func InvokeAll(l Layer, c *Context, inputs ...*ops.Tensor) []*ops.Tensor {
+	if IsNil(l) {
+		ops.Failf(c.Graph(), "a layer that is called is nil; make it first, as in &layers.Dense{Units: 10}")
+	}
+	if c.Depth() == maxDepth {
+		ops.Failf(c.Graph(), "layers are nested more than %d deep; does a layer or model contain itself?", maxDepth)
+	}
 	b := attach(l)
 	policy := b.dtypePolicy(c)
 	c.EnterLayer(Name(l), policy.Compute)
@@ -222,6 +238,9 @@ func InvokeAll(l Layer, c *Context, inputs ...*ops.Tensor) []*ops.Tensor {
 		ops.Failf(c.Graph(), "type %T has no Forward method; implement Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor", l)
 	}
 	outputs := forward.Forward(c, cast)
+	if len(outputs) == 0 || slices.Contains(outputs, nil) {
+		ops.Failf(c.Graph(), "Forward returned %d tensors, nil among them or none; expected at least one", len(outputs))
+	}
 	if c.Probing {
 		b.probed[0], b.probed[1] = b.probed[1], outputTypes(outputs)
 	}
@@ -233,6 +252,18 @@ func InvokeAll(l Layer, c *Context, inputs ...*ops.Tensor) []*ops.Tensor {
 	setMasks(l, c, cast, outputs)
 	c.LeaveLayer()
 	return outputs
+}
+
+// maxDepth bounds how deep layers may be nested, so that a layer that contains itself is an error and not the end of the stack.
+const maxDepth = 200
+
+// IsNil reports whether l is nil or a nil pointer.
+func IsNil(l Layer) bool {
+	if l == nil {
+		return true
+	}
+	v := reflect.ValueOf(l)
+	return v.Kind() == reflect.Pointer && v.IsNil()
 }
 
 func outputTypes(ts []*ops.Tensor) []ir.Type {
@@ -296,15 +327,37 @@ func (b *Base) build(c *Context, inputs []*ops.Tensor, policy ops.DTypePolicy) {
 		shapes[i] = x.Shape()
 	}
 	if w, ok := b.self.(WeightBuilder); ok {
+		b.weights = nil // of an attempt that failed
 		w.Build(&Builder{base: b, context: c, policy: policy}, shapes)
 	}
 	b.built, b.shapes = true, shapes
 }
 
+// builtLayers returns the layers inside l that have been built.
+func builtLayers(l Layer) map[*Base]bool {
+	built := map[*Base]bool{}
+	Walk(l, func(l Layer) {
+		if b := l.base(); b.built {
+			built[b] = true
+		}
+	})
+	return built
+}
+
+// unbuild undoes a building that failed half way: all layers inside l but the given ones are as before their first call.
+func unbuild(l Layer, keep map[*Base]bool) {
+	Walk(l, func(l Layer) {
+		if b := l.base(); !keep[b] {
+			b.reset()
+		}
+	})
+}
+
+func (b *Base) reset() {
+	b.built, b.weights, b.shapes, b.probed = false, nil, nil, [2][]ir.Type{}
+}
+
 // Reset takes a layer's variables away, so that the next call builds new ones. Values are lost.
 func Reset(l Layer) {
-	Walk(l, func(l Layer) {
-		b := l.base()
-		b.built, b.weights, b.shapes, b.probed = false, nil, nil, [2][]ir.Type{}
-	})
+	Walk(l, func(l Layer) { l.base().reset() })
 }

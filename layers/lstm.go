@@ -98,7 +98,8 @@ func (l *LSTMCell) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 
 // LSTM runs an LSTMCell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features) and, optionally, the initial states h and c (batch, units), zeros where left out. Results: the last h (batch,
+// Inputs: x (batch, steps, features), optionally the initial states h and c (batch, units), zeros where left out, and last
+// optionally a bool mask (batch, steps). Results: the last h (batch,
 // units), or with ReturnSequences all (batch, steps, units); with ReturnState the last h and c as well. Masks, GoBackwards and Stateful
 // are those of [RNN]. The formula and the weights are those of LSTMCell; behaviour and defaults are those of keras.layers.LSTM.
 type LSTM struct {

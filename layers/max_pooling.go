@@ -4,9 +4,9 @@ import "github.com/gokeras/gokeras/keras/ops"
 
 // MaxPooling1D takes the largest element of each window of a sequence, channel by channel.
 //
-// Input shape: (batch, steps, channels). Output shape: (batch, steps', channels), where a length n becomes
-// floor((n - window) / stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that Same adds do not count. With
-// DataFormat ChannelsFirst the channels come after the batch.
+// Input shape: (batch, steps, channels). Output shape: (batch, steps', channels), where a length n becomes floor((n - window) /
+// stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that Same adds do not count. With DataFormat ChannelsFirst
+// the channels come after the batch.
 type MaxPooling1D struct {
 	Base
 
@@ -22,7 +22,7 @@ type MaxPooling1D struct {
 
 // Forward computes the layer.
 func (l *MaxPooling1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return poolWindows(one(c, in), 1, poolFields{l.PoolSize, l.Strides, l.Padding, l.DataFormat}, ops.MaxPool)
+	return poolWindows(one(c, in), 1, poolFields{orTwo(l.PoolSize), l.Strides, l.Padding, l.DataFormat}, ops.MaxPool)
 }
 
 // Call applies the layer inside a trace.
@@ -50,7 +50,7 @@ type MaxPooling2D struct {
 
 // Forward computes the layer.
 func (l *MaxPooling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return poolWindows(one(c, in), 2, poolFields{l.PoolSize, l.Strides, l.Padding, l.DataFormat}, ops.MaxPool)
+	return poolWindows(one(c, in), 2, poolFields{orTwo(l.PoolSize), l.Strides, l.Padding, l.DataFormat}, ops.MaxPool)
 }
 
 // Call applies the layer inside a trace.
@@ -60,9 +60,9 @@ func (l *MaxPooling2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 
 // MaxPooling3D takes the largest element of each window of a volume, channel by channel.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', channels), where a length n becomes
-// floor((n - window) / stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that Same adds do not count. With
-// DataFormat ChannelsFirst the channels come after the batch.
+// Input shape: (batch, depth, height, width, channels). Output shape: (batch, depth', height', width', channels), where a length n
+// becomes floor((n - window) / stride) + 1 with Padding Valid and ceil(n / stride) with Same. Cells that Same adds do not count.
+// With DataFormat ChannelsFirst the channels come after the batch.
 type MaxPooling3D struct {
 	Base
 
@@ -78,12 +78,20 @@ type MaxPooling3D struct {
 
 // Forward computes the layer.
 func (l *MaxPooling3D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	return poolWindows(one(c, in), 3, poolFields{l.PoolSize, l.Strides, l.Padding, l.DataFormat}, ops.MaxPool)
+	return poolWindows(one(c, in), 3, poolFields{orTwo(l.PoolSize), l.Strides, l.Padding, l.DataFormat}, ops.MaxPool)
 }
 
 // Call applies the layer inside a trace.
 func (l *MaxPooling3D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
+}
+
+// orTwo returns the size of the window, 2 where it is not given.
+func orTwo(size []int) []int {
+	if len(size) == 0 {
+		return []int{2}
+	}
+	return size
 }
 
 func init() {

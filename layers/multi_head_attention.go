@@ -52,9 +52,9 @@ type MultiHeadAttention struct {
 	BiasConstraint      any `keras:"bias_constraint"`
 
 	// UseCausalMask hides what comes after the query's own position. It is an argument of the call in Keras.
-	UseCausalMask bool
+	UseCausalMask bool `call:"use_causal_mask"`
 	// ReturnAttentionScores asks for the probabilities as a second result. It is an argument of the call in Keras.
-	ReturnAttentionScores bool
+	ReturnAttentionScores bool `call:"return_attention_scores"`
 
 	heads headProjections
 	inner headAttention

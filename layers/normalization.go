@@ -15,8 +15,8 @@ import (
 //
 //	y = (x - mean) / max(sqrt(variance), 1e-7)
 //
-// Mean and variance are those of the data that [Normalization.Adapt] was given, one for each position on Axis, or those of the fields
-// Mean and Variance. Invert goes the other way: y = mean + x · max(sqrt(variance), 1e-7).
+// Mean and variance are those of the data that [Normalization.Adapt] was given, one for each position on Axis, or those of the
+// fields Mean and Variance. Invert goes the other way: y = mean + x · max(sqrt(variance), 1e-7).
 //
 // Input shape: any, also integers. Output shape: that of the input, in the layer's compute type. A mask passes through. Weights:
 // mean, variance (lengths of Axis) and count (), not trained; none where the fields are given.
@@ -28,11 +28,12 @@ type Normalization struct {
 	Frozen bool   `keras:"trainable,not"` // not trained
 
 	Axis     []int     `keras:"axis,default=[-1]"` // axes with a mean for each position; nil is {-1}, an empty list one mean for all
-	Mean     []float64 `keras:"mean"`              // one for each position on Axis, row-major, or one for all; nil: see Adapt
-	Variance []float64 `keras:"variance"`          // as many as Mean
+	Mean     []float64 `keras:"mean,scalar"`       // one for each position on Axis, row-major, or one for all; nil: see Adapt
+	Variance []float64 `keras:"variance,scalar"`   // as many as Mean
 	Invert   bool      `keras:"invert"`
 
 	mean, variance *distribute.Variable
+	kept           ir.Shape // lengths of Axis
 }
 
 // keptAxes returns the axes with a mean for each position, sorted.
@@ -57,16 +58,15 @@ func (l *Normalization) Build(b *Builder, in []ir.Shape) {
 	if (l.Mean == nil) != (l.Variance == nil) || len(l.Mean) != len(l.Variance) {
 		b.Fail("Mean and Variance must be given together and with equal lengths, received %d and %d numbers", len(l.Mean), len(l.Variance))
 	}
-	l.mean, l.variance = nil, nil
+	l.mean, l.variance, l.kept = nil, nil, ir.Shape{}
+	for _, a := range l.keptAxes(b.context.Graph(), in[0]) {
+		l.kept = append(l.kept, in[0][a])
+	}
 	if l.Mean != nil {
 		return
 	}
-	shape := ir.Shape{}
-	for _, a := range l.keptAxes(b.context.Graph(), in[0]) {
-		shape = append(shape, in[0][a])
-	}
-	l.mean = b.AddWeight("mean", shape, WeightOptions{Initializer: "zeros", Frozen: true})
-	l.variance = b.AddWeight("variance", shape, WeightOptions{Initializer: "ones", Frozen: true})
+	l.mean = b.AddWeight("mean", l.kept, WeightOptions{Initializer: "zeros", Frozen: true})
+	l.variance = b.AddWeight("variance", l.kept, WeightOptions{Initializer: "ones", Frozen: true})
 	b.AddWeight("count", ir.Shape{}, WeightOptions{Initializer: "zeros", DType: ir.Int32, Frozen: true})
 }
 
@@ -212,6 +212,33 @@ func flatten(list []any) []any {
 		} else {
 			out = append(out, v)
 		}
+	}
+	return out
+}
+
+// AmendConfig nests the numbers of several axes, as Keras wants them.
+func (l *Normalization) AmendConfig(keys map[string]any) error {
+	if len(l.Axis) < 2 || len(l.Mean) < 2 {
+		return nil
+	}
+	if l.kept.Size() != len(l.Mean) {
+		return fmt.Errorf("the numbers of Mean and Variance for Axis %v cannot be written before the layer is used, when the lengths of these axes become known", l.Axis)
+	}
+	for _, key := range []string{"mean", "variance"} {
+		list := keys[key].([]any)
+		for i := len(l.kept) - 1; i > 0; i-- {
+			list = nest(list, l.kept[i])
+		}
+		keys[key] = list
+	}
+	return nil
+}
+
+// nest cuts a list into lists of n.
+func nest(list []any, n int) []any {
+	var out []any
+	for part := range slices.Chunk(list, n) {
+		out = append(out, append([]any{}, part...))
 	}
 	return out
 }

@@ -17,7 +17,10 @@ func poolWindows(x *ops.Tensor, n int, f poolFields, pool func(*ops.Tensor, ops.
 	g := x.Graph()
 	first := isChannelsFirst(g, f.DataFormat)
 	needRank(x, n+2, spatialForm(n, first))
-	o := ops.PoolOptions{Window: tuple(g, "PoolSize", f.PoolSize, n, 2, 1)}
+	if len(f.PoolSize) == 0 {
+		ops.Failf(g, "PoolSize is missing; set it to the length of the window, for example []int{2}")
+	}
+	o := ops.PoolOptions{Window: tuple(g, "PoolSize", f.PoolSize, n, 1, 1)}
 	o.Strides = o.Window
 	if f.Strides != nil {
 		o.Strides = tuple(g, "Strides", f.Strides, n, 1, 1)

@@ -10,8 +10,8 @@ import (
 //
 //	y = max(x, 0) - alpha · max(-x, 0)
 //
-// Input shape: (batch, ...). Output shape: that of the input. Weights: alpha (...), of the shape of one example, with length 1
-// on the shared axes. A mask passes through. Source: He et al., "Delving Deep into Rectifiers", ICCV 2015.
+// Input shape: (batch, ...). Output shape: that of the input. Weights: alpha (...), of the shape of one example, with length 1 on
+// the shared axes. A mask passes through. Source: He et al., "Delving Deep into Rectifiers", ICCV 2015.
 type PReLU struct {
 	Base
 

@@ -40,15 +40,36 @@ func (l *recurrentLoop) build(b *Builder, in []ir.Shape) {
 	b.BuildMember(l.cell, ir.Shape{in[0][0], in[0][2]})
 }
 
-// forward runs the steps over x and the initial states, if any.
+// recurrentInputs sorts the input, the initial states and the mask out of the inputs. A bool tensor at the end is the mask.
+// Without one the mask that came with x counts, unless there are states: then Keras does not look at it.
+func recurrentInputs(in []*ops.Tensor) (x *ops.Tensor, states []*ops.Tensor, mask *ops.Tensor) {
+	x, states = in[0], in[1:]
+	if n := len(states); n > 0 && states[n-1].DType() == ir.Bool {
+		return x, states[:n-1], states[n-1]
+	}
+	if len(states) > 0 {
+		return x, states, nil
+	}
+	return x, nil, x.Mask()
+}
+
+// outputMask is the mask that results with all steps carry: the given one, or that of the input.
+func outputMask(in []*ops.Tensor) *ops.Tensor {
+	if _, _, mask := recurrentInputs(in); mask != nil {
+		return mask
+	}
+	return in[0].Mask()
+}
+
+// forward runs the steps.
 func (l *recurrentLoop) forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	x := in[0]
+	x, given, mask := recurrentInputs(in)
 	needRank(x, 3, "(batch, steps, features)")
 	batch := x.Dim(0)
-	states, kept, zeros := l.initial(c, in[1:], batch)
+	states, kept, zeros := l.initial(c, given, batch)
 	run := startCell(c, l.cell, batch)
 	xs := []*ops.Tensor{run.Project(ops.SwapAxes(x.WithMask(nil), 0, 1))} // (steps, batch, ...)
-	if mask := stepMask(c, x); mask != nil {
+	if mask = stepMask(c, x, mask); mask != nil {
 		xs = append(xs, ops.ExpandDims(ops.Transpose(mask, 1, 0), -1))
 	}
 	last, ys, final := l.scan(c, run, xs, states, zeros)
@@ -72,8 +93,7 @@ func (l *recurrentLoop) forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 }
 
 // stepMask returns the mask of the steps (batch, steps), or nil. A mask with further axes masks a step where all of them do.
-func stepMask(c *Context, x *ops.Tensor) *ops.Tensor {
-	mask := x.Mask()
+func stepMask(c *Context, x, mask *ops.Tensor) *ops.Tensor {
 	if mask == nil {
 		return nil
 	}
@@ -101,7 +121,7 @@ func (l *recurrentLoop) initial(c *Context, given []*ops.Tensor, batch int) (sta
 		states = append(states, given...)
 	case kept != nil:
 		for _, v := range kept {
-			states = append(states, c.Read(v))
+			states = append(states, ops.StopGradient(c.Read(v))) // of an earlier call in the same step, too
 		}
 	default:
 		for _, n := range sizes {
@@ -167,7 +187,7 @@ func (l *recurrentLoop) scan(c *Context, run CellRun, xs, states []*ops.Tensor, 
 func (l *recurrentLoop) masks(in, out []*ops.Tensor) []*ops.Tensor {
 	masks := make([]*ops.Tensor, len(out))
 	if l.sequences {
-		masks[0] = in[0].Mask()
+		masks[0] = outputMask(in)
 	}
 	return masks
 }

@@ -7,8 +7,7 @@ import "github.com/gokeras/gokeras/keras/ops"
 //	y = min(x, MaxValue)   where x > t
 //	y = s · (x - t)        elsewhere
 //
-// Input shape: any. Output shape: that of the input. A mask passes through. Behaviour and defaults are those of
-// keras.layers.ReLU.
+// Input shape: any. Output shape: that of the input. A mask passes through. Behaviour and defaults are those of keras.layers.ReLU.
 type ReLU struct {
 	Base
 

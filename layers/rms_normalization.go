@@ -12,8 +12,8 @@ import (
 //
 // Half precision is computed in float32.
 //
-// Input shape: any. Output shape: that of the input. A mask does not pass through, as in Keras. Weights: scale, of the lengths
-// of Axis. Source: Zhang, Sennrich, "Root Mean Square Layer Normalization", NeurIPS 2019, equation 4.
+// Input shape: any. Output shape: that of the input. A mask does not pass through, as in Keras. Weights: scale, of the lengths of
+// Axis. Source: Zhang, Sennrich, "Root Mean Square Layer Normalization", NeurIPS 2019, equation 4.
 type RMSNormalization struct {
 	Base
 

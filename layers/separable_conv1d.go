@@ -13,9 +13,9 @@ import (
 //
 // with M = DepthMultiplier. Strides, padding and dilation belong to the first part.
 //
-// Input shape: (batch, steps, channels). Output shape: (batch, steps', filters) with the lengths of [Conv1D].
-// Weights: depthwise_kernel (window..., channels, M), pointwise_kernel (1, channels·M, filters),
-// bias (filters). Behaviour and defaults are those of keras.layers.SeparableConv1D.
+// Input shape: (batch, steps, channels). Output shape: (batch, steps', filters) with the lengths of [Conv1D]. Weights:
+// depthwise_kernel (window..., channels, M), pointwise_kernel (1, channels·M, filters), bias (filters). Behaviour and defaults are
+// those of keras.layers.SeparableConv1D.
 type SeparableConv1D struct {
 	Base
 

@@ -14,8 +14,8 @@ import (
 // with M = DepthMultiplier. Strides, padding and dilation belong to the first part.
 //
 // Input shape: (batch, height, width, channels). Output shape: (batch, height', width', filters) with the lengths of [Conv2D].
-// Weights: depthwise_kernel (window..., channels, M), pointwise_kernel (1, 1, channels·M, filters),
-// bias (filters). Behaviour and defaults are those of keras.layers.SeparableConv2D.
+// Weights: depthwise_kernel (window..., channels, M), pointwise_kernel (1, 1, channels·M, filters), bias (filters). Behaviour and
+// defaults are those of keras.layers.SeparableConv2D.
 type SeparableConv2D struct {
 	Base
 

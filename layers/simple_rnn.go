@@ -80,7 +80,8 @@ func (l *SimpleRNNCell) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 
 // SimpleRNN runs a SimpleRNNCell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features) and, optionally, the initial state (batch, units), zeros where left out. Results: the last h (batch,
+// Inputs: x (batch, steps, features), optionally the initial state (batch, units), zeros where left out, and last
+// optionally a bool mask (batch, steps). Results: the last h (batch,
 // units), or with ReturnSequences all (batch, steps, units); with ReturnState the last state as well. Masks, GoBackwards and Stateful
 // are those of [RNN]. The formula and the weights are those of SimpleRNNCell; behaviour and defaults are those of keras.layers.SimpleRNN.
 type SimpleRNN struct {
@@ -106,7 +107,7 @@ type SimpleRNN struct {
 
 	Dropout          float64 `keras:"dropout"`           // part of the inputs dropped in training
 	RecurrentDropout float64 `keras:"recurrent_dropout"` // part of the state dropped in training
-	Seed             *int    `keras:"seed"`
+	Seed             *int    `keras:"seed,omitempty"`
 
 	ReturnSequences bool `keras:"return_sequences"` // the result of every step instead of the last
 	ReturnState     bool `keras:"return_state"`     // also the last state

@@ -10,11 +10,11 @@ func channelNoise(x *ops.Tensor, n int, format string) ir.Shape {
 	return x.Shape().WithOnes(spatialAxes(x, n, format)...)
 }
 
-// SpatialDropout1D is a [Dropout] that drops whole channels: all steps of a sequence share one draw for each channel, because neighbours
-// resemble each other too much to stand in for one another.
+// SpatialDropout1D is a [Dropout] that drops whole channels: all steps of a sequence share one draw for each channel, because
+// neighbours resemble each other too much to stand in for one another.
 //
-// Input shape: (batch, steps, channels). Output shape: that of the input. A mask passes through.
-// Source: Tompson et al., "Efficient Object Localization Using Convolutional Networks", CVPR 2015.
+// Input shape: (batch, steps, channels). Output shape: that of the input. A mask passes through. Source: Tompson et al.,
+// "Efficient Object Localization Using Convolutional Networks", CVPR 2015.
 type SpatialDropout1D struct {
 	Base
 
@@ -40,12 +40,12 @@ func (l *SpatialDropout1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 // SupportsMasking reports that a mask passes through.
 func (l *SpatialDropout1D) SupportsMasking() bool { return true }
 
-// SpatialDropout2D is a [Dropout] that drops whole channels: all cells of an image share one draw for each channel, because neighbours
-// resemble each other too much to stand in for one another.
+// SpatialDropout2D is a [Dropout] that drops whole channels: all cells of an image share one draw for each channel, because
+// neighbours resemble each other too much to stand in for one another.
 //
-// Input shape: (batch, height, width, channels). Output shape: that of the input. With DataFormat ChannelsFirst the channels come after
-// the batch. A mask passes through.
-// Source: Tompson et al., "Efficient Object Localization Using Convolutional Networks", CVPR 2015.
+// Input shape: (batch, height, width, channels). Output shape: that of the input. With DataFormat ChannelsFirst the channels come
+// after the batch. A mask passes through. Source: Tompson et al., "Efficient Object Localization Using Convolutional Networks",
+// CVPR 2015.
 type SpatialDropout2D struct {
 	Base
 
@@ -72,12 +72,12 @@ func (l *SpatialDropout2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 // SupportsMasking reports that a mask passes through.
 func (l *SpatialDropout2D) SupportsMasking() bool { return true }
 
-// SpatialDropout3D is a [Dropout] that drops whole channels: all cells of a volume share one draw for each channel, because neighbours
-// resemble each other too much to stand in for one another.
+// SpatialDropout3D is a [Dropout] that drops whole channels: all cells of a volume share one draw for each channel, because
+// neighbours resemble each other too much to stand in for one another.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: that of the input. With DataFormat ChannelsFirst the channels come after
-// the batch. A mask passes through.
-// Source: Tompson et al., "Efficient Object Localization Using Convolutional Networks", CVPR 2015.
+// Input shape: (batch, depth, height, width, channels). Output shape: that of the input. With DataFormat ChannelsFirst the
+// channels come after the batch. A mask passes through. Source: Tompson et al., "Efficient Object Localization Using Convolutional
+// Networks", CVPR 2015.
 type SpatialDropout3D struct {
 	Base
 

@@ -48,6 +48,7 @@ func (l *SpectralNormalization) Build(b *Builder, in []ir.Shape) {
 	if l.kernel == nil {
 		b.Fail("the layer, a %s, has no weight named kernel or embeddings to normalise", ClassName(l.Layer))
 	}
+	b.base.weights = append(b.base.weights, l.kernel) // counts as the wrapper's own, too, as in Keras's files
 	shape := l.kernel.Spec().Shape
 	l.u = b.AddWeight("vector_u", ir.Shape{1, shape[len(shape)-1]}, WeightOptions{Initializer: &initializers.TruncatedNormal{Stddev: new(0.02)}, Frozen: true, DType: l.kernel.Spec().DType})
 }
@@ -81,6 +82,9 @@ func (l *SpectralNormalization) normalizeKernel(c *Context) {
 	c.Assign(l.u, ops.Where(zero, u, next))
 	c.Assign(l.kernel, ops.Divide(kernel, sigma))
 }
+
+// MemberAttributes names the layer as Keras files do.
+func (l *SpectralNormalization) MemberAttributes() []string { return []string{"layer"} }
 
 // Call applies the layer inside a trace.
 func (l *SpectralNormalization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {

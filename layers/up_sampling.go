@@ -4,8 +4,7 @@ import "github.com/gokeras/gokeras/keras/ops"
 
 // UpSampling1D repeats each step of a sequence.
 //
-// Input shape: (batch, steps, channels). Output shape: the same with each length multiplied by Size. A mask does not
-// pass through.
+// Input shape: (batch, steps, channels). Output shape: the same with each length multiplied by Size. A mask does not pass through.
 type UpSampling1D struct {
 	Base
 
@@ -37,9 +36,8 @@ func (l *UpSampling1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 
 // UpSampling2D repeats each cell of an image.
 //
-// Input shape: (batch, height, width, channels). Output shape: the same with each length multiplied by Size. With DataFormat ChannelsFirst
-// the channels come after the batch. A mask does not
-// pass through.
+// Input shape: (batch, height, width, channels). Output shape: the same with each length multiplied by Size. With DataFormat
+// ChannelsFirst the channels come after the batch. A mask does not pass through.
 //
 // Interpolation "nearest" repeats; "bilinear", "bicubic" (Keys's kernel with a = -1/2) and "lanczos3", "lanczos5" weigh the
 // neighbours of each new cell, whose centre lies at (i + ½)/Size - ½ of the input; weights of cells outside go to those inside.
@@ -77,9 +75,8 @@ func (l *UpSampling2D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 
 // UpSampling3D repeats each cell of a volume.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: the same with each length multiplied by Size. With DataFormat ChannelsFirst
-// the channels come after the batch. A mask does not
-// pass through.
+// Input shape: (batch, depth, height, width, channels). Output shape: the same with each length multiplied by Size. With
+// DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
 type UpSampling3D struct {
 	Base
 

@@ -5,8 +5,7 @@ import "github.com/gokeras/gokeras/keras/ops"
 // ZeroPadding1D adds zeros before and after a sequence.
 //
 // Input shape: (batch, steps, channels). Output shape: the same with n + before + after for each length n. With DataFormat
-// ChannelsFirst the channels come after the batch. A mask does
-// not pass through.
+// ChannelsFirst the channels come after the batch. A mask does not pass through.
 type ZeroPadding1D struct {
 	Base
 
@@ -32,8 +31,7 @@ func (l *ZeroPadding1D) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 // ZeroPadding2D adds zeros before and after the axes of an image.
 //
 // Input shape: (batch, height, width, channels). Output shape: the same with n + before + after for each length n. With DataFormat
-// ChannelsFirst the channels come after the batch. A mask does
-// not pass through.
+// ChannelsFirst the channels come after the batch. A mask does not pass through.
 type ZeroPadding2D struct {
 	Base
 
@@ -65,9 +63,8 @@ func (l *ZeroPadding2D) AmendConfig(keys map[string]any) error {
 
 // ZeroPadding3D adds zeros before and after the axes of a volume.
 //
-// Input shape: (batch, depth, height, width, channels). Output shape: the same with n + before + after for each length n. With DataFormat
-// ChannelsFirst the channels come after the batch. A mask does
-// not pass through.
+// Input shape: (batch, depth, height, width, channels). Output shape: the same with n + before + after for each length n. With
+// DataFormat ChannelsFirst the channels come after the batch. A mask does not pass through.
 type ZeroPadding3D struct {
 	Base
 

@@ -169,12 +169,21 @@ func reduce(w weighted) *ops.Tensor {
 		}
 		return ops.DivideScalar(sum, float64(w.batch.NumReplicasInSync()))
 	case w.values.Rank() == 0: // a number for the local batch counts for its share of the global one
-		if n := w.batch.GlobalBatchSize(); n != w.batch.LocalBatchSize() {
-			sum = ops.MultiplyScalar(sum, float64(w.batch.LocalBatchSize())/float64(max(n, 1)))
-		}
-		return sum
+		return w.share(sum)
 	}
 	return w.divide(sum)
+}
+
+// share is x times the share that the local batch has in the global one. The mean of an empty batch is not a number; it counts 0.
+func (w weighted) share(x *ops.Tensor) *ops.Tensor {
+	local, global := w.batch.LocalBatchSize(), w.batch.GlobalBatchSize()
+	switch local {
+	case 0:
+		return ops.Where(ops.Zeros(x, ir.Bool), x, ops.ZerosLike(x)) // keeps the path of the gradients
+	case global:
+		return x
+	}
+	return ops.MultiplyScalar(x, float64(local)/float64(global))
 }
 
 func (w weighted) divide(sum *ops.Tensor) *ops.Tensor {

@@ -198,5 +198,5 @@ func or[T any](p *T, def T) T {
 	return *p
 }
 
-// isBatch reports whether an axis of predictions is that of the batch.
-func isBatch(axis int, yPred ir.Shape) bool { return axis == 0 || axis == -len(yPred) }
+// isBatch reports whether an axis of predictions is that of the batch. Predictions (batch) count as (batch, 1).
+func isBatch(axis int, yPred ir.Shape) bool { return axis == 0 || axis == -max(len(yPred), 2) }

@@ -77,7 +77,7 @@ func (a *average) overAxes(r *distribute.Replica, t, p *ops.Tensor, axes []int, 
 	t, p = ops.Cast(t, a.dtype), ops.Cast(p, a.dtype)
 	shared := false
 	for _, axis := range axes {
-		shared = shared || isBatch(p, axis)
+		shared = shared || p.Axis(axis) == 0
 	}
 	if shared {
 		t, p = objectives.Join(r, t), objectives.Join(r, p)

@@ -31,8 +31,11 @@ func UpdateState(m Metric, yTrue, yPred kernels.Array, sampleWeight *kernels.Arr
 		return err
 	}
 	s := strategyOf(m)
-	parts := distribute.SplitBatch(s, batch)
-	_, err := s.Run(context.Background(), updateFunction(m, s, sampleWeight != nil), parts)
+	parts, err := distribute.SplitBatch(s, batch)
+	if err != nil {
+		return err
+	}
+	_, err = s.Run(context.Background(), updateFunction(m, s, sampleWeight != nil), parts)
 	return err
 }
 

@@ -169,8 +169,8 @@ func (m *CosineSimilarity) MetricName() string { return m.NameOr(m.Name, "cosine
 // Direction implements [Metric].
 func (m *CosineSimilarity) Direction() string { return better }
 
-// isBatch reports whether an axis of predictions is that of the batch.
-func isBatch(p *ops.Tensor, axis int) bool { return p.Axis(axis) == 0 }
+// isBatch reports whether an axis of predictions is that of the batch. Predictions (batch) count as (batch, 1).
+func isBatch(p *ops.Tensor, axis int) bool { return axis == 0 || axis == -max(p.Rank(), 2) }
 
 // RootMeanSquaredError is the square root of the mean of (t-p)² over everything seen. Name: "root_mean_squared_error". Behaviour of
 // keras.metrics.RootMeanSquaredError.

@@ -72,6 +72,9 @@ func sumOverReplicas(r *distribute.Replica, grads []*ops.Tensor) []*ops.Tensor {
 // step updates weights and state from summed gradients. Where gate (a bool scalar, nil for true) is false, everything stays as it is.
 func (b *Base) step(r *distribute.Replica, weights distribute.Variables, grads []*ops.Tensor, gate *ops.Tensor) {
 	o := b.settings.Options
+	for _, w := range weights {
+		r.Read(w) // weights come first in the trace, so that slots that begin as copies of them find them in place
+	}
 	changes := &changes{r: r}
 	iteration := r.Read(b.iteration)
 	updates := iteration // finished so far

@@ -38,14 +38,14 @@ type flags struct {
 
 func main() {
 	var f flags
-	flag.StringVar(&f.model, "model", "cnn", "network: cnn, mlp, subclass, or custom (the cnn in a custom training loop)")
+	flag.StringVar(&f.model, "model", "cnn", "network: cnn (two convolutions), small (one, as in the distributed training tutorial), mlp, subclass (residual blocks), or custom (the cnn in a custom training loop)")
 	flag.StringVar(&f.strategy, "strategy", "mirrored", "where replicas run: default, onedevice, mirrored")
 	flag.StringVar(&f.devices, "devices", "cpu:0,cpu:1", "devices of the strategy, one replica each")
 	flag.StringVar(&f.data, "data", "", "folder with the four IDX files; without it the cache or the built-in subset is used")
 	flag.StringVar(&f.out, "out", "out", "folder for the training curves and the weights")
 	flag.IntVar(&f.epochs, "epochs", 5, "passes over the training images")
-	flag.IntVar(&f.batchSize, "batch-size", 64, "images in a global batch")
-	flag.Float64Var(&f.rate, "learning-rate", 1e-3, "learning rate of Adam")
+	flag.IntVar(&f.batchSize, "batch-size", 32, "images in a global batch")
+	flag.Float64Var(&f.rate, "learning-rate", 2e-3, "learning rate of Adam in the beginning; it falls to nothing")
 	flag.Uint64Var(&f.seed, "seed", 1, "seed of weights and shuffling; equal seeds give equal runs")
 	flag.Parse()
 
@@ -150,6 +150,17 @@ func buildModel(name string, options ...keras.Option) (*keras.Model, error) {
 			&layers.Rescaling{Scale: []float64{1.0 / 255}},
 			&layers.Conv2D{Filters: 32, KernelSize: []int{3}, Activation: "relu"},
 			&layers.MaxPooling2D{},
+			&layers.Conv2D{Filters: 64, KernelSize: []int{3}, Activation: "relu"},
+			&layers.MaxPooling2D{},
+			&layers.Flatten{},
+			&layers.Dropout{Rate: 0.25},
+			&layers.Dense{Units: 10},
+		}, options...)
+	case "small":
+		return keras.NewSequential([]layers.Layer{
+			&layers.Rescaling{Scale: []float64{1.0 / 255}},
+			&layers.Conv2D{Filters: 32, KernelSize: []int{3}, Activation: "relu"},
+			&layers.MaxPooling2D{},
 			&layers.Flatten{},
 			&layers.Dense{Units: 64, Activation: "relu"},
 			&layers.Dense{Units: 10},
@@ -169,5 +180,5 @@ func buildModel(name string, options ...keras.Option) (*keras.Model, error) {
 		}
 		return model, model.Build([]int{layers.Unknown, 28, 28, 1})
 	}
-	return nil, fmt.Errorf("unknown model %q; use cnn, mlp, subclass or custom", name)
+	return nil, fmt.Errorf("unknown model %q; use cnn, small, mlp, subclass or custom", name)
 }

@@ -41,7 +41,8 @@ func plotCurves(path string, history *keras.History) error {
 	p.X.Label.Text = "epoch"
 	p.Y.Min = 0
 	p.X.Tick.Marker = plot.ConstantTicks(epochTicks(history.Epoch))
-	p.Legend.Top = true
+	p.Y.Max = 1
+	p.Legend.Top, p.Legend.XOffs, p.Legend.YOffs = true, -vg.Inch/4, -vg.Inch // between losses and accuracies, away from both
 	p.Add(plotter.NewGrid())
 	colors := []color.Color{
 		color.RGBA{R: 0x1f, G: 0x77, B: 0xb4, A: 0xff}, color.RGBA{R: 0xd6, G: 0x27, B: 0x28, A: 0xff},

@@ -140,6 +140,7 @@ func TestForms(t *testing.T) {
 		{`{"rate":{"class_name":"__numpy__","config":{"value":0.5,"dtype":"float32"}}}`, sample{Rate: 0.5}},
 		{`{"rate":"Infinity"}`, sample{Rate: math.Inf(1)}},
 		{`{"size":true}`, sample{Size: 1}},
+		{`{"size":[4]}`, sample{Size: 4}},
 		{`{"previous_size":8}`, sample{Size: 8}},
 		{`{"old":[1,{"x":2}],"fancy":null}`, sample{}},
 		{`{"fancy":false}`, sample{}},
@@ -157,6 +158,7 @@ func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"sice":3}`:                      `unknown key "sice"; known: anything, axis,`,
 		`{"size":2.5}`:                    "whole number",
+		`{"size":[1,2]}`:                  "whole number",
 		`{"size":"x"}`:                    "whole number",
 		`{"rate":"fast"}`:                 "expected a number",
 		`{"on":3}`:                        "true or false",

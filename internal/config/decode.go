@@ -236,6 +236,11 @@ func assignInteger(raw json.RawMessage, into reflect.Value) error {
 	if json.Unmarshal(raw, into.Addr().Interface()) == nil {
 		return nil
 	}
+	// Files of older versions have a list of one where a number is meant.
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil && len(list) == 1 {
+		return assignInteger(list[0], into)
+	}
 	// Python writes whole floats as 2.0, and bools where an int is meant.
 	var b bool
 	if json.Unmarshal(raw, &b) == nil {

@@ -76,6 +76,18 @@ func kindOf(key string) (kind, bool) {
 	return best, found
 }
 
+// Resolve turns a name or object of the given kind into a value.
+func Resolve(suffix string, v any) (any, error) {
+	k, ok := kindOf(suffix)
+	if !ok {
+		return nil, fmt.Errorf("nothing is known of %q", suffix)
+	}
+	return k.resolve(v)
+}
+
+// Describe returns what a configuration holds for a value of the given kind.
+func Describe(suffix string, v any) (any, error) { return describe(suffix, v) }
+
 // parseAny reads JSON of unknown form: objects with a class name become an Object.
 func parseAny(raw json.RawMessage) (any, error) {
 	var v any

@@ -13,13 +13,15 @@ func Cond(pred *Tensor, then, otherwise func() []*Tensor) []*Tensor {
 		Failf(nil, "cond: the condition is nil; it must be a bool scalar")
 	}
 	g := pred.g.current()
-	return g.cond(pred, g.traceBranch("then", then), g.traceBranch("else", otherwise))
+	return newCond(pred, [2]*branch{g.traceBranch("then", then), g.traceBranch("else", otherwise)})
 }
 
-// branch is one side of a Cond: the graph it was traced in and the values that it returns. The gradient of the Cond is traced
+// branch is one side of a Cond: the graph it was traced in, what it reads and what it returns. The gradient of the Cond is traced
 // into the same graph, so that custom gradients inside keep their meaning; then one graph serves several branches.
 type branch struct {
 	b       *Graph
+	in      []capture // what is read: tensors outside and the inputs that stand for them
+	inputs  []ir.Value
 	results []ir.Value
 }
 
@@ -27,6 +29,7 @@ func (g *Graph) traceBranch(name string, f func() []*Tensor) *branch {
 	br := &branch{b: g.body(name)}
 	br.b.branch = true
 	br.trace(f)
+	br.in = br.b.captured
 	return br
 }
 
@@ -38,15 +41,21 @@ func (br *branch) trace(f func() []*Tensor) {
 	})
 }
 
+// read adds an input that stands for t.
+func (br *branch) read(t *Tensor) *Tensor {
+	inner := br.b.Input("read", t.DType(), t.Shape()...)
+	br.in = append(br.in, capture{t, inner.v})
+	return inner
+}
+
 // branchOf makes a branch of a sub-program that was not traced by hand (that of an inlined program).
 func (g *Graph) branchOf(p *ir.Program, operands []*Tensor) *branch {
 	br := &branch{b: g.body(p.Name)}
 	br.b.branch = true
-	in := make([]ir.Value, len(operands))
-	for i, t := range operands {
-		in[i] = br.b.use(t)
+	for _, t := range operands {
+		br.inputs = append(br.inputs, br.read(t).v)
 	}
-	out, err := br.b.program.Inline(p, in)
+	out, err := br.b.program.Inline(p, br.inputs)
 	if err != nil {
 		Fail(g, err)
 	}
@@ -54,8 +63,8 @@ func (g *Graph) branchOf(p *ir.Program, operands []*Tensor) *branch {
 	return br
 }
 
-// captures returns the outer tensors that the results depend on.
-func (br *branch) captures() []*Tensor {
+// needed returns those of in that the results depend on.
+func (br *branch) needed() []capture {
 	p := br.b.program
 	needed := make([]bool, p.NumValues())
 	for _, v := range br.results {
@@ -69,87 +78,97 @@ func (br *branch) captures() []*Tensor {
 			}
 		}
 	}
-	var outer []*Tensor
-	for _, k := range br.b.captured {
-		if needed[k.inner] {
-			outer = append(outer, k.outer)
-		}
-	}
-	return outer
+	return slices.DeleteFunc(slices.Clone(br.in), func(k capture) bool { return !needed[k.inner] })
 }
 
-// cond adds the node. Both sub-programs take what either branch reads.
-func (g *Graph) cond(pred *Tensor, then, otherwise *branch) []*Tensor {
-	var outer []*Tensor
-	for _, t := range slices.Concat(then.captures(), otherwise.captures()) {
-		if !slices.ContainsFunc(outer, func(o *Tensor) bool { return o.v == t.v }) {
-			outer = append(outer, t)
+// newCond adds the node. Both sub-programs take the same operands: what either branch reads.
+func newCond(pred *Tensor, branches [2]*branch) []*Tensor {
+	var operands []*Tensor
+	for _, br := range branches {
+		br.inputs = nil
+		for _, k := range br.needed() {
+			at := slices.IndexFunc(operands, func(t *Tensor) bool { return t.g == k.outer.g && t.v == k.outer.v })
+			if at < 0 || at < len(br.inputs) && br.inputs[at] >= 0 { // new, or read twice
+				at = len(operands)
+				operands = append(operands, k.outer)
+			}
+			for len(br.inputs) <= at {
+				br.inputs = append(br.inputs, -1)
+			}
+			br.inputs[at] = k.inner
 		}
 	}
-	snapshot := func(br *branch) *ir.Program {
-		in := make([]ir.Value, len(outer))
-		for i, t := range outer {
-			in[i] = br.b.use(t)
+	var programs [2]*ir.Program
+	for i, br := range branches {
+		for at, t := range operands {
+			if at == len(br.inputs) {
+				br.inputs = append(br.inputs, -1)
+			}
+			if br.inputs[at] < 0 {
+				br.inputs[at] = br.b.program.AddInput("unused", t.Type())
+			}
 		}
-		return br.b.snapshot(in, br.results)
+		programs[i] = br.b.snapshot(br.inputs, br.results)
 	}
-	attrs := ir.CondAttrs{Then: snapshot(then), Else: snapshot(otherwise)}
-	out := g.add(ir.Cond, attrs, append([]*Tensor{pred}, outer...)...)
-	if g.place() != g { // asked for inside another branch, where the node now is
-		return out
-	}
+	operands = append([]*Tensor{pred}, operands...)
+	g := graphOf(operands...).current().place()
+	out := g.add(ir.Cond, ir.CondAttrs{Then: programs[0], Else: programs[1]}, operands...)
 	if g.branches == nil {
 		g.branches = map[int][2]*branch{}
 	}
-	g.branches[len(g.program.Nodes)-1] = [2]*branch{then, otherwise}
+	g.branches[len(g.program.Nodes)-1] = branches
 	return out
 }
 
 // condRule runs the taken branch again together with its gradient.
 func condRule(c *vjp) []*Tensor {
-	g := c.r.g
-	pair, traced := g.branches[c.index]
+	branches, traced := c.r.g.branches[c.index]
 	if !traced {
 		attrs := c.node.Attrs.(ir.CondAttrs)
-		operands := c.operands(1)
-		pair = [2]*branch{g.branchOf(attrs.Then, operands), g.branchOf(attrs.Else, operands)}
+		branches = [2]*branch{c.r.g.branchOf(attrs.Then, c.operands(1)), c.r.g.branchOf(attrs.Else, c.operands(1))}
 	}
 	var which []int
-	var sources []*Tensor
-	for i, v := range c.node.Inputs {
-		if i > 0 && c.needs(i) && slices.Index(c.node.Inputs[1:], v) == i-1 {
-			which, sources = append(which, i), append(sources, c.in(i))
+	for i := range c.operands(1) {
+		if c.needs(i + 1) {
+			which = append(which, i)
 		}
 	}
 	grads := make([]*Tensor, len(c.node.Inputs))
-	for j, grad := range g.cond(c.in(0), pair[0].gradient(c.dys, sources), pair[1].gradient(c.dys, sources)) {
-		grads[which[j]] = grad
+	for j, grad := range newCond(c.in(0), [2]*branch{branches[0].gradient(c, which), branches[1].gradient(c, which)}) {
+		grads[which[j]+1] = grad
 	}
 	return grads
 }
 
-// gradient returns the branch that computes the gradients of the results with respect to tensors outside.
-func (br *branch) gradient(dys, sources []*Tensor) *branch {
+// gradient returns the branch that computes the gradients of the results with respect to the given inputs.
+func (br *branch) gradient(c *vjp, which []int) *branch {
 	b := br.b
-	inner := func(t *Tensor) *Tensor { return &Tensor{g: b, v: b.use(t)} }
 	next := &branch{b: b}
+	for i, v := range br.inputs {
+		next.in = append(next.in, capture{c.in(i + 1), v})
+	}
 	next.trace(func() []*Tensor {
-		var targets, cotangents, in []*Tensor
-		for i, dy := range dys {
+		var targets, cotangents, sources []*Tensor
+		for i, dy := range c.dys {
 			if dy != nil {
-				targets, cotangents = append(targets, &Tensor{g: b, v: br.results[i]}), append(cotangents, inner(dy))
+				targets, cotangents = append(targets, &Tensor{g: b, v: br.results[i]}), append(cotangents, next.read(dy))
 			}
 		}
-		for _, s := range sources {
-			in = append(in, inner(s))
+		for _, i := range which {
+			sources = append(sources, &Tensor{g: b, v: br.inputs[i]})
 		}
-		grads := b.vjp(0, targets, cotangents, in)
+		grads := b.vjp(0, targets, cotangents, sources)
 		for i, grad := range grads {
 			if grad == nil {
-				grads[i] = ZerosLike(in[i])
+				grads[i] = ZerosLike(sources[i])
 			}
 		}
 		return grads
 	})
+	for _, k := range b.captured { // what a custom gradient used besides
+		if !slices.ContainsFunc(next.in, func(n capture) bool { return n.inner == k.inner }) {
+			next.in = append(next.in, k)
+		}
+	}
 	return next
 }

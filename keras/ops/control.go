@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -24,13 +25,15 @@ func (g *Graph) traceBody(name string, types []ir.Type, f func(b *Graph, in []*T
 	return b, b.results
 }
 
-// trace runs f, which adds to body b.
+// trace runs f, which adds to body b. Bodies that b does not lie in are left aside meanwhile: b may be an earlier loop of which the
+// gradient is asked for inside another body.
 func (b *Graph) trace(f func()) {
 	root := b.Root()
-	n := len(root.active)
-	root.active = append(root.active, b)
+	active := root.active
+	around := slices.DeleteFunc(slices.Clone(active), func(a *Graph) bool { return !a.encloses(b) })
+	root.active = append(around, b)
 	f()
-	root.active = root.active[:n]
+	root.active = active
 }
 
 // current returns the innermost body being traced inside g, or g: a loop belongs there, since its body may use tensors of it.

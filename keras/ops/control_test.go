@@ -95,6 +95,10 @@ func init() {
 		return append(final, ys...)
 	}, n(1, 2), n(2, 2), opstest.Scalar(3))
 
+}
+
+func init() {
+	n := opstest.Normal
 	square := func(x, w *ops.Tensor) *ops.Tensor { return ops.Multiply(ops.Square(x), w) }
 	sine := func(x, _ *ops.Tensor) *ops.Tensor { return ops.Sin(x) }
 	for _, x := range []opstest.Array{opstest.Floats([]int{2}, 1, 2), opstest.Floats([]int{2}, -1, -2)} {
@@ -116,6 +120,18 @@ func init() {
 			return ops.Cond(ops.CompareScalar(ir.Gt, ops.Sum(w), 0), func() tensors { return tensors{ops.Multiply(x, w)} }, func() tensors { return tensors{ops.Divide(ops.Exp(x), w)} })[0]
 		}, sine), x, n(3, 2))
 	}
+	addCase("cond of many operands", true, func(g *ops.Graph, in tensors) tensors {
+		product := func(f func(x *ops.Tensor) *ops.Tensor) func() tensors {
+			return func() tensors {
+				y := in[0]
+				for _, x := range in[1:] {
+					y = ops.Multiply(f(y), ops.Exp(x))
+				}
+				return tensors{y}
+			}
+		}
+		return ops.Cond(ops.CompareScalar(ir.Gt, ops.Sum(in[0]), 0), product(ops.Sin), product(ops.Tanh))
+	}, n(1, 2), n(2, 2), n(3, 2), n(4, 2), n(5, 2), n(6, 2))
 	addCase("gradient of loops outside, asked for inside a branch", true, func(g *ops.Graph, in tensors) tensors {
 		x, w := in[0], in[1]
 		final, _ := ops.Scan(func(carry, xs tensors) (tensors, tensors) {
@@ -123,6 +139,19 @@ func init() {
 		}, tensors{x}, tensors{ops.Stack(0, x, w)}, ops.ScanOptions{})
 		y := ops.Add(final[0], sign(square, sine)(g, in)[0])
 		return ops.Cond(ops.CompareScalar(ir.Lt, ops.Sum(w), 100), func() tensors { return ops.Grad(ops.Square(y), x, w) }, func() tensors { return in })
+	}, n(1, 2), n(2, 2))
+	addCase("gradient of what lies outside, asked for inside scans", true, func(g *ops.Graph, in tensors) tensors {
+		x, w := in[0], in[1]
+		y := ops.Multiply(ops.Sin(x), w)
+		final, _ := ops.Scan(func(carry, xs tensors) (tensors, tensors) {
+			z := ops.Multiply(y, ops.Cos(ops.Add(carry[0], x)))
+			inner, _ := ops.Scan(func(carry, xs tensors) (tensors, tensors) {
+				loss := ops.Multiply(ops.Multiply(z, y), ops.Multiply(x, carry[0]))
+				return tensors{ops.Tanh(ops.Add(ops.Grad(loss, x)[0], ops.Grad(loss, y, w)[1]))}, nil
+			}, tensors{carry[0]}, tensors{xs[0]}, ops.ScanOptions{})
+			return inner, nil
+		}, tensors{w}, tensors{ops.Zeros(g, ir.Float64, 2, 2)}, ops.ScanOptions{})
+		return final
 	}, n(1, 2), n(2, 2))
 	addCase("gradient of a gradient inside a scan", true, func(g *ops.Graph, in tensors) tensors {
 		final, ys := ops.Scan(func(carry, xs tensors) (tensors, tensors) {
@@ -195,6 +224,35 @@ func TestCondRunsOneBranch(t *testing.T) {
 	require.Equal(t, []float64{-1}, opstest.Eval(t, direct, in...)[0].F)
 	in[0] = opstest.Scalar(1)
 	require.ErrorContains(t, opstest.EvalError(direct, in...), "index 5")
+}
+
+// Inside a body, the gradient with respect to tensors outside is the whole one: directly and through what was made of them.
+func TestGradientWithRespectToOuterTensors(t *testing.T) {
+	inside := func(f func(in tensors) tensors) opstest.Func {
+		return func(_ *ops.Graph, in tensors) tensors {
+			y := ops.Square(in[0])
+			f2 := func() tensors { return f(append(in, y)) }
+			return append(f2(), ops.Cond(ops.CompareScalar(ir.Gt, in[1], 0), f2, func() tensors { return tensors{in[0], in[0], in[0]} })...)
+		}
+	}
+	out := opstest.Eval(t, inside(func(in tensors) tensors {
+		x, w, y := in[0], in[1], in[2]
+		loss := ops.Multiply(ops.Multiply(x, w), y) // x³·w
+		return ops.Grad(loss, x, y, w)
+	}), opstest.Scalar(3), opstest.Scalar(5))
+	for i, want := range []float64{3 * 9 * 5, 15, 27, 3 * 9 * 5, 15, 27} {
+		require.Equal(t, want, out[i].F[0], "%d", i)
+	}
+	// A custom gradient in a branch outside counts as well.
+	out = opstest.Eval(t, func(_ *ops.Graph, in tensors) tensors {
+		y := ops.Cond(ops.All(in[0]), func() tensors { return tensors{doubled(in[0])} }, func() tensors { return in })
+		return ops.Cond(ops.All(in[0]), func() tensors { return ops.Grad(ops.Square(y[0]), in[0]) }, func() tensors { return in })
+	}, opstest.Scalar(3))
+	require.Equal(t, []float64{12}, out[0].F)
+	err := opstest.EvalError(func(_ *ops.Graph, in tensors) tensors {
+		return ops.Grad(in[0], ops.NewGraph("other").Input("x", ir.Float64))
+	}, opstest.Scalar(3))
+	require.ErrorContains(t, err, `the sources belong to the trace "other"`)
 }
 
 func TestControlErrors(t *testing.T) {

@@ -38,8 +38,13 @@ func Grad(target *Tensor, sources ...*Tensor) []*Tensor {
 
 // VJP returns, for each source, the sum over the targets of cotangent times d target / d source: the vector-Jacobian
 // product. Cotangents have the types of their targets; a nil one is zero. Integers and bools have no gradient.
+//
+// Inside the body of a loop or branch sources may be tensors from outside; what lies between them and the body counts too.
 func VJP(targets, cotangents []*Tensor, sources ...*Tensor) []*Tensor {
-	g := graphOf(append(slices.Clone(targets), sources...)...)
+	g := graphOf(targets...)
+	if inner := graphOf(sources...); inner != nil && g != nil && inner.Root() != g.Root() {
+		Failf(g, "gradients: the sources belong to the trace %q and the targets to %q", inner.Root().program.Name, g.Root().program.Name)
+	}
 	if len(targets) != len(cotangents) {
 		Failf(g, "gradients: %d targets need as many cotangents, received %d", len(targets), len(cotangents))
 	}
@@ -48,10 +53,68 @@ func VJP(targets, cotangents []*Tensor, sources ...*Tensor) []*Tensor {
 			Failf(g, "gradients: the cotangent of target %d has type %v; it must have the target's, %v", i, d.Type(), targets[i].Type())
 		}
 	}
-	if len(targets) == 0 {
-		return make([]*Tensor, len(sources))
+	grads := make([]*Tensor, len(sources))
+	for ; g != nil && len(targets) > 0; g = g.parent {
+		// A source further out is reached through the tensors that were captured from there.
+		here, carried := g.level(sources)
+		found := g.vjp(0, targets, cotangents, append(pick(here, sources), g.inner(carried)...))
+		for j, i := range here {
+			grads[i] = found[j]
+		}
+		targets, cotangents = nil, nil
+		for j, grad := range found[len(here):] {
+			if grad != nil {
+				targets, cotangents = append(targets, carried[j].outer), append(cotangents, grad)
+			}
+		}
 	}
-	return g.vjp(0, targets, cotangents, sources)
+	return grads
+}
+
+// level returns which sources belong to g itself, and what g captured that depends on sources further out.
+func (g *Graph) level(sources []*Tensor) (here []int, carried []capture) {
+	for i, s := range sources {
+		if s.g == g {
+			here = append(here, i)
+		}
+	}
+	if g.parent == nil {
+		return here, nil
+	}
+	depends := g.parent.dependent(sources)
+	for _, k := range g.captured {
+		if depends[k.outer.v] {
+			carried = append(carried, k)
+		}
+	}
+	return here, carried
+}
+
+func pick(which []int, ts []*Tensor) []*Tensor {
+	out := make([]*Tensor, len(which))
+	for j, i := range which {
+		out[j] = ts[i]
+	}
+	return out
+}
+
+func (g *Graph) inner(captures []capture) []*Tensor {
+	out := make([]*Tensor, len(captures))
+	for i, k := range captures {
+		out[i] = &Tensor{g: g, v: k.inner}
+	}
+	return out
+}
+
+// dependent marks the values of g that depend on sources of g or of graphs around it.
+func (g *Graph) dependent(sources []*Tensor) []bool {
+	here, carried := g.level(sources)
+	r := &reverse{g: g, nodes: len(g.program.Nodes), wanted: map[ir.Value]bool{}}
+	for _, t := range append(pick(here, sources), g.inner(carried)...) {
+		r.wanted[t.v] = true
+	}
+	r.markPath()
+	return r.onPath
 }
 
 // vjp is VJP through the nodes of g from number first on: values made before depend on nothing but themselves.

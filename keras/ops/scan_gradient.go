@@ -229,7 +229,7 @@ func (s *scanGradient) loop(residuals []ir.Value, stacks []*Tensor) []*Tensor {
 		}
 	}
 	attrs := ir.ScanAttrs{Body: b.snapshot(inputs, s.outputs), Length: s.attrs.Length, Carry: carry, Xs: xs, Reverse: !s.attrs.Reverse}
-	results := g.add(ir.Scan, attrs, operands...)
+	results := apply(ir.Scan, attrs, operands...)
 
 	grads := make([]*Tensor, len(s.c.node.Inputs))
 	for i, operand := range slices.Concat(s.carries, s.consts, s.xs) {

@@ -29,7 +29,7 @@ func (Backend) Devices() []kernels.Device { return []kernels.Device{{Kind: Kind}
 // Open accepts every "cpu:n". It reports a wrong value of the environment variable that picks the kernel family.
 func (Backend) Open(d kernels.Device) error {
 	if d.Kind != Kind || d.Index < 0 {
-		return fmt.Errorf("cpu: device %v: expected \"cpu:0\", \"cpu:1\", ...", d)
+		return fmt.Errorf("cpu: device %v: expected \"cpu:0\", \"cpu:1\" and so on", d)
 	}
 	return isa.Err()
 }

@@ -2,16 +2,27 @@
 //
 // # Compilation
 //
-// [Backend.Compile] turns an [ir.Program] into a flat list of steps in five passes, one file each:
+// [Backend.Compile] turns an [ir.Program] into a flat list of steps, in passes:
 //
 //  1. normalize: half precision is computed in float32, composites without a kernel of their own are decomposed, and the
-//     program is simplified (dead code, common subexpressions, exact algebraic identities, folding of splat constants).
-//  2. group: elementwise nodes are merged into groups that run blockwise over one index space; a bias and a relu after a
-//     contraction or convolution join its kernel.
-//  3. place: every value gets a storage. Reshapes share their operand's, outputs are computed in the output buffers, a
-//     variable's new value in the variable, elementwise results in place of an operand that is not needed any more.
-//  4. lower: every group becomes one closure with sizes, strides and kernels resolved.
-//  5. plan: storages that are never alive together share memory in one arena.
+//     program is simplified (dead code, common subexpressions, exact algebraic identities, folding of constants of one
+//     repeated element, transposes into products). All-reduces of a bucket become one call.
+//  2. group: nodes are gathered into units. Elementwise nodes over one index space run together, block by block, on a small
+//     vector machine (vm.go) that reads broadcasts, slices and reshapes in place; reductions of what they compute join them
+//     (sink.go). A bias and a relu join the product or convolution before them, the gradient of relu and of a bias the gradient
+//     of pooling, a transpose the product it follows (epilogue.go).
+//  3. hoist: updates of variables run as soon as they may.
+//  4. place: every value that is needed in memory gets a storage. Reshapes and contiguous slices share their operand's, outputs
+//     are computed in the output buffers, a variable's new value in the variable, results in place of an operand that is not
+//     needed any more. What cannot be computed where it belongs is copied there at the end.
+//  5. lower: every unit becomes one closure with sizes, strides and kernels resolved. What depends on constants only runs now.
+//  6. plan: storages that are never alive together share memory in one arena.
+//
+// The loop body of a scan or while is compiled the same way, once; its inputs and outputs are pointed at the parent's memory, so
+// that slices of stacked values are neither cut out nor pasted in, and carried values alternate between two buffers.
+//
+// Placement is also where a layout other than row-major would be recorded, for example weights kept in the panels that package gemm
+// packs: a storage's readers and writers are known there, and all of them must be able to use it.
 //
 // # Execution
 //
@@ -24,4 +35,8 @@
 // float32, float64, integers and bool are computed in their own type. float16 and bfloat16 are computed in float32 and rounded
 // after every elementwise operation; contractions, reductions and composites are computed in float32 throughout and
 // rounded once. Integers wrap around, as in Go; an integer divided by zero gives 0.
+//
+// # Limits
+//
+// Convolutions and poolings have up to three spatial axes. Data movement handles any rank whose axes merge into at most twelve.
 package cpu

@@ -17,8 +17,8 @@ import (
 // reference.
 func TestProductsOfAnyLayout(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
-	transposedResults, swapped := 0, 0
-	for k := range 800 {
+	transposedResults, swapped, biased := 0, 0, 0
+	for k := range 1200 {
 		size := func() int { return []int{1, 2, 3, 5, 17}[r.IntN(5)] }
 		type axis struct{ role, number, length int } // role: batch, contracted, free
 		side := func(shared []axis) []axis {
@@ -73,9 +73,22 @@ func TestProductsOfAnyLayout(t *testing.T) {
 		a := ir.DotAttrs{LhsBatch: axes(left, 0), RhsBatch: axes(right, 0), LhsContract: axes(left, 1), RhsContract: axes(right, 1)}
 		out, err := p.Add("", ir.Dot, a, operand(left), operand(right))
 		require.NoError(t, err)
-		turned, err := p.Add("", ir.Transpose, ir.TransposeAttrs{Perm: r.Perm(p.Type(out[0]).Shape.Rank())}, out[0])
-		require.NoError(t, err)
-		p.AddOutput("", turned[0])
+		if shape := p.Type(out[0]).Shape; k%2 == 0 || len(shape) == 0 {
+			turned, err := p.Add("", ir.Transpose, ir.TransposeAttrs{Perm: r.Perm(len(shape))}, out[0])
+			require.NoError(t, err)
+			p.AddOutput("", turned[0])
+		} else {
+			bias, err := reference.New(dtype, shape[len(shape)-1:], []float64{1, -2, 3, -4, 5, 1, -2, 3, -4, 5, 1, -2, 3, -4, 5, 6, 7}[:shape[len(shape)-1]]...)
+			require.NoError(t, err)
+			inputs = append(inputs, bias)
+			rows, err := p.Add("", ir.Broadcast, ir.BroadcastAttrs{Shape: shape, Axes: []int{len(shape) - 1}}, p.AddInput("", bias.Type))
+			require.NoError(t, err)
+			sum, err := p.Add("", ir.Add, nil, out[0], rows[0])
+			require.NoError(t, err)
+			relu, err := p.Add("", ir.Relu, nil, sum[0])
+			require.NoError(t, err)
+			p.AddOutput("", relu[0])
+		}
 		want, err := reference.Run(p, inputs)
 		require.NoError(t, err)
 		for _, plain := range []bool{false, true} {
@@ -87,6 +100,9 @@ func TestProductsOfAnyLayout(t *testing.T) {
 		g := newGraph(q)
 		g.group()
 		for _, u := range g.units {
+			if u.fused != nil && u.fused.bias >= 0 {
+				biased++
+			}
 			if u.fused != nil && u.fused.perm != nil {
 				transposedResults++
 				n := &q.Nodes[u.fused.anchor]
@@ -100,4 +116,5 @@ func TestProductsOfAnyLayout(t *testing.T) {
 	}
 	require.Greater(t, transposedResults, 50)
 	require.Greater(t, swapped, 10)
+	require.Greater(t, biased, 20)
 }

@@ -119,6 +119,13 @@ func (g *graph) biasAdd(v ir.Value) (node int, bias ir.Value, ok bool) {
 		return 0, 0, false
 	}
 	last := shape[len(shape)-1]
+	if n := g.node(v); n.Op == ir.Dot {
+		a := n.Attrs.(ir.DotAttrs)
+		s := g.p.Type(n.Inputs[1]).Shape
+		if columns := s.Without(append(slices.Clone(a.RhsBatch), a.RhsContract...)...).Size(); columns != last {
+			return 0, 0, false // the last axis is not what the product calls columns
+		}
+	}
 	a := resolve(g.p, g.def, other)
 	vector := a.period() == last || a.dense && shape.Size() == last
 	if !vector || a.offset != 0 || g.p.Type(a.source).Shape.Size() != last {

@@ -15,7 +15,6 @@ type build struct {
 	c    *compiler
 	u    *unit
 	n    *ir.Node // the one node, or the product of a fused unit
-	ws   []*storage
 	kids []child
 }
 
@@ -112,6 +111,9 @@ func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) 
 	g := newGraph(q)
 	g.plain = c.plain
 	g.group()
+	if aliases && !c.plain {
+		g.hoistUpdates()
+	}
 	p := g.place(aliases)
 	s := &schedule{inputs: p.inputs, outputs: p.outputs, nodes: len(source.Nodes)}
 	for _, u := range g.units {

@@ -46,15 +46,6 @@ func (c *ndCopy) elements() int {
 	return n
 }
 
-// parallel returns a function that copies from src to dst, cut along the outermost axis; the pointers are read when it runs.
-func (c *ndCopy) parallel(rt *runtime, dst, src *unsafe.Pointer) func() {
-	n := c.elements()
-	if n == 0 {
-		return func() {}
-	}
-	return rt.parallel(c.dims[0], grain(n/c.dims[0]/2), func(_ *worker, lo, hi int) { c.run(*dst, *src, lo, hi) })
-}
-
 // run copies indices [lo, hi) of the outermost axis.
 func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 	inner := len(c.dims) - 1

@@ -176,6 +176,9 @@ func batchNormGrad[T float](b *build) func() {
 		vec.SumRows(dg, data[T](sumGN), r.blocks, r.ch, r.ch)
 		a, c, t := data[T](onX), data[T](onDy), data[T](shift)
 		for i := range dg {
+			if r.rows == 0 { // the mean and the variance of nothing are NaN, a sum of nothing is 0
+				continue
+			}
 			dg[i] *= s[i]
 			c[i] = g[i] * s[i]
 			a[i] = -c[i] * s[i] * dg[i] / T(r.rows)

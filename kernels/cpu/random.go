@@ -41,9 +41,6 @@ func buildIota(b *build) (func(), error) {
 	}, nil
 }
 
-// rngBlock is the number of Philox blocks of a chunk.
-const rngBlock = 1 << 10
-
 // wordBlock is the number of words that a generator makes at a time.
 const wordBlock = 1024
 

@@ -116,20 +116,8 @@ func reductionOf[T number](kind ir.Kind, highest T) reduction[T] {
 	return reduction[T]{highest, func(x []T) T { return minRow(highest, x) }, minRows[T], true}
 }
 
-// sumBlock is the number of elements that are summed before the sum is added to the total, so that rounding errors grow with the
-// number of blocks and not of elements.
-const sumBlock = 256
-
+// sumRow sums integers, which do not round.
 func sumRow[T number](x []T) T {
-	if len(x) <= sumBlock {
-		return sumShort(x)
-	}
-	// Halves, at a multiple of the block: the error grows with the logarithm of the length.
-	half := (len(x)/2 + sumBlock - 1) / sumBlock * sumBlock
-	return sumRow(x[:half]) + sumRow(x[half:])
-}
-
-func sumShort[T number](x []T) T {
 	var s0, s1, s2, s3 T
 	for len(x) >= 4 {
 		s0 += x[0]

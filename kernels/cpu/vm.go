@@ -26,16 +26,6 @@ type vmMemory struct {
 	ptr  uint8
 }
 
-// vmLoad fills a register with what an operand's access pattern yields for a block.
-type vmLoad struct {
-	o       operand
-	size    int
-	ptr     uint8
-	dims    []int
-	strides []int // in bytes
-	period  int   // of a periodic pattern that a block holds a whole number of
-}
-
 // vmProgram is a compiled elementwise unit.
 type vmProgram struct {
 	n, block  int
@@ -103,54 +93,6 @@ func (p *placement) compileElementwise(u *unit, rt *runtime) func() {
 		b.compileSink(i, rt)
 	}
 	return b.finish(rt)
-}
-
-// findReluGradients looks for select(y > 0, dy, 0), which has a kernel of its own.
-func (b *vmBuilder) findReluGradients() {
-	for _, i := range b.u.nodes {
-		n := &b.p.Nodes[i]
-		y, mask, ok := b.reluGradient(n)
-		if !ok || b.unitOf[mask] != b.u || b.operands[b.p.Nodes[mask].Outputs[0]].mem != nil || len(b.users[b.p.Nodes[mask].Outputs[0]]) != 1 {
-			continue
-		}
-		if b.overwrittenBetween(y, mask, i) {
-			continue
-		}
-		b.reluMask[i], b.skip[mask] = y, true
-	}
-}
-
-// overwrittenBetween reports whether the unit writes into the memory of y after node first and before node last: y is then
-// gone when node last runs.
-func (b *vmBuilder) overwrittenBetween(y ir.Value, first, last int) bool {
-	m := b.operands[b.u.accesses[y].source].mem
-	return m != nil && slices.ContainsFunc(b.u.nodes, func(i int) bool {
-		return i > first && i < last && b.operands[b.p.Nodes[i].Outputs[0]].mem == m
-	})
-}
-
-// reluGradient reports whether the node is select(y > 0, dy, 0) on float32 or float64, and returns y and the comparison's node.
-func (g *graph) reluGradient(n *ir.Node) (y ir.Value, mask int, ok bool) {
-	if n.Op != ir.Select || !hasEpilogue(g.p.Type(n.Outputs[0]).DType) || !g.isZero(n.Inputs[2]) || g.def[n.Inputs[0]] < 0 {
-		return 0, 0, false
-	}
-	mask = g.def[n.Inputs[0]]
-	m := &g.p.Nodes[mask]
-	if m.Op != ir.Compare || m.Attrs.(ir.CompareAttrs).Direction != ir.Gt || !g.isZero(m.Inputs[1]) {
-		return 0, 0, false
-	}
-	y = m.Inputs[0]
-	return y, mask, g.p.Type(y).DType == g.p.Type(n.Outputs[0]).DType
-}
-
-// isZero reports whether v is a constant filled with +0.
-func (g *graph) isZero(v ir.Value) bool {
-	n := g.node(v)
-	if n == nil || n.Op != ir.Constant {
-		return false
-	}
-	l := n.Attrs.(ir.ConstantAttrs).Literal
-	return l.Splat && l.At(0) == 0 && !math.Signbit(l.At(0))
 }
 
 // chooseBlock sets the number of elements of a block: a multiple of the periods of row operands if that is possible.
@@ -391,79 +333,5 @@ func (p *vmProgram) run(w *worker, lo, hi int) {
 			s := &p.sinks[i]
 			s.take(ptrs[s.ptr], k, k == lo, n)
 		}
-	}
-}
-
-// fill writes the elements [first, first+n) of the pattern.
-func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
-	src := l.o.ptr()
-	if len(l.dims) == 0 {
-		fillElement(dst, src, l.size, n)
-		return
-	}
-	last := len(l.dims) - 1
-	run, stride := l.dims[last], l.strides[last]
-	for n > 0 {
-		// The coordinates of first give the address; then the innermost axis is followed to its end.
-		at, rest := first%run, first/run
-		from := unsafe.Add(src, at*stride)
-		for d := last - 1; d >= 0; d-- {
-			from = unsafe.Add(from, rest%l.dims[d]*l.strides[d])
-			rest /= l.dims[d]
-		}
-		m := min(run-at, n)
-		switch stride {
-		case l.size:
-			copy(bytesAt(dst, m*l.size), bytesAt(from, m*l.size))
-		case 0:
-			fillElement(dst, from, l.size, m)
-		default:
-			gatherElements(dst, from, l.size, stride, m)
-		}
-		if n -= m; n > 0 {
-			dst = unsafe.Add(dst, m*l.size)
-		}
-		first += m
-	}
-}
-
-// fillElement repeats the element at src n times.
-func fillElement(dst, src unsafe.Pointer, size, n int) {
-	switch size {
-	case 1:
-		fillWith(view[uint8](dst, n), *(*uint8)(src))
-	case 2:
-		fillWith(view[uint16](dst, n), *(*uint16)(src))
-	case 4:
-		fillWith(view[uint32](dst, n), *(*uint32)(src))
-	default:
-		fillWith(view[uint64](dst, n), *(*uint64)(src))
-	}
-}
-
-func fillWith[T any](dst []T, v T) {
-	for i := range dst {
-		dst[i] = v
-	}
-}
-
-// gatherElements copies n elements that lie stride bytes apart.
-func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
-	switch size {
-	case 1:
-		gatherStrided[uint8](dst, src, stride, n)
-	case 2:
-		gatherStrided[uint16](dst, src, stride, n)
-	case 4:
-		gatherStrided[uint32](dst, src, stride, n)
-	default:
-		gatherStrided[uint64](dst, src, stride, n)
-	}
-}
-
-func gatherStrided[T any](dst, src unsafe.Pointer, stride, n int) {
-	d := view[T](dst, n)
-	for i := range d {
-		d[i] = *(*T)(unsafe.Add(src, i*stride))
 	}
 }

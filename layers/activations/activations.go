@@ -11,6 +11,7 @@ import (
 
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Func is an activation function: it maps each element, or each row along the last axis.
@@ -30,8 +31,24 @@ func hardShrink(x *ops.Tensor) *ops.Tensor { return ops.HardShrink(x, 0.5) }
 func softShrink(x *ops.Tensor) *ops.Tensor { return ops.SoftShrink(x, 0.5) }
 func softmax(x *ops.Tensor) *ops.Tensor    { return ops.Softmax(x, -1) }
 func logSoftmax(x *ops.Tensor) *ops.Tensor { return ops.LogSoftmax(x, -1) }
-func sparsemax(x *ops.Tensor) *ops.Tensor  { return ops.Sparsemax(x, -1) }
 func squareplus(x *ops.Tensor) *ops.Tensor { return ops.Squareplus(x, 4) }
+
+// sparsemax is Keras's function of that name (up to version 3.15): with x sorted downwards, s the running sums and k the number of
+// places where x > (s - 1)/place,
+//
+//	y = max(x - tau, 0),   tau = (Σ over these places of s - 1) / k
+//
+// The paper's tau has the last of these sums in place of their total, which makes y sum to 1; that is [ops.Sparsemax]. A model
+// trained by Keras needs this one.
+func sparsemax(x *ops.Tensor) *ops.Tensor {
+	sorted := ops.Negative(ops.Sort(ops.Negative(x), -1))
+	sums := ops.Cumsum(sorted, -1)
+	place := ops.AddScalar(ops.Iota(x, sorted.DType(), -1, sorted.Shape()...), 1)
+	support := ops.CompareScalar(ir.Gt, ops.Subtract(sorted, ops.Divide(ops.SubtractScalar(sums, 1), place)), 0)
+	total := ops.Sum(ops.Where(support, sums, ops.ZerosLike(sums)), -1)
+	tau := ops.Divide(ops.SubtractScalar(total, 1), ops.Sum(ops.Cast(support, sorted.DType()), -1))
+	return ops.MaximumScalar(ops.Subtract(x, ops.KeepDims(tau, x, -1)), 0).WithMask(x.Mask())
+}
 
 var registry = struct {
 	sync.RWMutex
@@ -134,8 +151,16 @@ func byName(name string) (Func, error) {
 	return f, nil
 }
 
-// resolve keeps names as they are, so that a configuration reads as it was written.
+// resolve keeps names as they are, so that a configuration reads as it was written. A layer may stand in for a function.
 func resolve(v any) (any, error) {
+	if o, ok := v.(config.Object); ok {
+		if _, isFunction := o.FunctionName(); !isFunction {
+			return config.Resolve("layer", o)
+		}
+	}
+	if isLayer(v) {
+		return v, nil
+	}
 	f, err := Get(v)
 	if err != nil {
 		return nil, err
@@ -146,7 +171,16 @@ func resolve(v any) (any, error) {
 	return f, nil
 }
 
+// isLayer reports whether v is a value of its own kind, neither a name nor a function.
+func isLayer(v any) bool {
+	t := reflect.TypeOf(v)
+	return t != nil && t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct
+}
+
 func describe(v any) (any, error) {
+	if isLayer(v) {
+		return config.Describe("layer", v)
+	}
 	f, err := Get(v)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package layertest
 
 import (
 	"math"
-	"testing"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,7 +14,7 @@ import (
 const perArray = 12
 
 // checkGradients compares the gradients of Σ w·y, w being fixed numbers of order 1, with central differences in float64.
-func (c Case) checkGradients(t *testing.T) {
+func (c Case) checkGradients(t reporter) {
 	for _, training := range []bool{false, true} {
 		if c.NoGradient && training {
 			continue
@@ -24,7 +23,7 @@ func (c Case) checkGradients(t *testing.T) {
 	}
 }
 
-func (c Case) checkGradientsIn(t *testing.T, o options) {
+func (c Case) checkGradientsIn(t reporter, o options) {
 	t.Helper()
 	l := c.New()
 	require.NoError(t, build(l, c.Inputs, c.Masks, o.policy))

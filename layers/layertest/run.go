@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/opstest"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
@@ -40,17 +39,35 @@ type Case struct {
 	NotCast bool
 }
 
+// reporter is the part of *testing.T that the checks need.
+type reporter interface {
+	Helper()
+	Errorf(format string, args ...any)
+	FailNow()
+}
+
+// checks are the promises, by name.
+var checks = []struct {
+	name  string
+	check func(c Case, t reporter)
+}{
+	{"shape", Case.checkShape},
+	{"weights", Case.checkWeights},
+	{"config", Case.checkConfig},
+	{"values", Case.checkValues},
+	{"backend", Case.checkBackend},
+	{"mixed_precision", Case.checkMixedPrecision},
+	{"empty_batch", Case.checkEmptyBatch},
+	{"mask", Case.checkMask},
+	{"gradients", Case.checkGradients},
+}
+
 // Run checks the case.
 func Run(t *testing.T, c Case) {
 	t.Helper()
-	t.Run("shape", c.checkShape)
-	t.Run("weights", c.checkWeights)
-	t.Run("config", c.checkConfig)
-	t.Run("values", c.checkValues)
-	t.Run("mixed_precision", c.checkMixedPrecision)
-	t.Run("empty_batch", c.checkEmptyBatch)
-	t.Run("mask", c.checkMask)
-	t.Run("gradients", c.checkGradients)
+	for _, check := range checks {
+		t.Run(check.name, func(t *testing.T) { check.check(c, t) })
+	}
 }
 
 // float32Inputs returns the inputs with floats as float32.
@@ -66,7 +83,7 @@ func (c Case) float32Inputs() []opstest.Array {
 }
 
 // checkShape: open axes stay open, and the shape worked out is that of the call.
-func (c Case) checkShape(t *testing.T) {
+func (c Case) checkShape(t reporter) {
 	inputs := c.float32Inputs()
 	types := make([]ir.Type, len(inputs))
 	for i, a := range inputs {
@@ -98,7 +115,7 @@ func (c Case) checkShape(t *testing.T) {
 }
 
 // checkWeights: the declared number, made once, and frozen as a whole.
-func (c Case) checkWeights(t *testing.T) {
+func (c Case) checkWeights(t reporter) {
 	l, inputs := c.New(), c.float32Inputs()
 	for range 2 {
 		require.NoError(t, build(l, inputs, c.Masks, ""))
@@ -121,7 +138,7 @@ func (c Case) checkWeights(t *testing.T) {
 }
 
 // outputs runs the layer and returns its results.
-func (c Case) outputs(t *testing.T, l layers.Layer, inputs []opstest.Array, o options) []opstest.Array {
+func (c Case) outputs(t reporter, l layers.Layer, inputs []opstest.Array, o options) []opstest.Array {
 	t.Helper()
 	require.NoError(t, build(l, inputs, c.Masks, o.policy))
 	tr, err := call(l, inputs, c.Masks, o)
@@ -133,7 +150,7 @@ func (c Case) outputs(t *testing.T, l layers.Layer, inputs []opstest.Array, o op
 }
 
 // checkConfig: what is written can be read, is the same when written again, and computes the same.
-func (c Case) checkConfig(t *testing.T) {
+func (c Case) checkConfig(t reporter) {
 	l := c.New()
 	o, err := layers.ToObject(l)
 	if c.NotSaved {
@@ -158,7 +175,7 @@ func (c Case) checkConfig(t *testing.T) {
 }
 
 // checkValues: finite, and equal for training and inference unless declared otherwise.
-func (c Case) checkValues(t *testing.T) {
+func (c Case) checkValues(t reporter) {
 	inputs := c.float32Inputs()
 	for _, training := range []bool{false, true} {
 		for _, y := range c.outputs(t, c.New(), inputs, options{training: training}) {
@@ -172,8 +189,27 @@ func (c Case) checkValues(t *testing.T) {
 	}
 }
 
+// checkBackend: the CPU computes what the naive interpreter does.
+func (c Case) checkBackend(t reporter) {
+	inputs := c.float32Inputs()
+	for _, training := range []bool{false, true} {
+		l := c.New()
+		require.NoError(t, build(l, inputs, c.Masks, ""))
+		tr, err := call(l, inputs, c.Masks, options{training: training})
+		require.NoError(t, err)
+		tr.result(tr.outputs...)
+		want, err := tr.run(inputs, c.Masks, values(tr.variables))
+		require.NoError(t, err)
+		got, err := tr.runOn("cpu", inputs, c.Masks, values(tr.variables))
+		require.NoError(t, err)
+		for i, y := range got {
+			near(t, y, want[i], 2e-5, "result %d on the CPU, training %v", i, training)
+		}
+	}
+}
+
 // checkMixedPrecision: bfloat16 results of float32 weights, near those of float32.
-func (c Case) checkMixedPrecision(t *testing.T) {
+func (c Case) checkMixedPrecision(t reporter) {
 	l, inputs := c.New(), c.float32Inputs()
 	exact := c.outputs(t, c.New(), inputs, options{})
 	half := c.outputs(t, l, inputs, options{policy: "mixed_bfloat16"})
@@ -197,68 +233,5 @@ func (c Case) checkMixedPrecision(t *testing.T) {
 			// bfloat16 has 8 significant bits; a few roundings of the inputs, weights and sums add up.
 			require.True(t, math.Abs(x-exact[i].F[j]) <= 0.06*max(scale, 1), "element %d is %v in mixed precision, %v in float32", j, x, exact[i].F[j])
 		}
-	}
-}
-
-// checkEmptyBatch: a replica may get no examples.
-func (c Case) checkEmptyBatch(t *testing.T) {
-	if c.FixedBatch {
-		t.Skip("the layer needs examples")
-	}
-	full := c.float32Inputs()
-	l := c.New()
-	require.NoError(t, build(l, full, c.Masks, ""))
-	cut := func(arrays []opstest.Array) []opstest.Array {
-		out := make([]opstest.Array, len(arrays))
-		for i, a := range arrays {
-			shape := append([]int{}, a.Shape...)
-			shape[0] = 0
-			out[i] = opstest.Array{Shape: shape, DType: a.DType, F: []float64{}}
-		}
-		return out
-	}
-	inputs, masks := cut(full), cut(c.Masks)
-	for _, training := range []bool{false, true} {
-		tr, err := call(l, inputs, masks, options{training: training, masked: c.Masks != nil})
-		require.NoError(t, err)
-		assert.Equal(t, 0, tr.outputs[0].Dim(0))
-		objective := ops.Zeros(tr.replica, ir.Float32)
-		for _, y := range tr.outputs {
-			if y.DType().IsFloat() {
-				objective = ops.Add(objective, ops.Sum(ops.Cast(y, ir.Float32)))
-			}
-		}
-		for i, g := range ops.Grad(objective, tr.weights...) {
-			if g != nil {
-				tr.result(g)
-			}
-			tr.result(tr.replica.Read(tr.variables[i]))
-		}
-		tr.result(objective)
-		out, err := tr.run(inputs, masks, values(tr.variables))
-		require.NoError(t, err)
-		for _, a := range out {
-			assert.True(t, finite(a), "training %v: an empty batch must leave gradients and weights finite, got %v", training, a.F)
-		}
-	}
-}
-
-// checkMask: the mask passes through or ends.
-func (c Case) checkMask(t *testing.T) {
-	if c.Masks == nil {
-		t.Skip("no mask declared")
-	}
-	inputs := c.float32Inputs()
-	for _, training := range []bool{false, true} {
-		tr, err := call(c.New(), inputs, c.Masks, options{training: training, masked: true})
-		require.NoError(t, err)
-		mask := tr.outputs[0].Mask()
-		assert.Equal(t, c.PassesMask, mask != nil, "whether the result has a mask")
-		if mask != nil {
-			assert.Equal(t, ir.Bool, mask.DType())
-		}
-		without, err := call(c.New(), inputs, nil, options{training: training})
-		require.NoError(t, err)
-		_ = without
 	}
 }

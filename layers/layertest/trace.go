@@ -1,6 +1,7 @@
 package layertest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -8,6 +9,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/opstest"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/reference"
 	"github.com/gokeras/gokeras/layers"
@@ -83,6 +85,27 @@ func (tr *trace) run(inputs, masks []opstest.Array, weights [][]float64) ([]opst
 			p.AddOutput(fmt.Sprint("y", i), ops.In(tr.replica.Graph(), r))
 		}
 	}
+	values, err := tr.arguments(inputs, masks, weights)
+	if err != nil {
+		return nil, err
+	}
+	out, err := (reference.Interpreter{Round: true}).Run(p, values)
+	if err != nil {
+		return nil, err
+	}
+	arrays := make([]opstest.Array, len(out))
+	for i, v := range out {
+		arrays[i] = opstest.Array{Shape: v.Type.Shape, DType: v.Type.DType, F: make([]float64, v.Type.Shape.Size())}
+		for j := range arrays[i].F {
+			arrays[i].F[j] = v.At(j)
+		}
+	}
+	return arrays, nil
+}
+
+// arguments returns the values of the program's inputs.
+func (tr *trace) arguments(inputs, masks []opstest.Array, weights [][]float64) ([]reference.Value, error) {
+	p := tr.replica.Graph().Program()
 	var values []reference.Value
 	for i, in := range p.Inputs {
 		t := p.Type(in.Value)
@@ -105,18 +128,79 @@ func (tr *trace) run(inputs, masks []opstest.Array, weights [][]float64) ([]opst
 		}
 		values = append(values, v)
 	}
-	out, err := (reference.Interpreter{Round: true}).Run(p, values)
+	return values, nil
+}
+
+// runOn is run on device 0 of a backend.
+func (tr *trace) runOn(kind string, inputs, masks []opstest.Array, weights [][]float64) ([]opstest.Array, error) {
+	values, err := tr.arguments(inputs, masks, weights)
 	if err != nil {
 		return nil, err
 	}
-	arrays := make([]opstest.Array, len(out))
-	for i, v := range out {
-		arrays[i] = opstest.Array{Shape: v.Type.Shape, DType: v.Type.DType, F: make([]float64, v.Type.Shape.Size())}
-		for j := range arrays[i].F {
-			arrays[i].F[j] = v.At(j)
+	backend, err := kernels.Lookup(kind)
+	if err != nil {
+		return nil, err
+	}
+	p, device := tr.replica.Graph().Program(), kernels.Device{Kind: kind}
+	exec, err := backend.Compile(p, kernels.CompileOptions{Device: device, Replicas: 1})
+	if err != nil {
+		return nil, err
+	}
+	defer exec.Close()
+	var in, out []kernels.Buffer
+	defer func() {
+		for _, b := range append(in, out...) {
+			b.Free()
+		}
+	}()
+	for _, v := range values {
+		b, err := backend.NewBuffer(device, v.Type)
+		if err != nil {
+			return nil, err
+		}
+		in = append(in, b)
+		if err := b.Write(v.Bytes()); err != nil {
+			return nil, err
 		}
 	}
+	for _, o := range p.Outputs {
+		b, err := backend.NewBuffer(device, p.Type(o.Value))
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
+	if err := exec.Run(context.Background(), in, out); err != nil {
+		return nil, err
+	}
+	arrays := make([]opstest.Array, len(out))
+	for i, b := range out {
+		a := kernels.NewArray(b.Type())
+		if err := b.Read(a.Data); err != nil {
+			return nil, err
+		}
+		arrays[i] = opstest.Array{Shape: a.Type.Shape, DType: a.Type.DType, F: a.Float64s()}
+	}
 	return arrays, nil
+}
+
+// near compares two arrays within tolerance times the largest number, at least 1; NaN is near nothing.
+func near(t reporter, got, want opstest.Array, tolerance float64, what string, args ...any) {
+	t.Helper()
+	if !ir.Shape(got.Shape).Equal(want.Shape) || got.DType != want.DType {
+		t.Errorf("%s: %v, want %v", fmt.Sprintf(what, args...), got.Type(), want.Type())
+		return
+	}
+	scale := 1.0
+	for _, w := range want.F {
+		scale = max(scale, math.Abs(w))
+	}
+	for i, w := range want.F {
+		if diff := math.Abs(got.F[i] - w); !(diff <= tolerance*scale) {
+			t.Errorf("%s: element %d is %v, want %v", fmt.Sprintf(what, args...), i, got.F[i], w)
+			return
+		}
+	}
 }
 
 // values returns numbers for the weights: around 1 where a layer divides by them or takes a root, otherwise of both signs.

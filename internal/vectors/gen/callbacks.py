@@ -110,7 +110,7 @@ def reduce_lr():
     values = [1.0, 0.9, 0.9, 0.95, 0.9, 0.89995, 0.91, 0.92, 0.93, 0.94, 0.5, 0.6, 0.6, 0.6, 0.6, 0.6]
     rows = [("patience=2", {"patience": 2}), ("patience=0", {"patience": 0}), ("cooldown", {"patience": 1, "cooldown": 2, "factor": 0.5}), ("min_lr", {"patience": 1, "factor": 0.3, "min_lr": 0.02}),
             ("min_delta", {"patience": 2, "min_delta": 0.2}), ("max", {"patience": 2, "mode": "max"}), ("default", {}), ("accuracy_auto", {"monitor": "val_accuracy", "patience": 1}),
-            ("verbose", {"patience": 2, "verbose": 1}), ("missing_key", {"monitor": "nothing", "patience": 1}), ("mae", {"monitor": "mae", "patience": 3, "factor": 0.2, "min_delta": 0})]
+            ("verbose", {"patience": 2, "verbose": 1}), ("missing_key", {"monitor": "nothing", "mode": "min", "patience": 1}), ("mae", {"monitor": "mae", "patience": 3, "factor": 0.2, "min_delta": 0})]
     for name, kw in rows:
         m = model()
         cb = C.ReduceLROnPlateau(**kw)
@@ -141,7 +141,7 @@ def scheduler():
             with contextlib.redirect_stdout(out):
                 for epoch in range(6):
                     cb.on_epoch_begin(epoch)
-                    log = {}
+                    log = {"loss": 1.0}
                     cb.on_epoch_end(epoch, log)
                     trace.append({"learning_rate": float(common.numpy(m.optimizer.learning_rate)), "logged": float(log["learning_rate"])})
             record(f"LearningRateScheduler/{i},verbose={verbose}", "LearningRateScheduler", {"verbose": verbose}, {"rule": rule, "initial": 0.1, "trace": trace, "text": out.getvalue()})

@@ -10,9 +10,10 @@ tensorflow-cpu 2.21.0, numpy 2.4.6 on Python 3.11. Nothing is read from disk and
 every number is drawn from a seeded generator, so a second run gives the same
 bytes.
 
-float32 and float64 come from two processes, because Keras caches the result types
-of its operations: a process that has once computed in float32 keeps doing so in
-places. `run` starts both, collects their cases and writes the files.
+float32 and float64 come from two processes, one per setting of JAX's 64-bit switch;
+`run` starts both, collects their cases and writes the files. Keras's JAX backend
+turns float64 into float32 wherever it works out a result type, which its TensorFlow
+backend does not do; the float64 process takes over TensorFlow's rule.
 """
 
 import gzip
@@ -58,6 +59,30 @@ def versions():
     return out
 
 
+from keras.src.backend.common import dtypes as _dtypes  # noqa: E402
+
+
+def _attention64(query, key, value, bias=None, mask=None, *, scale=None, is_causal=False, implementation=None):
+    """jax.nn.dot_product_attention as its XLA implementation computes it, less the
+    cast of the logits to float32 before the softmax."""
+    jnp = jax.numpy
+    groups = query.shape[2] // key.shape[2]
+    key, value = jnp.repeat(key, groups, axis=2), jnp.repeat(value, groups, axis=2)
+    logits = jnp.einsum("BTNH,BSNH->BNTS", query, key) * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if bias is not None:
+        logits = logits + bias
+    keep = jnp.ones(logits.shape, bool)
+    if mask is not None:
+        keep &= mask
+    if is_causal:
+        keep &= jnp.tril(jnp.ones(logits.shape[-2:], bool))
+    logits = jnp.where(keep, logits, -0.7 * np.finfo(np.float64).max)
+    return jnp.einsum("BNTS,BSNH->BTNH", jax.nn.softmax(logits, axis=-1), value)
+
+
+if DTYPE == "float64":
+    _dtypes.BIT64_TO_BIT32_DTYPE["float64"] = "float64"
+    jax.nn.dot_product_attention = _attention64
 keras.config.set_floatx(DTYPE)
 jax.config.update("jax_enable_x64", DTYPE == "float64")
 # JAX multiplies in float32 fully on CPUs; say so in case that changes.

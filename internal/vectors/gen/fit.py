@@ -595,18 +595,20 @@ def run(w, fn, options):
     outputs += [(f"evaluate/{k}", np.array(v, D)) for k, v in ev.items()]
     outputs += [("final/" + v.path, common.numpy(v)) for v in model.weights]
     outputs += [("optimizer/" + v.path, common.numpy(v)) for v in model.optimizer.variables]
-    outputs += named("predict", pred, model.output_names)
+    output_names = list(getattr(model, "output_names", [model.layers[-1].name]))
+    outputs += named("predict", pred, output_names)
     inputs = []
+    input_names = [t.name for t in model.inputs]
     for k in ("x", "val_x"):
-        inputs += named(k, data.get(k), model.input_names)
+        inputs += named(k, data.get(k), input_names)
     for k in ("y", "sample_weight", "val_y", "val_sample_weight"):
-        inputs += named(k, data.get(k), model.output_names)
+        inputs += named(k, data.get(k), output_names)
     readable = {k: describe(v) for k, v in comp.items()}
     extra = {"fit": {**fit_kw, "shuffle": False}, "compile": readable, "history_keys": list(history.history), "epochs": history.epoch,
              "evaluate_keys": list(ev), "evaluate_batch_size": 4,
              "evaluate_list": [float(v) for v in (ev_list if isinstance(ev_list, list) else [ev_list])],
              "metrics_names": model.metrics_names, "trainable": [v.trainable for v in model.weights],
-             "input_names": list(model.input_names), "output_names": list(model.output_names)}
+             "input_names": input_names, "output_names": output_names}
     tol = {"mixed_bfloat16": dict(rtol=0.03, atol=0.03), "mixed_float16": dict(rtol=0.005, atol=0.005)}.get(policy, dict(rtol=None, atol=None))
     if not policy and D == "float32":
         tol = dict(rtol=1e-5, atol=2e-6)

@@ -17,6 +17,7 @@ import common
 import keras
 import tensorflow as tf
 from keras import layers as K
+from keras import regularizers as R
 from keras.src import backend
 from keras.src import tree
 
@@ -44,20 +45,41 @@ def recurrent():
         init = [X(B, U) for _ in range(states)]
         for backwards in (False, True):
             tag = ",backwards" if backwards else ""
-            add("r", "states_mask_sequences" + tag, lambda c=c, b=backwards: c(U, return_sequences=True, return_state=True, go_backwards=b), x, masks=[M7], initial_state=init)
-            add("r", "states_mask_last" + tag, lambda c=c, b=backwards: c(U, return_state=True, go_backwards=b), x, masks=[M7], initial_state=init)
+            add("r", "states_mask_sequences" + tag, lambda c=c, b=backwards: c(U, return_sequences=True, return_state=True, go_backwards=b), x, mask=M7, initial_state=init)
+            add("r", "states_mask_last" + tag, lambda c=c, b=backwards: c(U, return_state=True, go_backwards=b), x, mask=M7, initial_state=init)
             add("r", "mask_sequences" + tag, lambda c=c, b=backwards: c(U, return_sequences=True, return_state=True, go_backwards=b), x, masks=[M7])
             add("r", "zero_output_last" + tag, lambda c=c, b=backwards: c(U, zero_output_for_mask=True, go_backwards=b), x, masks=[M7])
-            add("r", "zero_output_sequences" + tag, lambda c=c, b=backwards: c(U, zero_output_for_mask=True, return_sequences=True, go_backwards=b), x, masks=[M7], initial_state=init)
+            add("r", "zero_output_sequences" + tag, lambda c=c, b=backwards: c(U, zero_output_for_mask=True, return_sequences=True, go_backwards=b), x, mask=M7, initial_state=init)
+        # With initial states Keras leaves the mask that travels with the input unused; the result still carries it.
+        add("r", "states_travelling_mask", lambda c=c: c(U, return_sequences=True, return_state=True), x, masks=[M7], initial_state=init)
         add("r", "stateful_mask", lambda c=c: c(U, stateful=True, return_sequences=True, return_state=True), x, masks=[M7], previous=[y, X(B, T, F)])
         add("r", "stateful_states", lambda c=c: c(U, stateful=True), x, previous=[y], initial_state=init)
         add("r", "mixed", lambda c=c: c(U, return_sequences=True, return_state=True), x, masks=[M7], policy="mixed_bfloat16")
         for merge in ("concat", "sum", None):
-            add("r", f"{name},{merge},states_mask", lambda c=c, m=merge: K.Bidirectional(c(U, return_sequences=True, return_state=True), merge_mode=m), x, masks=[M7], initial_state=init + [X(B, U) for _ in range(states)])
+            add("r", f"{name},{merge},states_mask", lambda c=c, m=merge: K.Bidirectional(c(U, return_sequences=True, return_state=True), merge_mode=m), x, mask=M7, initial_state=init + [X(B, U) for _ in range(states)])
             add("r", f"{name},{merge},mask,last", lambda c=c, m=merge: K.Bidirectional(c(U), merge_mode=m), x, masks=[M7])
+        add("r", f"{name},states_travelling_mask", lambda c=c: K.Bidirectional(c(U, return_sequences=True)), x, masks=[M7], initial_state=init + [X(B, U) for _ in range(states)])
+        z, u = X(2, 5, 3), 2
+        add("r", "default", lambda c=c: c(u), z)
+        add("r", "no_bias,relu", lambda c=c: c(u, use_bias=False, activation="relu", return_sequences=True), z)
+        add("r", "one_step", lambda c=c: c(u, return_state=True), X(2, 1, 3))
+        add("r", "unroll,mask", lambda c=c: c(u, unroll=True, return_sequences=True), z, masks=[M7[:2, :5]])
+        add("r", "regularizers", lambda c=c: c(u, kernel_regularizer=R.L1(0.25), recurrent_regularizer=R.L2(0.125), bias_regularizer=R.L2(0.5), activity_regularizer=R.L2(0.5)), z)
+        cell = getattr(K, name + "Cell")
+        own = [X(2, u) for _ in range(states)]
+        add("r", "cell", lambda cell=cell: cell(u), X(2, 3), own)
+        add("r", "cell,no_bias", lambda cell=cell: cell(u, use_bias=False, activation="softsign"), X(2, 3), own)
+        add("r", f"{name}Cell,backwards", lambda cell=cell: K.RNN(cell(u), return_sequences=True, return_state=True, go_backwards=True), z)
+        if name != "SimpleRNN":
+            add("r", "activations", lambda c=c: c(u, activation="softsign", recurrent_activation="hard_sigmoid", return_sequences=True), z)
         add("r", f"{name},stateful", lambda c=c: K.Bidirectional(c(U, stateful=True, return_sequences=True)), x, previous=[y])
     add("r", "LSTM,backwards_first", lambda: K.Bidirectional(K.LSTM(2, return_sequences=True, go_backwards=True), backward_layer=K.LSTM(2, return_sequences=True)), x, masks=[M7])
     add("r", "LSTM,mixed", lambda: K.Bidirectional(K.LSTM(4, return_sequences=True), merge_mode="ave"), x, policy="mixed_bfloat16")
+    for reset_before in ({}, {"use_bias": False}):
+        add("r", f"reset_before,{len(reset_before)}", lambda kw=reset_before: K.GRU(2, reset_after=False, return_sequences=True, **kw), X(2, 5, 3), masks=[M7[:2, :5]])
+        add("r", f"reset_before,{len(reset_before)}", lambda kw=reset_before: K.GRUCell(2, reset_after=False, **kw), X(2, 3), [X(2, 2)])
+    add("r", "cells", lambda: K.StackedRNNCells([K.LSTMCell(3), K.GRUCell(2), K.SimpleRNNCell(4)]), X(2, 3), [[X(2, 3), X(2, 3)], [X(2, 2)], [X(2, 4)]])
+    add("r", "list,states", lambda: K.RNN([K.GRUCell(2), K.LSTMCell(3)], return_state=True), X(2, 5, 3), initial_state=[[X(2, 2)], [X(2, 3), X(2, 3)]])
     stack = lambda: K.StackedRNNCells([K.LSTMCell(3), K.GRUCell(2), K.LSTMCell(4)])
     add("r", "stack,mask", lambda: K.RNN(stack(), return_sequences=True, return_state=True), x, masks=[M7])
     add("r", "stack,mask,last", lambda: K.RNN(stack()), x, masks=[M7])
@@ -84,7 +106,7 @@ def attention():
     given[1, 2] = False
     heads = np.random.default_rng(6).random((4, 2, 4, 5)) < 0.6
     cross = np.random.default_rng(7).random((4, 4, 5)) < 0.6
-    for name, make in (("MultiHeadAttention", lambda **kw: K.MultiHeadAttention(2, 3, **kw)), ("GroupQueryAttention", lambda **kw: K.GroupQueryAttention(3, 4, 2, **kw))):
+    for name, make in (("MultiHeadAttention", lambda **kw: K.MultiHeadAttention(2, 4, **kw)), ("GroupQueryAttention", lambda **kw: K.GroupQueryAttention(4, 6, 2, **kw))):
         for scores in (False, True):
             s = {"return_attention_scores": True} if scores else {}
             tag = ",scores" if scores else ""
@@ -98,15 +120,22 @@ def attention():
             add("a", f"{name},window_causal{tag}", lambda make=make: make(sliding_window=2), x, x, use_causal_mask=True, **s)
         add("a", f"{name},dropout_padding", lambda make=make: make(dropout=0.4), x, x, masks=[PAD, PAD])
         add("a", f"{name},gate_padding", lambda make=make: make(use_gate=True, use_bias=False), q, v, masks=[PAD4, PAD])
-        add("a", f"{name},regularizers", lambda make=make: make(kernel_regularizer="l2", bias_regularizer="l1", activity_regularizer="l2"), q, v)
+        add("a", f"{name},regularizers", lambda make=make: make(kernel_regularizer=R.L2(0.125), bias_regularizer=R.L1(0.25), activity_regularizer=R.L2(0.5)), q, v)
         add("a", f"{name},mixed", make, x, x, masks=[PAD, PAD], policy="mixed_bfloat16")
         add("a", f"{name},mixed,scores", make, x, x, masks=[PAD, PAD], policy="mixed_bfloat16", return_attention_scores=True)
+    # Sizes of heads are squares: Keras rounds the root to float32.
     M = K.MultiHeadAttention
-    add("a", "heads_mask", lambda: M(2, 3), q, v, attention_mask=heads)
-    add("a", "value_dim_key", lambda: M(3, 2, value_dim=4, output_shape=(2, 3)), q, v, k, masks=[None, PAD, None])
-    add("a", "axes=2,mask", lambda: M(2, 3, attention_axes=(2,)), X(4, 2, 5, 3), X(4, 2, 5, 3), masks=[np.stack([PAD, PAD[::-1]], 1), np.stack([PAD, PAD[::-1]], 1)])
-    add("a", "axes=-2,causal", lambda: M(2, 3, attention_axes=-2), X(2, 4, 4, 3), X(2, 4, 4, 3), use_causal_mask=True)
-    add("a", "axes=(1,2),given", lambda: M(2, 3, attention_axes=(1, 2)), X(2, 3, 2, 4), X(2, 2, 2, 4), attention_mask=np.random.default_rng(8).random((2, 3, 2, 2, 2)) < 0.6)
+    for name, kw in (("plain", {}), ("no_bias", {"use_bias": False}), ("value_dim", {"value_dim": 3}), ("output_shape", {"output_shape": 2})):
+        add("a", name, lambda kw=kw: M(2, 4, **kw), q, v)
+    add("a", "causal_cross", lambda: M(1, 4), q, v, use_causal_mask=True)
+    add("a", "causal_cross,scores", lambda: M(1, 4), q, v, k, use_causal_mask=True, return_attention_scores=True)
+    add("a", "rank4", lambda: M(2, 4), X(2, 2, 3, 4), X(2, 3, 2, 4))
+    add("a", "single_kv", lambda: K.GroupQueryAttention(4, 3, 1), q, v, k)
+    add("a", "heads_mask", lambda: M(2, 4), q, v, attention_mask=heads)
+    add("a", "value_dim_key", lambda: M(3, 1, value_dim=4, output_shape=(2, 3)), q, v, k, masks=[None, PAD, None])
+    add("a", "axes=2,mask", lambda: M(2, 4, attention_axes=(2,)), X(4, 2, 5, 3), X(4, 2, 5, 3), masks=[np.stack([PAD, PAD[::-1]], 1), np.stack([PAD, PAD[::-1]], 1)])
+    add("a", "axes=-2,causal", lambda: M(2, 4, attention_axes=-2), X(2, 4, 4, 3), X(2, 4, 4, 3), use_causal_mask=True)
+    add("a", "axes=(1,2),given", lambda: M(2, 4, attention_axes=(1, 2)), X(2, 3, 2, 4), X(2, 2, 2, 4), attention_mask=np.random.default_rng(8).random((2, 3, 2, 2, 2)) < 0.6)
     same = X(4, 4, 3)
     for name, make in (("dot", lambda **kw: K.Attention(use_scale=True, **kw)), ("concat", lambda **kw: K.Attention(score_mode="concat", use_scale=True, **kw)), ("additive", lambda **kw: K.AdditiveAttention(**kw))):
         add("a", f"{name},padding", make, [same, X(4, 5, 3)], masks=[PAD4, PAD], return_attention_scores=True)
@@ -164,7 +193,7 @@ def run(writer, row, dtype):
     name = f"{cls}/{label}"
     r = common.rng("layers_sequence", name)
     attends = cls in ("MultiHeadAttention", "GroupQueryAttention")
-    arg_names = ["query", "value", "key"] if attends else ["x"]
+    arg_names = ["query", "value", "key"] if attends else ["x", "states"]
     found = {}
     call_args = [fill(a, r, found, n) for n, a in zip(arg_names, args)]
     call_kwargs = {n: fill(a, r, found, n) for n, a in kwargs.items()}
@@ -213,10 +242,12 @@ def run(writer, row, dtype):
     gradients = [(n, g if g is not None else tf.zeros_like(made[n])) for n, g in g_inputs.items()]
     gradients += [(w.path, tf.convert_to_tensor(g) if g is not None else tf.zeros(w.shape, w.dtype)) for w, g in zip(layer.trainable_weights, g_weights)]
 
+    if policy:  # zero but for rounding: a bias of the keys moves all scores of a query alike
+        gradients = [(n, g) for n, g in gradients if not n.endswith("key/bias")]
     results = [(n, common.numpy(tf.cast(o, "float32") if o.dtype == "bfloat16" else o)) for n, o in outputs]
     for i, (_, o) in enumerate(outputs):
         m = backend.get_keras_mask(o)
-        if m is not None:
+        if m is not None and not (attends and i > 0):  # the probabilities carry a mask by accident
             results.append(("mask" if single else f"mask_{i}", common.numpy(m)))
     if layer.losses:
         results.append(("losses", np.array([float(l) for l in layer.losses], dtype)))
@@ -228,7 +259,9 @@ def run(writer, row, dtype):
     extra = {"call": {"args": call_args, "kwargs": call_kwargs}, "masks": carried, "trainable": [w.trainable for w in layer.weights]}
     if before:
         extra["previous_calls"] = before
-    tol = {"rtol": 0.03, "atol": 0.03} if policy else {}
+    tol = {"rtol": 0.04, "atol": 0.04} if policy else {}
+    # A row of Attention in which all is hidden knows no differences below 64 in float32; they are none of rounding.
+    tol["exact_scale"] = cls in ("Attention", "AdditiveAttention")
     writer.case(name, class_name, config, policy or dtype, inputs=list(values.items()) + cotangents, outputs=results,
                 gradients=gradients, weights=stored, extra=extra, **tol)
 
@@ -238,10 +271,10 @@ def main():
     recurrent()
     attention()
     w = common.Writer("layers_sequence", __file__)
-    for row in ROWS:
-        if row[6] and common.DTYPE != "float32":
-            continue
-        run(w, row, common.DTYPE)
+    for i, row in enumerate(ROWS):
+        # All in float64; policies and every third also in float32, which layers.py has more of.
+        if common.DTYPE == "float64" and not row[6] or common.DTYPE == "float32" and (row[6] or i % 3 == 0):
+            run(w, row, common.DTYPE)
     w.write(out)
 
 

@@ -286,10 +286,10 @@ def table():
     add("log_softmax", T(2, 3, 4), axis=[0, 1])
     add("normalize", T(3, 4))
     add("normalize", T(3, 4), axis=0, order=1)
-    add("max_pool", T(2, 5, 7, 2), 2)
+    add("max_pool", T(2, 5, 7, 2), [2, 2])
     add("max_pool", T(2, 5, 7, 2), [3, 2], strides=[2, 1], padding="same")
     add("max_pool", T(2, 7, 2), 3, strides=2)
-    add("average_pool", T(2, 5, 7, 2), 2)
+    add("average_pool", T(2, 5, 7, 2), [2, 2])
     add("average_pool", T(2, 5, 7, 2), [3, 2], strides=[2, 1], padding="same")
     add("conv", T(2, 7, 3), T(3, 3, 4))
     add("conv", T(2, 5, 7, 3), T(3, 2, 3, 4), strides=[2, 1], padding="same")
@@ -391,8 +391,8 @@ def run(w, row):
         full_values = {**tensors, **inputs}
         a = [lists_to_tuples(name, restore(x, full_values)) for x in call_args]
         k = {n: lists_to_tuples(name, restore(x, full_values)) for n, x in call_kwargs.items()}
-        if name == "split" and isinstance(a[1], tuple):
-            a[1] = list(a[1])
+        if name in ("split", "repeat") and isinstance(a[1], tuple):
+            a[1] = np.array(a[1]) if name == "repeat" else list(a[1])
         out = fn(*a, **k)
         return out
 

@@ -33,6 +33,11 @@ from keras import losses, metrics, optimizers
 from keras.src.utils import naming, progbar
 
 
+# Keras runs the logger's batch hooks in a pool of threads, where they overtake each
+# other; in the training thread they come in order.
+keras.callbacks.CallbackList._configure_async_dispatch = lambda self, callbacks: None
+
+
 class Terminal(io.StringIO):
     def __init__(self, tty):
         super().__init__()

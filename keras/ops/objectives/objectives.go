@@ -36,7 +36,8 @@ func floats(x *ops.Tensor) *ops.Tensor {
 	return ops.Cast(x, ir.Float32)
 }
 
-// pair returns labels and predictions of one float type and shape.
+// pair returns labels and predictions of one float type and shape, of rank 2 at least: (batch) becomes (batch, 1), so that the batch is never
+// the axis that the formulas reduce by default.
 func pair(yTrue, yPred *ops.Tensor) (t, p *ops.Tensor) {
 	yTrue, yPred = Match(yTrue, yPred)
 	p = floats(yPred)
@@ -48,8 +49,11 @@ func pair(yTrue, yPred *ops.Tensor) (t, p *ops.Tensor) {
 		}
 		ops.Failf(p.Graph(), "labels have shape %v and predictions %v; %s", yTrue.Shape(), yPred.Shape(), hint)
 	}
-	if p.Rank() == 0 {
+	switch p.Rank() {
+	case 0:
 		ops.Failf(p.Graph(), "labels and predictions are scalars; expected (batch, ...)")
+	case 1:
+		t, p = ops.ExpandDims(t, 1), ops.ExpandDims(p, 1)
 	}
 	return t, p
 }
@@ -127,13 +131,11 @@ func Join(b Batch, x *ops.Tensor) *ops.Tensor {
 	shape := x.Shape().Clone()
 	shape[0] = b.GlobalBatchSize()
 	whole := ops.Zeros(x, x.DType(), shape...)
-	if b.LocalBatchSize() > 0 {
-		starts := []*ops.Tensor{start}
-		for range shape[1:] {
-			starts = append(starts, ops.Zeros(x, ir.Int32))
-		}
-		whole = ops.SliceUpdate(whole, starts, x)
+	starts := []*ops.Tensor{start}
+	for range shape[1:] {
+		starts = append(starts, ops.Zeros(x, ir.Int32))
 	}
+	whole = ops.SliceUpdate(whole, starts, x)
 	return ops.Cast(b.AllReduce(ir.Sum, whole)[0], kind)
 }
 

@@ -1,0 +1,192 @@
+package callbacks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// BackupAndRestore lets a run that was interrupted go on. It keeps the latest state of training in a folder; when Fit is called
+// again, with the same model, data and options, the state is restored and training goes on with the epoch after the last backup.
+// When a run ends well, early stopping included, the files are removed, and the folder with them if nothing else is in it.
+//
+// The folder holds latest.weights.npz (weights, optimizer variables, and the count of steps, from which random layers draw) and,
+// for people and programs, training_metadata.json: {"epoch": the next epoch, "batch": the last batch}. Both are replaced at once
+// or not at all, and the first also says where the run was, so a crash at any moment leaves a state that fits together. A run
+// without StepsPerEpoch that is backed up each epoch ends with the same bits as one that was not interrupted. With StepsPerEpoch
+// the data are begun anew. A backup in the middle of an epoch repeats that epoch with the weights of the backup, as in Keras.
+//
+// A run that fails or whose context ends keeps its folder. On several machines give each a folder of its own.
+type BackupAndRestore struct {
+	Base
+	// BackupDir is the folder; it must be set, and be used by no other run.
+	BackupDir string `keras:"backup_dir"`
+	// SaveFreq is the number of batches between two backups, counted on across epochs; 0 is one backup each epoch.
+	SaveFreq int `keras:"save_freq,default=epoch"`
+	// DoubleCheckpoint keeps the backup before the latest too, with .bkp added to the names, and goes back to it where the latest
+	// cannot be read.
+	DoubleCheckpoint bool `keras:"double_checkpoint"`
+	// KeepCheckpoint leaves the files there when a run ends well.
+	KeepCheckpoint bool `keras:"delete_checkpoint,not"`
+
+	counter batchCounter
+	at      Progress
+}
+
+// MigrateConfig reads Keras's save_freq "epoch".
+func (c *BackupAndRestore) MigrateConfig(keys map[string]json.RawMessage) error {
+	migrateSaveFreq(keys)
+	return nil
+}
+
+const previous = ".bkp"
+
+func (c *BackupAndRestore) weightsPath() string {
+	return filepath.Join(c.BackupDir, "latest.weights.npz")
+}
+
+func (c *BackupAndRestore) metadataPath() string {
+	return filepath.Join(c.BackupDir, "training_metadata.json")
+}
+
+func (c *BackupAndRestore) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("callbacks: BackupAndRestore: %w", err)
+}
+
+// OnTrainBegin restores what is in the folder.
+func (c *BackupAndRestore) OnTrainBegin() error {
+	if c.BackupDir == "" {
+		return errors.New("callbacks: BackupAndRestore: BackupDir is empty; name a folder that is used for nothing else")
+	}
+	if c.SaveFreq < 0 {
+		return fmt.Errorf("callbacks: BackupAndRestore: SaveFreq is %d; expected a number of batches, or 0 for each epoch", c.SaveFreq)
+	}
+	c.counter, c.at = batchCounter{every: c.SaveFreq, last: -1}, Progress{}
+	at, err := c.Model().LoadBackup(c.weightsPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		latest := err
+		if at, err = c.Model().LoadBackup(c.weightsPath() + previous); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				err = nil
+			}
+			return c.wrap(errors.Join(latest, err))
+		}
+		fmt.Fprintf(c.Model().Output(), "The latest backup cannot be read (%v); going on with the one before it.\n", latest)
+	}
+	c.Model().SetInitialEpoch(at.Epoch)
+	return nil
+}
+
+// OnEpochBegin notes the epoch.
+func (c *BackupAndRestore) OnEpochBegin(epoch int) error {
+	c.at = Progress{Epoch: epoch}
+	return nil
+}
+
+// OnTrainBatchEnd makes a backup where SaveFreq is a number of batches.
+func (c *BackupAndRestore) OnTrainBatchEnd(batch int, _ *Logs) error {
+	c.at.Batch = batch
+	if c.SaveFreq == 0 || !c.counter.due(batch) {
+		return nil
+	}
+	return c.save()
+}
+
+// OnEpochEnd makes a backup where SaveFreq is 0.
+func (c *BackupAndRestore) OnEpochEnd(epoch int, _ *Logs) error {
+	c.at = Progress{Epoch: epoch + 1}
+	if c.SaveFreq != 0 {
+		return nil
+	}
+	return c.save()
+}
+
+func (c *BackupAndRestore) save() error {
+	if err := os.MkdirAll(c.BackupDir, 0o777); err != nil {
+		return c.wrap(err)
+	}
+	if c.DoubleCheckpoint {
+		for _, path := range []string{c.weightsPath(), c.metadataPath()} {
+			if err := keepPrevious(path); err != nil {
+				return c.wrap(err)
+			}
+		}
+	}
+	if err := c.Model().SaveBackup(c.weightsPath(), c.at); err != nil {
+		return c.wrap(err)
+	}
+	text := fmt.Sprintf(`{"epoch": %d, "batch": %d}`, c.at.Epoch, c.at.Batch)
+	return c.wrap(replaceFile(c.metadataPath(), func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}))
+}
+
+// keepPrevious copies a file beside itself.
+func keepPrevious(path string) error {
+	from, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	return replaceFile(path+previous, func(w io.Writer) error {
+		_, err := io.Copy(w, from)
+		return err
+	})
+}
+
+// replaceFile writes a file beside the path and renames it, so that there is always an old or a new one.
+func replaceFile(path string, write func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close() // the first error is the one to report
+			_ = os.Remove(f.Name())
+		}
+	}()
+	if err := write(f); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
+}
+
+// OnTrainEnd removes the files after a run that ended well.
+func (c *BackupAndRestore) OnTrainEnd(*Logs) error {
+	if c.KeepCheckpoint || c.Params().Err != nil || c.BackupDir == "" {
+		return nil
+	}
+	for _, path := range []string{c.weightsPath(), c.metadataPath()} {
+		for _, p := range []string{path, path + previous} {
+			if err := os.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return c.wrap(err)
+			}
+		}
+	}
+	_ = os.Remove(c.BackupDir) // fails where other files are in it, which are not ours to remove
+	return nil
+}
+
+// WantsBatches reports whether backups are made after batches.
+func (c *BackupAndRestore) WantsBatches() bool { return c.SaveFreq != 0 }

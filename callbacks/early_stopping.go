@@ -1,0 +1,116 @@
+package callbacks
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// EarlyStopping ends training when a value has stopped improving.
+//
+// After each epoch from StartFromEpoch on, a counter goes up by one. The value improves when it is better than the best so far by
+// more than MinDelta; the first value always does. An improvement becomes the best value, and sets the counter to 0 if it is
+// better than Baseline too (or there is none). Without an improvement, training stops once the counter has reached Patience,
+// though not after the first epoch. An epoch whose logs lack the value counts for nothing and is warned about once.
+//
+// With RestoreBestWeights the weights of the best epoch are put back at the end of every run, whether it was stopped early or
+// not, but not when it fails: the weights are then those of the last step.
+type EarlyStopping struct {
+	Base
+	// Monitor is the name of the value to look at; "" is "val_loss".
+	Monitor string `keras:"monitor,default=val_loss"`
+	// MinDelta is the least change that counts as an improvement; its sign does not matter.
+	MinDelta float64 `keras:"min_delta"`
+	// Patience is the number of epochs without an improvement after which training stops.
+	Patience int `keras:"patience"`
+	// Verbose 1 prints when training is stopped and weights are restored.
+	Verbose int `keras:"verbose"`
+	// Mode says what is better: "min", "max", or "auto" (or ""), which goes by the metric.
+	Mode string `keras:"mode,default=auto"`
+	// Baseline is a value that must be beaten within Patience epochs; nil for none.
+	Baseline *float64 `keras:"baseline"`
+	// RestoreBestWeights puts the weights of the best epoch back at the end.
+	RestoreBestWeights bool `keras:"restore_best_weights"`
+	// StartFromEpoch is the first epoch, from 0, that is looked at.
+	StartFromEpoch int `keras:"start_from_epoch"`
+
+	monitor      monitor
+	wait         int
+	stoppedEpoch int
+	bestEpoch    int
+	bestWeights  []kernels.Array
+}
+
+// OnTrainBegin forgets the run before.
+func (c *EarlyStopping) OnTrainBegin() error {
+	c.monitor.start("EarlyStopping", c.Monitor, c.Mode, c.MinDelta, c.Model())
+	c.wait, c.stoppedEpoch, c.bestEpoch, c.bestWeights = 0, 0, 0, nil
+	return nil
+}
+
+// OnEpochEnd looks at the value.
+func (c *EarlyStopping) OnEpochEnd(epoch int, logs *Logs) error {
+	if err := c.monitor.resolve(c.Model()); err != nil {
+		return err
+	}
+	current, ok, err := c.monitor.value(logs)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		c.monitor.warn(c.Model(), "Early stopping conditioned on metric `%s` which is not available. Available metrics are: %s", c.monitor.name, available(logs))
+	}
+	if !ok || epoch < c.StartFromEpoch {
+		return nil
+	}
+	c.wait++
+	if c.monitor.improvesBest(current) {
+		c.monitor.keep(current)
+		c.bestEpoch = epoch
+		if c.RestoreBestWeights {
+			if c.bestWeights, err = c.Model().WeightArrays(); err != nil {
+				return err
+			}
+		}
+		if c.Baseline == nil || c.monitor.improves(current, *c.Baseline) {
+			c.wait = 0
+		}
+		return nil
+	}
+	if c.wait >= c.Patience && epoch > 0 {
+		c.stoppedEpoch = epoch
+		c.Model().Stop()
+	}
+	return nil
+}
+
+// OnTrainEnd restores the best weights.
+func (c *EarlyStopping) OnTrainEnd(*Logs) error {
+	best := c.bestWeights
+	c.bestWeights = nil
+	if c.Params().Err != nil {
+		return nil
+	}
+	if c.stoppedEpoch > 0 && c.Verbose > 0 {
+		fmt.Fprintf(c.Model().Output(), "Epoch %d: early stopping\n", c.stoppedEpoch+1)
+	}
+	if best == nil {
+		return nil
+	}
+	if c.Verbose > 0 {
+		fmt.Fprintf(c.Model().Output(), "Restoring model weights from the end of the best epoch: %d.\n", c.bestEpoch+1)
+	}
+	return c.Model().SetWeightArrays(best)
+}
+
+// WantsBatches reports that EarlyStopping looks at epochs only.
+func (c *EarlyStopping) WantsBatches() bool { return false }
+
+// StoppedEpoch is the epoch, from 0, after which the last run was stopped; 0 where it was not.
+func (c *EarlyStopping) StoppedEpoch() int { return c.stoppedEpoch }
+
+// BestEpoch is the epoch, from 0, with the best value of the last run.
+func (c *EarlyStopping) BestEpoch() int { return c.bestEpoch }
+
+// Best is the best value of the last run; false where none was seen.
+func (c *EarlyStopping) Best() (float64, bool) { return c.monitor.best, c.monitor.hasBest }

@@ -1,0 +1,53 @@
+package callbacks
+
+import (
+	"errors"
+	"fmt"
+)
+
+// LearningRateScheduler sets the learning rate at the beginning of each epoch to what a function says, and adds it to the logs as
+// "learning_rate". For a rate that changes with each step give the optimizer a schedule instead; the two exclude each other.
+type LearningRateScheduler struct {
+	Base
+	// Schedule returns the rate of an epoch, counted from 0; rate is the one before.
+	Schedule func(epoch int, rate float64) float64
+	// Verbose 1 prints each rate.
+	Verbose int `keras:"verbose"`
+}
+
+// OnTrainBegin checks that there is a function.
+func (c *LearningRateScheduler) OnTrainBegin() error {
+	if c.Schedule == nil {
+		return errors.New("callbacks: LearningRateScheduler: Schedule is nil; set it to a function of the epoch and the rate before it")
+	}
+	return nil
+}
+
+// OnEpochBegin sets the rate.
+func (c *LearningRateScheduler) OnEpochBegin(epoch int) error {
+	rate, err := c.Model().LearningRate()
+	if err != nil {
+		return err
+	}
+	rate = c.Schedule(epoch, rate)
+	if err := c.Model().SetLearningRate(rate); err != nil {
+		return fmt.Errorf("callbacks: LearningRateScheduler: %w", err)
+	}
+	if c.Verbose > 0 {
+		fmt.Fprintf(c.Model().Output(), "\nEpoch %d: LearningRateScheduler setting learning rate to %s.\n", epoch+1, repr(rate))
+	}
+	return nil
+}
+
+// OnEpochEnd adds the rate to the logs.
+func (c *LearningRateScheduler) OnEpochEnd(_ int, logs *Logs) error {
+	rate, err := c.Model().LearningRate()
+	if err != nil {
+		return err
+	}
+	logs.Append("learning_rate", rate)
+	return logs.Err()
+}
+
+// WantsBatches reports that LearningRateScheduler works with epochs only.
+func (c *LearningRateScheduler) WantsBatches() bool { return false }

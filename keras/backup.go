@@ -1,0 +1,117 @@
+package keras
+
+import (
+	"fmt"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/callbacks"
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// Members of a backup beside the weights, which have their paths as names.
+const (
+	backupOptimizer = "optimizer/%d"      // its variables, in Keras's file order
+	backupProgress  = "training/progress" // epoch, batch, steps
+)
+
+// SaveBackup writes what a run needs to go on after a crash to a NumPy archive: all weights, the optimizer's variables, the count
+// of steps (random layers draw from it), and how far the run has come. The file is written beside and renamed.
+func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
+	names, vars, err := m.backupVariables()
+	if err != nil {
+		return fmt.Errorf("keras: SaveBackup: %w", err)
+	}
+	values, err := readAll(vars)
+	if err != nil {
+		return fmt.Errorf("keras: SaveBackup: %w", err)
+	}
+	progress := []int64{int64(at.Epoch), int64(at.Batch), int64(m.steps)}
+	t := data.Tensors{Names: []string{backupProgress}, Arrays: []*tensor.Dense{tensor.New(tensor.WithShape(3), tensor.WithBacking(progress))}}
+	for i, a := range values {
+		if a.Type.Shape.Size() == 0 {
+			continue // nothing to keep, and the arrays of the archive cannot be empty
+		}
+		d, err := toDense(a)
+		if err != nil {
+			return fmt.Errorf("keras: SaveBackup: %s: %w", names[i], err)
+		}
+		t.Names, t.Arrays = append(t.Names, names[i]), append(t.Arrays, d)
+	}
+	return data.SaveNPZ(path, t)
+}
+
+// LoadBackup puts back what SaveBackup wrote for the same model and optimizer. Where something does not fit, nothing is changed.
+func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
+	t, err := data.LoadNPZ(path)
+	if err != nil {
+		return callbacks.Progress{}, err
+	}
+	fail := func(err error) (callbacks.Progress, error) {
+		return callbacks.Progress{}, fmt.Errorf("keras: LoadBackup: %s: %w", path, err)
+	}
+	var progress []int64
+	if d := t.Get(backupProgress); d != nil {
+		progress, _ = d.Data().([]int64)
+	}
+	if len(progress) != 3 {
+		return fail(fmt.Errorf("the file has no member %q with three numbers; expected a file of SaveBackup", backupProgress))
+	}
+	names, vars, err := m.backupVariables()
+	if err != nil {
+		return fail(err)
+	}
+	values := make([]kernels.Array, len(vars))
+	for i, v := range vars {
+		if values[i], err = backupValue(t, names[i], v); err != nil {
+			return fail(err)
+		}
+	}
+	if want := len(vars) + 1; t.Len() > want {
+		return fail(fmt.Errorf("the file has %d variables, the model and its optimizer %d; expected a backup of the same model", t.Len()-1, len(vars)))
+	}
+	if err := m.writeAll(vars, values); err != nil {
+		return fail(err)
+	}
+	m.steps = uint32(progress[2])
+	return callbacks.Progress{Epoch: int(progress[0]), Batch: int(progress[1])}, nil
+}
+
+// backupVariables lists all variables of model and optimizer with their names in a backup.
+func (m *Model) backupVariables() ([]string, distribute.Variables, error) {
+	if m.compiled == nil {
+		return nil, nil, m.errNotCompiled("a backup")
+	}
+	if err := m.prepareOptimizer(); err != nil {
+		return nil, nil, err
+	}
+	vars := append(distribute.Variables{}, m.Weights()...)
+	if len(vars) == 0 {
+		return nil, nil, fmt.Errorf("model %q has no weights; build it first, with InputShape, Build or Fit", m.Name())
+	}
+	names := make([]string, 0, len(vars))
+	for _, v := range vars {
+		names = append(names, v.Path())
+	}
+	for i, v := range m.compiled.optimizer.Variables() {
+		vars, names = append(vars, v), append(names, fmt.Sprintf(backupOptimizer, i))
+	}
+	return names, vars, nil
+}
+
+func backupValue(t data.Tensors, name string, v *distribute.Variable) (kernels.Array, error) {
+	if v.Type().Shape.Size() == 0 {
+		return kernels.NewArray(v.Type()), nil
+	}
+	d := t.Get(name)
+	if d == nil {
+		return kernels.Array{}, fmt.Errorf("the file has no %q; expected a backup of the same model and optimizer", name)
+	}
+	a, err := fromDense(d)
+	if err == nil && len(v.Type().Shape) == 0 && a.Type.Shape.Size() == 1 {
+		a.Type.Shape = nil // a scalar is stored as a list of one
+	}
+	return a, err
+}

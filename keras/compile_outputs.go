@@ -1,0 +1,237 @@
+package keras
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/losses"
+	"github.com/gokeras/gokeras/metrics"
+)
+
+// resolveLosses makes the loss of each output. named says whether the names are the model's own; the losses of outputs without names
+// are shown under the names of the losses, as in Keras.
+func (c *compiled) resolveLosses(names []string, named bool, targets, outputs []ir.Type) error {
+	specs, err := c.lossSpecs(names, len(outputs))
+	if err != nil {
+		return err
+	}
+	places, err := placeTargets(specs, names, len(targets))
+	if err != nil {
+		return err
+	}
+	weights, err := perOutput("LossWeights", c.config.LossWeights, names, len(outputs), true)
+	if err != nil {
+		return err
+	}
+	trained := 0
+	c.outputs = nil
+	for i, spec := range specs {
+		o := &outputLoss{name: names[i], target: places[i]}
+		c.outputs = append(c.outputs, o)
+		if o.weight, err = lossWeight(weights[i]); err != nil {
+			return fmt.Errorf("LossWeights: output %q: %w", names[i], err)
+		}
+		if spec == nil {
+			continue
+		}
+		trained++
+		if o.loss, err = losses.Resolve(spec, shapeOf(targets, o.target), outputs[i].Shape); err != nil {
+			return err
+		}
+	}
+	c.lossTracker = metrics.NewMean("loss")
+	taken := map[string]bool{"loss": true}
+	for _, o := range c.outputs {
+		if trained < 2 || o.loss == nil {
+			continue
+		}
+		name := o.name
+		if !named {
+			name = o.loss.LossName()
+		}
+		o.tracker = metrics.NewMean(uniqueName(name+"_loss", taken))
+	}
+	return nil
+}
+
+// lossSpecs spreads Loss over the outputs.
+func (c *compiled) lossSpecs(names []string, n int) ([]any, error) {
+	if m, ok := asMap(c.config.Loss); ok {
+		for _, name := range names {
+			if _, given := m[name]; !given && n > 1 {
+				return nil, fmt.Errorf("Loss: the map has no entry for output %q; give every output of %q a loss, or nil to leave it out", name, names)
+			}
+		}
+	}
+	specs, err := perOutput("Loss", c.config.Loss, names, n, true)
+	if err != nil {
+		return nil, err
+	}
+	for i, spec := range specs {
+		if list, ok := asList(spec); ok {
+			if len(list) != 1 {
+				return nil, fmt.Errorf("Loss: received a list of %d losses for output %q; expected one (the model has %d outputs)", len(list), names[i], n)
+			}
+			specs[i] = list[0]
+		}
+	}
+	return specs, nil
+}
+
+// placeTargets finds the position of each output's targets in a batch, -1 for none: there are targets for every output, or for
+// those with a loss, in their order.
+func placeTargets(specs []any, names []string, targets int) ([]int, error) {
+	places := make([]int, len(specs))
+	var trained []string
+	for i, spec := range specs {
+		places[i] = -1
+		if spec != nil {
+			places[i] = len(trained)
+			trained = append(trained, names[i])
+		}
+		if targets == len(specs) {
+			places[i] = i
+		}
+	}
+	switch {
+	case targets == len(specs) || targets == len(trained):
+		return places, nil
+	case targets == 0:
+		return nil, fmt.Errorf("the data have no targets, and the losses of the outputs %q need them; pass them as in data.Arrays(x, y)", trained)
+	}
+	return nil, fmt.Errorf("the data have %d targets; expected one for each of the outputs %q, or for those with a loss, %q", targets, names, trained)
+}
+
+// lossWeight reads the weight of a loss; nil is 1.
+func lossWeight(v any) (float64, error) {
+	if list, ok := asList(v); ok && len(list) == 1 {
+		v = list[0]
+	}
+	switch v := v.(type) {
+	case nil:
+		return 1, nil
+	case float64:
+		return v, nil
+	case float32:
+		return float64(v), nil
+	case int:
+		return float64(v), nil
+	}
+	return 0, fmt.Errorf("received %v of type %T; expected one number", v, v)
+}
+
+// shapeOf returns the shape of the targets in the given place, nil for none.
+func shapeOf(targets []ir.Type, place int) ir.Shape {
+	if place < 0 || place >= len(targets) {
+		return nil
+	}
+	return targets[place].Shape
+}
+
+func (c *compiled) resolveMetrics(names []string, named bool, targets, outputs []ir.Type) error {
+	c.metrics = nil
+	taken := map[string]bool{}
+	for _, m := range c.allMetrics() {
+		taken[m.name] = true
+	}
+	used := map[metrics.Metric]bool{}
+	for _, group := range []struct {
+		what     string
+		spec     any
+		weighted bool
+	}{{"Metrics", c.config.Metrics, false}, {"WeightedMetrics", c.config.WeightedMetrics, true}} {
+		specs, err := perOutput(group.what, c.metricLists(group.spec, len(outputs)), names, len(outputs), true)
+		if err != nil {
+			return err
+		}
+		for i, spec := range specs {
+			list, ok := asList(spec)
+			if !ok && spec != nil {
+				list = []any{spec}
+			}
+			if len(list) > 0 && len(targets) == 0 {
+				return fmt.Errorf("%s: the data have no targets to compare output %q with; pass them as in data.Arrays(x, y)", group.what, names[i])
+			}
+			for _, s := range list {
+				metric, err := metrics.Resolve(s, shapeOf(targets, c.outputs[i].target), outputs[i].Shape)
+				if err != nil {
+					return fmt.Errorf("%s: %w", group.what, err)
+				}
+				if used[metric] {
+					return fmt.Errorf("%s: the same %T is given twice; each place needs a metric of its own", group.what, metric)
+				}
+				used[metric] = true
+				prefix := ""
+				if len(outputs) > 1 && named {
+					prefix = names[i] + "_"
+				}
+				c.metrics = append(c.metrics, &namedMetric{metricName(prefix, metric.MetricName(), taken, group.weighted), i, metric, group.weighted})
+			}
+		}
+	}
+	return nil
+}
+
+// metricName renames what collides as Keras does: a weighted metric gets a prefix, others a count.
+func metricName(prefix, name string, taken map[string]bool, weighted bool) string {
+	if weighted && taken[prefix+name] {
+		name = "weighted_" + name
+	}
+	return uniqueName(prefix+name, taken)
+}
+
+// metricLists makes a flat list for a model with one output a list for that output.
+func (c *compiled) metricLists(spec any, outputs int) any {
+	list, ok := asList(spec)
+	if !ok || outputs > 1 {
+		return spec
+	}
+	if len(list) == 1 {
+		if inner, nested := asList(list[0]); nested {
+			list = inner
+		}
+	}
+	return list
+}
+
+// uniqueName adds a count to a name that is taken.
+func uniqueName(name string, taken map[string]bool) string {
+	unique := name
+	for i := 1; taken[unique]; i++ {
+		unique = fmt.Sprintf("%s_%d", name, i)
+	}
+	taken[unique] = true
+	return unique
+}
+
+// buildMetrics makes the state of all metrics and trackers.
+func (c *compiled) buildMetrics(m *Model, targets []ir.Type) error {
+	dtype := m.policy.Float()
+	for _, metric := range c.allMetrics() {
+		y, p := ir.Type{DType: dtype}, ir.Type{DType: dtype}
+		if metric.output >= 0 {
+			p = m.outputTypes[metric.output]
+			if place := c.outputs[metric.output].target; place >= 0 {
+				y = targets[place]
+			}
+		}
+		if err := metric.metric.Build(dtype, y, p); err != nil {
+			return fmt.Errorf("metric %q: %w", metric.name, err)
+		}
+		if err := m.placeAll(metric.metric.Variables()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allMetrics lists the trackers of losses (output -1) and the metrics, in the order of Keras's evaluate list.
+func (c *compiled) allMetrics() []*namedMetric {
+	all := []*namedMetric{{"loss", -1, c.lossTracker, false}}
+	for _, o := range c.outputs {
+		if o.tracker != nil {
+			all = append(all, &namedMetric{o.tracker.MetricName(), -1, o.tracker, false})
+		}
+	}
+	return append(all, c.metrics...)
+}

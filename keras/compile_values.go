@@ -1,0 +1,118 @@
+package keras
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/gokeras/gokeras/losses"
+	"github.com/gokeras/gokeras/metrics"
+)
+
+// each calls f for the leaves of nested lists and maps.
+func each(v any, f func(any) error) error {
+	list, ok := asList(v)
+	if m, isMap := asMap(v); isMap {
+		for _, key := range slices.Sorted(maps.Keys(m)) {
+			list = append(list, m[key])
+		}
+		ok = true
+	}
+	if !ok {
+		return f(v)
+	}
+	for _, e := range list {
+		if err := each(e, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asList turns the slice types that the config allows into a list.
+func asList(v any) ([]any, bool) {
+	switch v := v.(type) {
+	case []any:
+		return v, true
+	case []string:
+		return convertList(v), true
+	case []metrics.Metric:
+		return convertList(v), true
+	case []losses.Loss:
+		return convertList(v), true
+	case []float64:
+		return convertList(v), true
+	case [][]any:
+		return convertList(v), true
+	case [][]string:
+		return convertList(v), true
+	case [][]metrics.Metric:
+		return convertList(v), true
+	}
+	return nil, false
+}
+
+func convertList[T any](in []T) []any {
+	out := make([]any, len(in))
+	for i, v := range in {
+		out[i] = v
+	}
+	return out
+}
+
+// asMap turns the map types that the config allows into a map.
+func asMap(v any) (map[string]any, bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		return v, true
+	case map[string]string:
+		return convertMap(v), true
+	case map[string]float64:
+		return convertMap(v), true
+	case map[string]losses.Loss:
+		return convertMap(v), true
+	case map[string][]metrics.Metric:
+		return convertMap(v), true
+	case map[string][]string:
+		return convertMap(v), true
+	}
+	return nil, false
+}
+
+func convertMap[T any](in map[string]T) map[string]any {
+	out := make(map[string]any, len(in))
+	for k, v := range in {
+		out[k] = v
+	}
+	return out
+}
+
+// perOutput spreads a value of the config over the outputs. A single value goes to all outputs where shared is set.
+func perOutput(what string, v any, names []string, n int, shared bool) ([]any, error) {
+	out := make([]any, n)
+	if v == nil {
+		return out, nil
+	}
+	if m, ok := asMap(v); ok {
+		for _, k := range slices.Sorted(maps.Keys(m)) {
+			i := slices.Index(names, k)
+			if i < 0 {
+				return nil, fmt.Errorf("%s: there is no output %q; the outputs are %q", what, k, names)
+			}
+			out[i] = m[k]
+		}
+		return out, nil
+	}
+	list, ok := asList(v)
+	if ok && (n > 1 || !shared) {
+		if len(list) != n {
+			return nil, fmt.Errorf("%s: the model has %d outputs, received a list of %d", what, n, len(list))
+		}
+		copy(out, list)
+		return out, nil
+	}
+	for i := range out {
+		out[i] = v
+	}
+	return out, nil
+}

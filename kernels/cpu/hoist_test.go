@@ -1,0 +1,37 @@
+package cpu
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// TestUpdatesRunEarly: a variable is updated as soon as its gradient exists and nobody needs the old value.
+func TestUpdatesRunEarly(t *testing.T) {
+	p := ir.New("")
+	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{8}}
+	x, w0, w1, w2 := p.AddInput("x", typ), p.AddInput("w0", typ), p.AddInput("w1", typ), p.AddInput("w2", typ)
+	add := func(op ir.Op, a ir.Attrs, in ...ir.Value) ir.Value {
+		out, err := p.Add("", op, a, in...)
+		require.NoError(t, err)
+		return out[0]
+	}
+	sum := func(v ir.Value) ir.Value { return add(ir.Cumulative, ir.CumulativeAttrs{Kind: ir.Sum}, v) }
+	d2 := sum(x)                        // 0
+	d1 := sum(d2)                       // 1
+	d0 := sum(add(ir.Mul, nil, d1, w2)) // 2, 3: the last reader of w2
+	p.AddAlias("w0", add(ir.Sub, nil, w0, d0), 1)
+	p.AddAlias("w1", add(ir.Sub, nil, w1, d1), 2)
+	p.AddAlias("w2", add(ir.Sub, nil, w2, d2), 3)
+	g := newGraph(p)
+	g.group()
+	g.hoistUpdates()
+	var order []int
+	for _, u := range g.units {
+		order = append(order, u.nodes...)
+	}
+	require.Equal(t, []int{0, 1, 5, 2, 6, 3, 4}, order)
+	require.Empty(t, g.place(true).copies, "every update is made in place")
+}

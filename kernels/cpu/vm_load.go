@@ -1,0 +1,87 @@
+package cpu
+
+import "unsafe"
+
+// vmLoad fills a register with what an operand's access pattern yields for a block.
+type vmLoad struct {
+	o       operand
+	size    int
+	ptr     uint8
+	dims    []int
+	strides []int // in bytes
+	period  int   // of a periodic pattern that a block holds a whole number of
+}
+
+// fill writes the elements [first, first+n) of the pattern.
+func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
+	src := l.o.ptr()
+	if len(l.dims) == 0 {
+		fillElement(dst, src, l.size, n)
+		return
+	}
+	last := len(l.dims) - 1
+	run, stride := l.dims[last], l.strides[last]
+	for n > 0 {
+		// The coordinates of first give the address; then the innermost axis is followed to its end.
+		at, rest := first%run, first/run
+		from := unsafe.Add(src, at*stride)
+		for d := last - 1; d >= 0; d-- {
+			from = unsafe.Add(from, rest%l.dims[d]*l.strides[d])
+			rest /= l.dims[d]
+		}
+		m := min(run-at, n)
+		switch stride {
+		case l.size:
+			copy(bytesAt(dst, m*l.size), bytesAt(from, m*l.size))
+		case 0:
+			fillElement(dst, from, l.size, m)
+		default:
+			gatherElements(dst, from, l.size, stride, m)
+		}
+		if n -= m; n > 0 {
+			dst = unsafe.Add(dst, m*l.size)
+		}
+		first += m
+	}
+}
+
+// fillElement repeats the element at src n times.
+func fillElement(dst, src unsafe.Pointer, size, n int) {
+	switch size {
+	case 1:
+		fillWith(view[uint8](dst, n), *(*uint8)(src))
+	case 2:
+		fillWith(view[uint16](dst, n), *(*uint16)(src))
+	case 4:
+		fillWith(view[uint32](dst, n), *(*uint32)(src))
+	default:
+		fillWith(view[uint64](dst, n), *(*uint64)(src))
+	}
+}
+
+func fillWith[T any](dst []T, v T) {
+	for i := range dst {
+		dst[i] = v
+	}
+}
+
+// gatherElements copies n elements that lie stride bytes apart.
+func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
+	switch size {
+	case 1:
+		gatherStrided[uint8](dst, src, stride, n)
+	case 2:
+		gatherStrided[uint16](dst, src, stride, n)
+	case 4:
+		gatherStrided[uint32](dst, src, stride, n)
+	default:
+		gatherStrided[uint64](dst, src, stride, n)
+	}
+}
+
+func gatherStrided[T any](dst, src unsafe.Pointer, stride, n int) {
+	d := view[T](dst, n)
+	for i := range d {
+		d[i] = *(*T)(unsafe.Add(src, i*stride))
+	}
+}

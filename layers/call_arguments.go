@@ -1,0 +1,60 @@
+package layers
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// CallArguments returns what Keras passes to each call of the layer and this package keeps in fields with the tag `call:"name"`, for
+// example use_causal_mask; fields of zero value are left out. Files hold them with the calls of a Functional model.
+func CallArguments(l Layer) map[string]any {
+	out := map[string]any{}
+	for _, f := range callFields(l) {
+		if !f.value.IsZero() {
+			out[f.name] = f.value.Interface()
+		}
+	}
+	return out
+}
+
+// SetCallArgument sets the field that stands for an argument of the call in Keras. A value of another type, or a name that the layer
+// does not have, is an error.
+func SetCallArgument(l Layer, name string, value any) error {
+	var known []string
+	for _, f := range callFields(l) {
+		if f.name != name {
+			known = append(known, f.name)
+			continue
+		}
+		v := reflect.ValueOf(value)
+		if !v.IsValid() || !v.Type().AssignableTo(f.value.Type()) {
+			return fmt.Errorf("layers: %s: call argument %q must be a %v, received %v", ClassName(l), name, f.value.Type(), value)
+		}
+		f.value.Set(v)
+		return nil
+	}
+	slices.Sort(known)
+	return fmt.Errorf("layers: %s has no call argument %q; known: [%s]", ClassName(l), name, strings.Join(known, ", "))
+}
+
+type callField struct {
+	name  string
+	value reflect.Value
+}
+
+func callFields(l Layer) []callField {
+	v := reflect.ValueOf(l)
+	if v.Kind() != reflect.Pointer || v.IsNil() || v.Elem().Kind() != reflect.Struct {
+		return nil
+	}
+	var out []callField
+	for i := range v.Elem().NumField() {
+		f := v.Elem().Type().Field(i)
+		if name, ok := f.Tag.Lookup("call"); ok && f.IsExported() {
+			out = append(out, callField{name, v.Elem().Field(i)})
+		}
+	}
+	return out
+}

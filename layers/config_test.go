@@ -1,0 +1,108 @@
+package layers_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/internal/vectors"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// withoutNulls drops keys without a value, which Keras writes for some features and we for others; either reads both.
+func withoutNulls(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := map[string]any{}
+		for key, value := range v {
+			if value != nil {
+				out[key] = withoutNulls(value)
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, value := range v {
+			out[i] = withoutNulls(value)
+		}
+		return out
+	}
+	return v
+}
+
+// TestKerasConfigs: what Keras writes is read, and written again as Keras wrote it.
+func TestKerasConfigs(t *testing.T) {
+	for _, set := range kerasSets {
+		for _, c := range vectors.Load(t, set).Cases {
+			l, err := layers.New(c.Class)
+			if err != nil {
+				continue // see notThere
+			}
+			require.NoError(t, config.Decode(c.Config, l), c.Name)
+			o, err := layers.ToObject(l)
+			require.NoError(t, err)
+			text, err := json.Marshal(o["config"])
+			require.NoError(t, err)
+			var got, want any
+			require.NoError(t, json.Unmarshal(text, &got))
+			require.NoError(t, json.Unmarshal(c.Config, &want))
+			got, want = withoutNulls(got), withoutNulls(want)
+			for _, key := range writtenDifferently[c.Class] {
+				delete(got.(map[string]any), key)
+				delete(want.(map[string]any), key)
+			}
+			assert.Equal(t, want, got, c.Name)
+			assert.Equal(t, "keras.layers", o["module"])
+			assert.Equal(t, c.Class, o["class_name"])
+		}
+	}
+}
+
+// writtenDifferently lists keys that are written in another form, which Keras reads as well.
+var writtenDifferently = map[string][]string{}
+
+// TestNamesInConfigs: an automatic name and a later freeze are written, and no name where the layer has none of its own yet.
+func TestNamesInConfigs(t *testing.T) {
+	l := &layers.Dense{Units: 2}
+	layers.SetTrainable(l, false)
+	o, err := layers.ToObject(l)
+	require.NoError(t, err)
+	c := o["config"].(map[string]any)
+	assert.Equal(t, false, c["trainable"])
+}
+
+// TestLayerAsActivation: an activation may be a layer, also one with weights.
+func TestLayerAsActivation(t *testing.T) {
+	l := &layers.Dense{Units: 2, KernelInitializer: "ones", Activation: &layers.PReLU{AlphaInitializer: "ones"}}
+	y := invoke(t, l, false, float32s([]int{1, 2}, -3, 1)).outputs[0].F
+	assert.Equal(t, []float64{-2, -2}, y)
+	assert.Len(t, layers.TrainableWeights(l), 3)
+	o, err := layers.ToObject(l)
+	require.NoError(t, err)
+	text, err := json.Marshal(o)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"class_name":"PReLU"`)
+	back, err := layers.FromObject(text)
+	require.NoError(t, err)
+	assert.Equal(t, y, invoke(t, back, false, float32s([]int{1, 2}, -3, 1)).outputs[0].F)
+	_, err = layers.FromObject(json.RawMessage(`{"class_name":"Dense","config":{"units":1,"activation":{"class_name":"Nonsense","config":{}}}}`))
+	assert.ErrorContains(t, err, "unknown class")
+}
+
+// TestSharedWeight: the kernel that SpectralNormalization shares with its layer counts once, in Keras's order, and is trained as the
+// layer is.
+func TestSharedWeight(t *testing.T) {
+	l := &layers.SpectralNormalization{Name: "s", Layer: &layers.Dense{Name: "d", Units: 2}}
+	invoke(t, l, true, constant(1, 2, 3))
+	var paths []string
+	for _, v := range layers.Weights(l) {
+		paths = append(paths, v.Path())
+	}
+	assert.Equal(t, []string{"s/d/kernel", "s/vector_u", "s/d/bias"}, paths)
+	assert.Len(t, layers.TrainableWeights(l), 2)
+	layers.SetTrainable(l.Layer, false)
+	assert.Empty(t, layers.TrainableWeights(l))
+}

@@ -1,0 +1,137 @@
+package metrics
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// pickConfusion is how precision and recall count.
+func pickConfusion(m Metric, thresholds []float64, topK int, classID *int) (confusion, error) {
+	if err := checkThresholds(thresholds); err != nil {
+		return confusion{}, fmt.Errorf("metric %q: %w", m.MetricName(), err)
+	}
+	if topK < 0 {
+		return confusion{}, fmt.Errorf("metric %q: TopK must be positive, received %d", m.MetricName(), topK)
+	}
+	switch {
+	case thresholds == nil && topK > 0:
+		thresholds = []float64{never}
+	case thresholds == nil:
+		thresholds = []float64{0.5}
+	}
+	return confusion{thresholds: thresholds, even: isEven(thresholds), topK: topK, classID: classID}, nil
+}
+
+// Precision is the share of positive labels among the positive predictions, TP/(TP+FP), 0 where there are none. A prediction is positive where
+// it is greater than the threshold: 0.5 by default, with TopK any threshold. One threshold gives a scalar, several a vector. Name: "precision".
+// Behaviour of keras.metrics.Precision.
+//
+// Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
+type Precision struct {
+	Base
+	Thresholds []float64 `keras:"thresholds,scalar"`
+	TopK       int       `keras:"top_k,default=null"` // only the k largest predictions of a row can be positive; 0 is all
+	ClassID    *int      `keras:"class_id"`           // only this class counts; nil is all
+	Name       string    `keras:"name,default=precision"`
+	DType      string    `keras:"dtype,plain,default=float32"`
+
+	confusion confusion
+	tp, fp    *distribute.Variable
+}
+
+// Build implements [Metric].
+func (m *Precision) Build(d ir.DType, _, _ ir.Type) error {
+	c, err := pickConfusion(m, m.Thresholds, m.TopK, m.ClassID)
+	if err != nil {
+		return err
+	}
+	fresh, err := m.Begin(m, m.DType, d)
+	if fresh {
+		m.confusion = c
+		m.tp, m.fp = m.Add("true_positives", len(c.thresholds)), m.Add("false_positives", len(c.thresholds))
+	}
+	return err
+}
+
+// Update implements [Metric].
+func (m *Precision) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
+	inMetric(m, yPred, func() {
+		r := m.ready(m, yTrue, yPred)
+		c := m.confusion.count(yTrue, yPred, sampleWeight, m.dtype)
+		r.AssignAdd(m.tp, c.tp)
+		r.AssignAdd(m.fp, c.fp)
+	})
+}
+
+// Result implements [Metric].
+func (m *Precision) Result(r *distribute.Replica) *ops.Tensor {
+	if m.tp == nil {
+		return ops.Zeros(r, ir.Float32)
+	}
+	sums := readAll(r, m.tp, m.fp)
+	return only(ratio(sums[0], sums[1]))
+}
+
+// MetricName implements [Metric].
+func (m *Precision) MetricName() string { return m.NameOr(m.Name, "precision") }
+
+// Direction implements [Metric].
+func (m *Precision) Direction() string { return better }
+
+// Recall is the share of positive predictions among the positive labels, TP/(TP+FN), 0 where there are none; otherwise as [Precision]. Name:
+// "recall". Behaviour of keras.metrics.Recall.
+//
+// Shapes: labels, where not 0 counts as positive, and predictions (batch, ...), all axes alike.
+type Recall struct {
+	Base
+	Thresholds []float64 `keras:"thresholds,scalar"`
+	TopK       int       `keras:"top_k,default=null"` // only the k largest predictions of a row can be positive; 0 is all
+	ClassID    *int      `keras:"class_id"`           // only this class counts; nil is all
+	Name       string    `keras:"name,default=recall"`
+	DType      string    `keras:"dtype,plain,default=float32"`
+
+	confusion confusion
+	tp, fn    *distribute.Variable
+}
+
+// Build implements [Metric].
+func (m *Recall) Build(d ir.DType, _, _ ir.Type) error {
+	c, err := pickConfusion(m, m.Thresholds, m.TopK, m.ClassID)
+	if err != nil {
+		return err
+	}
+	fresh, err := m.Begin(m, m.DType, d)
+	if fresh {
+		m.confusion = c
+		m.tp, m.fn = m.Add("true_positives", len(c.thresholds)), m.Add("false_negatives", len(c.thresholds))
+	}
+	return err
+}
+
+// Update implements [Metric].
+func (m *Recall) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
+	inMetric(m, yPred, func() {
+		r := m.ready(m, yTrue, yPred)
+		c := m.confusion.count(yTrue, yPred, sampleWeight, m.dtype)
+		r.AssignAdd(m.tp, c.tp)
+		r.AssignAdd(m.fn, c.fn)
+	})
+}
+
+// Result implements [Metric].
+func (m *Recall) Result(r *distribute.Replica) *ops.Tensor {
+	if m.tp == nil {
+		return ops.Zeros(r, ir.Float32)
+	}
+	sums := readAll(r, m.tp, m.fn)
+	return only(ratio(sums[0], sums[1]))
+}
+
+// MetricName implements [Metric].
+func (m *Recall) MetricName() string { return m.NameOr(m.Name, "recall") }
+
+// Direction implements [Metric].
+func (m *Recall) Direction() string { return better }
