@@ -133,10 +133,6 @@ func (v *Variable) materialize() error {
 	if v.strategy == nil {
 		v.strategy = Default()
 	}
-	value, err := v.initialValue()
-	if err != nil {
-		return err
-	}
 	copies := make([]kernels.Buffer, len(v.strategy.Devices()))
 	for i, d := range v.strategy.Devices() {
 		backend, err := kernels.Lookup(d.Kind)
@@ -146,6 +142,10 @@ func (v *Variable) materialize() error {
 		if copies[i], err = backend.NewBuffer(d, v.Type()); err != nil {
 			return fmt.Errorf("distribute: variable %s: %w", v.Path(), err)
 		}
+	}
+	value, err := v.initialValue()
+	if err != nil {
+		return err
 	}
 	v.copies, v.pending = copies, nil
 	return v.write(value)

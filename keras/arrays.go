@@ -7,6 +7,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -80,17 +81,20 @@ func sliceOf[T any](data []byte, n int) []T {
 	return out
 }
 
-// fromDense views an array as a value.
+// fromDense views an array as a value; a transposed or sliced one is copied.
 func fromDense(d *tensor.Dense) (kernels.Array, error) {
 	if d == nil {
-		return kernels.Array{}, fmt.Errorf("keras: an array is nil")
+		return kernels.Array{}, fmt.Errorf("the array is nil")
 	}
 	dtype, ok := hostTypes[d.Dtype()]
 	if !ok {
-		return kernels.Array{}, fmt.Errorf("keras: arrays of %v are not supported; use floats, integers or bool", d.Dtype())
+		return kernels.Array{}, fmt.Errorf("arrays of %v are not supported; use floats, integers or bool", d.Dtype())
 	}
-	if d.RequiresIterator() {
-		d = d.Clone().(*tensor.Dense)
+	if !rowMajor(d) {
+		var err error
+		if d, err = data.ToDense(d); err != nil {
+			return kernels.Array{}, err
+		}
 	}
 	return kernels.Array{Type: ir.Type{DType: dtype, Shape: slices.Clone(ir.Shape(d.Shape()))}, Data: rawBytes(d)}, nil
 }
@@ -116,7 +120,7 @@ func (m *Model) SetWeights(weights []*tensor.Dense) error {
 	for i, w := range weights {
 		var err error
 		if arrays[i], err = fromDense(w); err != nil {
-			return fmt.Errorf("weight %d: %w", i, err)
+			return fmt.Errorf("keras: SetWeights: weight %d: %w", i, err)
 		}
 	}
 	return m.SetWeightArrays(arrays)

@@ -70,6 +70,17 @@ func (p *parts) at(i int) *tensor.Dense {
 	return p.w[i-len(p.y)]
 }
 
+// types returns the types that inputs and targets have in a program.
+func (p *parts) types(float ir.DType) (x, y []ir.Type, err error) {
+	all := make([]ir.Type, len(p.x)+len(p.y))
+	for i := range all {
+		if all[i], err = deviceType(p.at(i), float); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", p.label(i), err)
+		}
+	}
+	return all[:len(p.x):len(p.x)], all[len(p.x):], nil
+}
+
 // load copies a batch in and returns the instance to run.
 func (f *feeder) load(p *parts) (*distribute.Instance, error) {
 	if !f.fits(p) {

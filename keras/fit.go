@@ -8,12 +8,9 @@ import (
 	"maps"
 	"time"
 
-	"gorgonia.org/tensor"
-
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
-	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/metrics"
 )
 
@@ -244,21 +241,7 @@ func (t *trainer) peek(ctx context.Context) error {
 
 // ready builds the model for the shapes of a batch and resolves losses and metrics.
 func (m *Model) ready(p *parts, classWeight map[int]float64) error {
-	types := func(arrays []*tensor.Dense) ([]ir.Type, error) {
-		out := make([]ir.Type, len(arrays))
-		for i, a := range arrays {
-			var err error
-			if out[i], err = deviceType(a, m.policy.Float()); err != nil {
-				return nil, err
-			}
-		}
-		return out, nil
-	}
-	x, err := types(p.x)
-	if err != nil {
-		return err
-	}
-	y, err := types(p.y)
+	x, y, err := p.types(m.policy.Float())
 	if err != nil {
 		return err
 	}

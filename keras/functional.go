@@ -74,7 +74,7 @@ func Input(options ...InputOption) *layers.KerasTensor {
 	}
 	dtype, err := ir.ParseDType(c.dtype)
 	if err != nil {
-		return layers.Failed(fmt.Errorf("keras: Input: %w", err))
+		return layers.Failed(fmt.Errorf("Input: %w", err))
 	}
 	return layers.NewInput(c.name, dtype, append([]int{c.batch}, c.shape...)...)
 }

@@ -3,7 +3,6 @@ package keras
 import (
 	"fmt"
 	"io"
-	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -296,9 +295,9 @@ func (m *Model) WeightArrays() ([]kernels.Array, error) {
 func (m *Model) SetWeightArrays(weights []kernels.Array) error {
 	vars := m.Weights()
 	if len(weights) != len(vars) {
-		return fmt.Errorf("keras: model %q has %d weights, received %d; build the model first, or check that the weights are of the same model", m.Name(), len(vars), len(weights))
+		return fmt.Errorf("keras: SetWeights: model %q has %d weights, received %d; build the model first, or check that the weights are of the same model", m.Name(), len(vars), len(weights))
 	}
-	return m.writeAll(vars, weights)
+	return prefixed("SetWeights", m.writeAll(vars, weights))
 }
 
 func readAll(vars distribute.Variables) ([]kernels.Array, error) {
@@ -316,10 +315,10 @@ func readAll(vars distribute.Variables) ([]kernels.Array, error) {
 func (m *Model) writeAll(vars distribute.Variables, values []kernels.Array) error {
 	for i, v := range vars {
 		if n := values[i].Type.Bytes(); len(values[i].Data) != n {
-			return fmt.Errorf("keras: weight %d, %s: the array of %v holds %d bytes; expected %d", i, v.Path(), values[i].Type, len(values[i].Data), n)
+			return fmt.Errorf("weight %d, %s: the array of %v holds %d bytes; expected %d", i, v.Path(), values[i].Type, len(values[i].Data), n)
 		}
 		if !v.Type().Shape.Equal(values[i].Type.Shape) {
-			return fmt.Errorf("keras: weight %d, %s, has shape %v, received shape %v", i, v.Path(), v.Type().Shape, values[i].Type.Shape)
+			return fmt.Errorf("weight %d, %s, has shape %v, received shape %v", i, v.Path(), v.Type().Shape, values[i].Type.Shape)
 		}
 	}
 	m.values.Lock()
@@ -337,18 +336,3 @@ func (m *Model) Stop() { m.stopped.Store(true) }
 
 // History returns the record of the last Fit, or nil.
 func (m *Model) History() *History { return m.history }
-
-// inputIndex returns for each declared input the position of its array in data with the given names.
-func (m *Model) inputIndex(names []string) ([]int, error) {
-	want := m.topology.inputNames()
-	if names == nil || want == nil {
-		return nil, nil
-	}
-	order := make([]int, len(want))
-	for i, name := range want {
-		if order[i] = slices.Index(names, name); order[i] < 0 {
-			return nil, fmt.Errorf("keras: model %q has an input %q, but the data have only %q", m.Name(), name, names)
-		}
-	}
-	return order, nil
-}

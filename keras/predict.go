@@ -142,12 +142,9 @@ func (p *predictor) batch(ctx context.Context, b *data.Batch, step int) error {
 
 // predictFunction builds the model for the inputs and returns its forward function.
 func (m *Model) predictFunction(p *parts) (*distribute.Function, error) {
-	types := make([]ir.Type, len(p.x))
-	for i, a := range p.x {
-		var err error
-		if types[i], err = deviceType(a, m.policy.Float()); err != nil {
-			return nil, err
-		}
+	types, _, err := p.types(m.policy.Float())
+	if err != nil {
+		return nil, err
 	}
 	if err := m.build(types); err != nil {
 		return nil, err

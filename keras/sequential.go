@@ -71,7 +71,10 @@ func (s *sequential) declareInput(c modelConfig) error {
 		}
 	}
 	s.input = layers.NewInput("input_layer", dtype, append([]int{layers.Unknown}, c.inputShape...)...)
-	return s.input.Err()
+	if err := s.input.Err(); err != nil {
+		return fmt.Errorf("keras: InputShape: %w", err)
+	}
+	return nil
 }
 
 func (s *sequential) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {

@@ -38,13 +38,13 @@ func (m *Model) SetOptimizerArrays(values []kernels.Array) error {
 		return m.errNotCompiled("SetOptimizerArrays")
 	}
 	if err := m.prepareOptimizer(); err != nil {
-		return err
+		return prefixed("SetOptimizerArrays", err)
 	}
 	vars := m.compiled.optimizer.Variables()
 	if len(values) != len(vars) {
 		return fmt.Errorf("keras: the optimizer has %d variables, received %d; use values of the same optimizer and model", len(vars), len(values))
 	}
-	return m.writeAll(vars, values)
+	return prefixed("SetOptimizerArrays", m.writeAll(vars, values))
 }
 
 // LearningRate returns the learning rate of the next step.

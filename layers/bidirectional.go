@@ -92,14 +92,12 @@ func (l *Bidirectional) turnAround(b *Builder, name string) Layer {
 		b.Fail("%s cannot run backwards; use SimpleRNN, LSTM, GRU or RNN, or give BackwardLayer", ClassName(l.Layer))
 	}
 	f.SetBool(true)
-	if f := v.FieldByName("Frozen"); f.IsValid() && f.Kind() == reflect.Bool {
-		f.SetBool(l.Layer.base().frozen)
-	}
-	attach(backward).name = "backward_" + strings.TrimPrefix(name, "backward_")
+	backward.base().name = "backward_" + strings.TrimPrefix(name, "backward_")
 	return backward
 }
 
-// copyConfig returns a new layer of the same type with the same exported fields and name. Layers among them are copied as well.
+// copyConfig returns a new layer of the same type with the same exported fields and name, frozen as l is. Layers among the
+// fields are copied as well.
 func copyConfig(l Layer) Layer {
 	from := reflect.ValueOf(l).Elem()
 	to := reflect.New(from.Type())
@@ -111,7 +109,7 @@ func copyConfig(l Layer) Layer {
 		to.Elem().Field(i).Set(copyValue(from.Field(i)))
 	}
 	made := to.Interface().(Layer)
-	attach(made).name = attach(l).name
+	attach(made).name, attach(made).frozen = attach(l).name, attach(l).frozen
 	return made
 }
 

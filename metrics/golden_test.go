@@ -85,3 +85,18 @@ func TestIntegersAreExact(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []float64{1 << 25, 0, 0, 1<<25 + 1}, a.Float64s())
 }
+
+// TestRowOfZeros: a row whose scores are all 0 has no positive prediction, although 0 is its largest.
+func TestRowOfZeros(t *testing.T) {
+	y, p := array(t, ir.Float32, []int{2, 2}, 1, 0, 0, 1), array(t, ir.Float32, []int{2, 2}, 0, 0, 0, 1)
+	m := &metrics.F1Score{}
+	require.NoError(t, metrics.UpdateState(m, y, p, nil))
+	v, _ := resultOf(t, m)
+	require.InDeltaSlice(t, []float64{0, 1}, v, 1e-6)
+	for _, variable := range m.Variables()[1:2] {
+		require.Equal(t, "false_positives", variable.Name())
+		a, err := variable.Value()
+		require.NoError(t, err)
+		require.Equal(t, []float64{0, 0}, a.Float64s())
+	}
+}

@@ -134,7 +134,6 @@ func (o *overlap) Result(r *distribute.Replica) *ops.Tensor {
 	hit, union = pick(hit), pick(union)
 	seen := ops.CompareScalar(ir.Gt, union, 1e-9)
 	share := ops.Divide(hit, ops.AddScalar(union, objectives.Epsilon))
-	share = ops.Where(seen, share, ops.ZerosLike(share))
 	return ops.Divide(ops.Sum(share), ops.AddScalar(ops.Sum(ops.Cast(seen, o.float)), objectives.Epsilon))
 }
 

@@ -119,6 +119,11 @@ func TestReplicasEqualOne(t *testing.T) {
 					at += n
 					r.update(batch, sizes)
 				}
+				for i, w := range c.Weights {
+					a, err := r.m.Variables()[i].Value()
+					require.NoError(t, err)
+					c.Close(t, w.Name, a.Float64s(), a.Type.Shape, w)
+				}
 				vectors.AllClose(t, fmt.Sprint(len(parts[0]), " replicas"), r.result(), vectors.Array{Data: slices.Clone(last)}, c.RTol, max(c.ATol, want.ATol))
 			}
 		})

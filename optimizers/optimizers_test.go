@@ -156,6 +156,17 @@ func TestMissingGradients(t *testing.T) {
 	require.Equal(t, []float64{1}, valueOf(t, b))
 }
 
+// TestGlobalNormNotFinite: a gradient that is not finite makes all gradients NaN, as in Keras, instead of hiding among clipped ones.
+func TestGlobalNormNotFinite(t *testing.T) {
+	for _, bad := range []float64{math.Inf(1), math.NaN()} {
+		a, b := variable(t, "a", array(t, ir.Float32, []int{1}, 1)), variable(t, "b", array(t, ir.Float32, []int{1}, 1))
+		o := &optimizers.SGD{Options: optimizers.Options{GlobalClipNorm: new(1.0)}}
+		tr := newTrainer(t, distribute.Default(), o, distribute.Variables{a, b})
+		tr.step([]kernels.Array{array(t, ir.Float32, []int{1}, bad), array(t, ir.Float32, []int{1}, 1)})
+		require.True(t, math.IsNaN(valueOf(t, b)[0]), "%v left %v", bad, valueOf(t, b))
+	}
+}
+
 // TestHalfPrecisionWeights: state and update are in the type of the weight.
 func TestHalfPrecisionWeights(t *testing.T) {
 	w := variable(t, "w", array(t, ir.Float16, []int{2}, 1, 2))

@@ -117,7 +117,7 @@ def run(cls, name, config, script, state, extra=None, prepare=None, folder=None,
             failed = str(e).strip("'\"")
     text = written.getvalue()
     case = {"class": cls, "name": name, "config": config, "script": [[h, i, logs_of(l)] for h, i, l in script], "trace": trace, "text": text,
-            "warnings": [str(w.message) for w in caught], "error": failed}
+            "warnings": [str(w.message) for w in caught if w.category is UserWarning], "error": failed}
     if after:
         case.update(after(m))
     if folder:

@@ -42,6 +42,9 @@ func (b Backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) 
 	if !t.DType.Valid() || slices.ContainsFunc(t.Shape, func(n int) bool { return n < 0 }) {
 		return nil, fmt.Errorf("cpu: cannot make a buffer of %v", t)
 	}
+	if err := checkMemory("a buffer of "+t.String(), bytesOf(t)); err != nil {
+		return nil, err
+	}
 	return newBuffer(d, t), nil
 }
 
@@ -68,11 +71,17 @@ func (b Backend) compile(p *ir.Program, o kernels.CompileOptions, plain bool) (*
 	if err := checkReplicas(p, o); err != nil {
 		return nil, err
 	}
+	if err := checkSizes(p); err != nil {
+		return nil, err
+	}
 	shared := pool.Shared()
 	rt := &runtime{pool: shared, workers: make([]worker, shared.Size()), comm: o.Comm, profiling: profileAll}
 	c := &compiler{rt: rt, device: o.Device, replica: o.Replica, replicas: o.Replicas, plain: plain}
 	s, err := c.compile(p, true)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkMemory("the program "+p.Name, float64(s.bytes)); err != nil {
 		return nil, err
 	}
 	return newExecutable(p, s, rt, o), nil

@@ -149,15 +149,13 @@ func classNumbers(yTrue, p *ops.Tensor, axis int) *ops.Tensor {
 	return t
 }
 
-// pick returns x[.., t, ..] with the class number along axis.
+// pick returns x[.., t, ..] with the class number along axis. A number that is no class, also one below zero, makes the run fail
+// with an error that names it.
 func pick(x, t *ops.Tensor, axis int) *ops.Tensor {
-	t = ops.ExpandDims(t, axis)
-	if t.DType().IsSigned() {
-		// Below zero is no class; without this it would count from the end.
-		below := ops.SubtractScalar(t, float64(x.Dim(axis)))
-		t = ops.Where(ops.CompareScalar(ir.Lt, t, 0), below, t)
-	}
-	return ops.Squeeze(ops.TakeAlongAxis(x, t, axis), axis)
+	n := x.Dim(axis)
+	classes := ops.Reshape(ops.Arange(x, ir.Int32, n), n, 1)
+	checked := ops.Squeeze(ops.Embedding(classes, t), -1) // an embedding does not count from the end
+	return ops.Squeeze(ops.TakeAlongAxis(x, ops.ExpandDims(checked, axis), axis), axis)
 }
 
 // CategoricalGeneralizedCrossEntropy returns (1 - p[t]^q)/q with integer class numbers t and the classes on the last axis. Source:
