@@ -245,6 +245,9 @@ func (m *Model) arrange(b *data.Batch, into *parts) (err error) {
 		return err
 	}
 	into.y, into.w = b.Y.Arrays, b.SampleWeight.Arrays
+	if b.Y.Names == nil && b.SampleWeight.Names == nil {
+		return nil
+	}
 	outputs := m.topology.outputNames()
 	if outputs == nil {
 		return nil
@@ -263,7 +266,10 @@ func (m *Model) arrange(b *data.Batch, into *parts) (err error) {
 // arrangeInputs is arrange without targets and weights.
 func (m *Model) arrangeInputs(b *data.Batch, into *parts) (err error) {
 	into.x, into.y, into.w = b.X.Arrays, nil, nil
-	if names := m.topology.inputNames(); b.X.Names != nil && names != nil {
+	if b.X.Names == nil {
+		return nil
+	}
+	if names := m.topology.inputNames(); names != nil {
 		into.x, err = m.byName("input", b.X, names, &into.own[0])
 	}
 	return err

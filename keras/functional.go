@@ -87,6 +87,7 @@ type functional struct {
 	byDepth []layers.Layer
 	order   []listed // byDepth with the inputs among the layers
 	names   []string // of the outputs
+	inNames []string // of the inputs
 }
 
 // NewFunctional returns the model that computes outputs from inputs, through all layer calls between them. Weights are made
@@ -281,6 +282,12 @@ func (f *functional) nameInputs() {
 			}
 		}
 	}
+	f.inNames = f.in.names
+	if f.inNames == nil {
+		for _, t := range f.in.list {
+			f.inNames = append(f.inNames, t.Name())
+		}
+	}
 }
 
 // nameOutputs names each output after its layer, or by its key.
@@ -363,16 +370,7 @@ func (f *functional) inputs() []*layers.KerasTensor { return f.in.list }
 func (f *functional) className() string             { return "Functional" }
 func (f *functional) outputNames() []string         { return f.names }
 
-func (f *functional) inputNames() []string {
-	if f.in.names != nil {
-		return f.in.names
-	}
-	names := make([]string, len(f.in.list))
-	for i, t := range f.in.list {
-		names[i] = t.Name()
-	}
-	return names
-}
+func (f *functional) inputNames() []string { return f.inNames }
 
 // isStack reports whether the graph is a plain chain, which Summary shows without connections.
 func (f *functional) isStack() bool {

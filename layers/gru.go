@@ -96,8 +96,8 @@ func mix(z, h, g *ops.Tensor) *ops.Tensor {
 
 func (l *GRUCell) resetAfter(c *Context, run *recurrentRun) cellStep {
 	return func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
-		xs := ops.Split(x, 3, -1)
-		us := ops.Split(addBias(run.recur(states[0], 0, 3), run.stateBias), 3, -1)
+		xs := splitGates(x, 3)
+		us := splitGates(addBias(run.recur(states[0], 0, 3), run.stateBias), 3)
 		z, r := l.gate(c, ops.Add(xs[0], us[0])), l.gate(c, ops.Add(xs[1], us[1]))
 		h := mix(z, states[0], l.inner(c, ops.Add(xs[2], ops.Multiply(r, us[2]))))
 		return h, []*ops.Tensor{h}
@@ -106,7 +106,7 @@ func (l *GRUCell) resetAfter(c *Context, run *recurrentRun) cellStep {
 
 func (l *GRUCell) resetBefore(c *Context, run *recurrentRun) cellStep {
 	return func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
-		xs, us := ops.Split(x, 3, -1), ops.Split(run.recur(states[0], 0, 2), 2, -1)
+		xs, us := splitGates(x, 3), splitGates(run.recur(states[0], 0, 2), 2)
 		z, r := l.gate(c, ops.Add(xs[0], us[0])), l.gate(c, ops.Add(xs[1], us[1]))
 		h := mix(z, states[0], l.inner(c, ops.Add(xs[2], run.recur(ops.Multiply(r, states[0]), 2, 3))))
 		return h, []*ops.Tensor{h}

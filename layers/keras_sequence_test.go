@@ -433,6 +433,9 @@ func (s *sequenceCase) compare(results []kernels.Array) {
 		if strings.HasPrefix(name, "output") && !strings.HasPrefix(s.c.DType, "mixed") {
 			assert.Equal(s, want.DType, results[i].Type.DType.String(), "type of %s", name)
 		}
+		if strings.HasSuffix(gradient, "key/bias") && s.wide() == ir.Float32 {
+			want.ATol = max(want.ATol, 1e-5) // zero but for rounding: a bias of the keys moves all scores of a query alike
+		}
 		s.c.Close(s, name, got, results[i].Type.Shape, want)
 	}
 	for _, a := range s.c.Outputs {

@@ -77,7 +77,7 @@ func (l *LSTMCell) Start(c *Context, batch int) CellRun {
 		return activate(c, orDefault(l.RecurrentActivation, "sigmoid"), x)
 	}
 	step := func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
-		z := ops.Split(ops.Add(x, run.recur(states[0], 0, 4)), 4, -1)
+		z := splitGates(ops.Add(x, run.recur(states[0], 0, 4)), 4)
 		carry := ops.Add(ops.Multiply(gate(z[1]), states[1]), ops.Multiply(gate(z[0]), inner(z[2])))
 		h := ops.Multiply(gate(z[3]), inner(carry))
 		return h, []*ops.Tensor{h, carry}

@@ -181,6 +181,16 @@ func (r *recurrentRun) product(x, kernel *ops.Tensor, masks []*ops.Tensor, from,
 	return ops.Concatenate(-1, parts...)
 }
 
+// splitGates cuts the last axis into n parts. Its gradient joins the parts' gradients at once, where that of ops.Split would add up n
+// tensors of the full size, in every step of the loop.
+func splitGates(x *ops.Tensor, n int) []*ops.Tensor {
+	return ops.CustomGradient(func(xs ...*ops.Tensor) ([]*ops.Tensor, func([]*ops.Tensor) []*ops.Tensor) {
+		return ops.Split(xs[0], n, -1), func(dys []*ops.Tensor) []*ops.Tensor {
+			return []*ops.Tensor{ops.Concatenate(-1, dys...)}
+		}
+	}, x)
+}
+
 func addBias(x, bias *ops.Tensor) *ops.Tensor {
 	if bias == nil {
 		return x

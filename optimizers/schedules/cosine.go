@@ -119,7 +119,7 @@ func (s *CosineDecayRestarts) Rate(step *ops.Tensor) *ops.Tensor {
 		begins := func(i *ops.Tensor) *ops.Tensor {
 			return ops.DivideScalar(ops.SubtractScalar(ops.Power(ops.Scalar(i, t), i), 1), t-1)
 		}
-		i = ops.Floor(ops.DivideScalar(ops.Log1p(ops.MultiplyScalar(done, t-1)), math.Log(t)))
+		i = ops.Floor(ops.DivideScalar(ops.Log(ops.AddScalar(ops.MultiplyScalar(done, t-1), 1)), math.Log(t)))
 		next := ops.AddScalar(i, 1)
 		i = ops.Where(ops.GreaterEqual(late, begins(next)), next, ops.Where(ops.Less(late, begins(i)), ops.SubtractScalar(i, 1), i))
 		length, start = ops.Power(ops.Scalar(i, t), i), begins(i)
@@ -139,7 +139,7 @@ func (s *CosineDecayRestarts) At(step int64) float64 {
 	length, start := 1.0, i
 	if t != 1 {
 		begins := func(i float64) float64 { return (math.Pow(t, i) - 1) / (t - 1) }
-		i = math.Floor(math.Log1p(done*(t-1)) / math.Log(t))
+		i = math.Floor(math.Log(1+done*(t-1)) / math.Log(t))
 		switch {
 		case late >= begins(i+1):
 			i++
