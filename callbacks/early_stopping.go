@@ -10,8 +10,8 @@ import (
 //
 // After each epoch from StartFromEpoch on, a counter goes up by one. The value improves when it is better than the best so far by
 // more than MinDelta; the first value always does. An improvement becomes the best value, and sets the counter to 0 if it is
-// better than Baseline too (or there is none). Without an improvement, training stops once the counter has reached Patience,
-// though not after the first epoch. An epoch whose logs lack the value counts for nothing and is warned about once.
+// better than Baseline too (or there is none). Without an improvement, training stops once the counter has reached Patience. An
+// epoch whose logs lack the value counts for nothing and is warned about once.
 //
 // With RestoreBestWeights the weights of the best epoch are put back at the end of every run, whether it was stopped early or
 // not, but not when it fails: the weights are then those of the last step.
@@ -77,7 +77,7 @@ func (c *EarlyStopping) OnEpochEnd(epoch int, logs *Logs) error {
 		}
 		return nil
 	}
-	if c.wait >= c.Patience && epoch > 0 {
+	if c.wait >= c.Patience {
 		c.stoppedEpoch = epoch
 		c.Model().Stop()
 	}

@@ -180,6 +180,16 @@ func TestEarlyStoppingIsKerass(t *testing.T) {
 	}
 }
 
+// withLogs adds what the callback put into the logs of a step, where it had any.
+func withLogs(state map[string]any, s scriptStep, logs *callbacks.Logs) map[string]any {
+	state["logged"], state["names"] = nil, nil
+	if s.logs != nil {
+		logged, ok := logs.Get("learning_rate")
+		state["logged"], state["names"] = finite(logged, ok), logs.Names()
+	}
+	return state
+}
+
 func TestReduceLROnPlateauIsKerass(t *testing.T) {
 	for _, c := range casesOf(t, "ReduceLROnPlateau", 15) {
 		t.Run(c.Name, func(t *testing.T) {
@@ -187,12 +197,7 @@ func TestReduceLROnPlateauIsKerass(t *testing.T) {
 			step := -1
 			traceOf(t, c, cb, "", func(m *fakeModel, logs *callbacks.Logs) any {
 				step++
-				state := map[string]any{"rate": m.rate, "wait": cb.Wait(), "cooldown": cb.CooldownLeft(), "logged": nil, "names": nil}
-				if c.Script[step].logs != nil {
-					logged, ok := logs.Get("learning_rate")
-					state["logged"], state["names"] = finite(logged, ok), logs.Names()
-				}
-				return state
+				return withLogs(map[string]any{"rate": m.rate, "wait": cb.Wait(), "cooldown": cb.CooldownLeft()}, c.Script[step], logs)
 			})
 		})
 	}
@@ -207,9 +212,10 @@ func TestLearningRateSchedulerIsKerass(t *testing.T) {
 				}
 				return rate * 0.5
 			}}
+			step := -1
 			traceOf(t, c, cb, "", func(m *fakeModel, logs *callbacks.Logs) any {
-				logged, ok := logs.Get("learning_rate")
-				return map[string]any{"rate": m.rate, "logged": finite(logged, ok)}
+				step++
+				return withLogs(map[string]any{"rate": m.rate}, c.Script[step], logs)
 			})
 		})
 	}

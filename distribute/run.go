@@ -71,7 +71,7 @@ func (b HostBatch) Examples() int {
 // Run computes f on every replica; see [Strategy]. Random ops get a new step number on each call.
 func (s *local) Run(ctx context.Context, f *Function, batch PerReplicaBatch) (PerReplica, error) {
 	if f.strategy != Strategy(s) {
-		return nil, fmt.Errorf("distribute: the function belongs to %v and cannot run under %v; make it with the strategy that runs it", f.strategy, s)
+		return nil, fmt.Errorf("distribute: the function belongs to %v and cannot run under another strategy, %v; make it with the strategy that runs it", f.strategy, s)
 	}
 	if len(batch) != len(s.devices) {
 		return nil, fmt.Errorf("distribute: %v has %d replicas, received a batch cut into %d parts; cut it with SplitBatch", s, len(s.devices), len(batch))

@@ -107,7 +107,7 @@ func (v *Variable) Place(s Strategy, seed uint64) error {
 	defer v.mu.Unlock()
 	if v.strategy != nil {
 		if v.strategy != s {
-			return fmt.Errorf("distribute: variable %s belongs to %v and cannot be used under %v; make its layer under one strategy, or build a new one and copy the weights", v.Path(), v.strategy, s)
+			return fmt.Errorf("distribute: variable %s belongs to %v and cannot be used under another strategy, %v; make its layer under one strategy, or build a new one and copy the weights", v.Path(), v.strategy, s)
 		}
 		return nil
 	}

@@ -418,6 +418,7 @@ func (t *trainer) step(ctx context.Context, b *data.Batch) error {
 func (m *Model) trainOn(ctx context.Context, inst *distribute.Instance) error {
 	m.values.Lock()
 	defer m.values.Unlock()
+	m.measured.Add(1)
 	if err := inst.Run(ctx, m.seed, m.steps); err != nil {
 		return err
 	}
@@ -430,6 +431,7 @@ func (m *Model) inferOn(ctx context.Context, inst *distribute.Instance) error {
 	if inst.WritesVariables() {
 		m.values.Lock()
 		defer m.values.Unlock()
+		m.measured.Add(1)
 	} else {
 		m.values.RLock()
 		defer m.values.RUnlock()
@@ -439,6 +441,7 @@ func (m *Model) inferOn(ctx context.Context, inst *distribute.Instance) error {
 
 // resetMetrics begins a new round of means.
 func (m *Model) resetMetrics() error {
+	m.measured.Add(1)
 	for _, metric := range m.compiled.allMetrics() {
 		if err := metrics.Reset(metric.metric); err != nil {
 			return err

@@ -38,6 +38,8 @@ type Model struct {
 
 	steps   uint32 // training steps so far: the random numbers of each are different
 	stopped atomic.Bool
+
+	measured atomic.Uint64 // counts what changes metrics: logs that were not read before are lost
 	output  io.Writer
 	history *History
 	resume  *int // the epoch to begin with instead of InitialEpoch, set by a callback when training begins

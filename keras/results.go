@@ -2,6 +2,7 @@ package keras
 
 import (
 	"context"
+	"errors"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/kernels"
@@ -25,10 +26,18 @@ func newResultReader(m *Model) *resultReader {
 	return r
 }
 
-// logs returns the results, computed when they are first looked at.
+// logs returns the results, computed when they are first looked at. That must be before the next step: later they are no more to be had.
 func (r *resultReader) logs(prefix string) *callbacks.Logs {
-	return callbacks.NewLogs(func(l *callbacks.Logs) error { return r.read(prefix, l) })
+	at := r.m.measured.Load()
+	return callbacks.NewLogs(func(l *callbacks.Logs) error {
+		if r.m.measured.Load() != at {
+			return errLate
+		}
+		return r.read(prefix, l)
+	})
 }
+
+var errLate = errors.New("keras: the logs of a batch are worked out when they are first read, which must be inside the hook that gets them")
 
 func (r *resultReader) read(prefix string, l *callbacks.Logs) error {
 	f := r.m.compiled.results

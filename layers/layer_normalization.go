@@ -22,10 +22,10 @@ type LayerNormalization struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Axis     []int    `keras:"axis,scalar,default=-1"` // nil is {-1}
-	Epsilon  *float64 `keras:"epsilon,default=0.001"`  // nil is 1e-3
-	NoCenter bool     `keras:"center,not"`             // leave beta out
-	NoScale  bool     `keras:"scale,not"`              // leave gamma out
+	Axis     []int    `keras:"axis,default=[-1]"`     // nil is {-1}
+	Epsilon  *float64 `keras:"epsilon,default=0.001"` // nil is 1e-3
+	NoCenter bool     `keras:"center,not"`            // leave beta out
+	NoScale  bool     `keras:"scale,not"`             // leave gamma out
 
 	BetaInitializer  any `keras:"beta_initializer,default=Zeros"`
 	GammaInitializer any `keras:"gamma_initializer,default=Ones"`

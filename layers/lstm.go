@@ -72,14 +72,8 @@ func (l *LSTMCell) OutputSize() int { return l.Units }
 // Start prepares the steps over a batch.
 func (l *LSTMCell) Start(c *Context, batch int) CellRun {
 	run := l.startRun(c, batch, l.config())
-	inner := func(x *ops.Tensor) *ops.Tensor { return activate(c, orDefault(l.Activation, "tanh"), x) }
-	gate := func(x *ops.Tensor) *ops.Tensor {
-		return activate(c, orDefault(l.RecurrentActivation, "sigmoid"), x)
-	}
 	step := func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
-		z := splitGates(ops.Add(x, run.recur(states[0], 0, 4)), 4)
-		carry := ops.Add(ops.Multiply(gate(z[1]), states[1]), ops.Multiply(gate(z[0]), inner(z[2])))
-		h := ops.Multiply(gate(z[3]), inner(carry))
+		h, carry := lstmStep(c, l.Activation, l.RecurrentActivation, ops.Add(x, run.recur(states[0], 0, 4)), states[1])
 		return h, []*ops.Tensor{h, carry}
 	}
 	return CellRun{Project: run.project, Step: step, OutputIsState: true}
@@ -87,6 +81,15 @@ func (l *LSTMCell) Start(c *Context, batch int) CellRun {
 
 // IgnoredConfig adds keys of older versions.
 func (l *LSTMCell) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }
+
+// lstmStep returns h' and c' for the gates' sums z (..., 4·units) and the old c.
+func lstmStep(c *Context, activation, recurrentActivation any, z, carry *ops.Tensor) (h, next *ops.Tensor) {
+	inner := func(x *ops.Tensor) *ops.Tensor { return activate(c, orDefault(activation, "tanh"), x) }
+	gate := func(x *ops.Tensor) *ops.Tensor { return activate(c, orDefault(recurrentActivation, "sigmoid"), x) }
+	gates := splitGates(z, 4)
+	next = ops.Add(ops.Multiply(gate(gates[1]), carry), ops.Multiply(gate(gates[0]), inner(gates[2])))
+	return ops.Multiply(gate(gates[3]), inner(next)), next
+}
 
 // Forward computes one step.
 func (l *LSTMCell) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return stepOf(c, l, in) }

@@ -2,6 +2,7 @@ package layers
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -14,6 +15,8 @@ import (
 type recurrentLoop struct {
 	cell                                         RNNCell
 	sequences, state, backwards, stateful, zeros bool
+
+	spatial int // axes between the steps and the features
 
 	owner *Base
 	dtype ir.DType // of the states kept between batches
@@ -33,11 +36,11 @@ func recurrentIgnored(b *Base) []string {
 }
 
 func (l *recurrentLoop) build(b *Builder, in []ir.Shape) {
-	if len(in[0]) != 3 {
+	if len(in[0]) != 3+l.spatial {
 		b.Fail("needs an input (batch, steps, features), received shape %v; add the missing axes or take a layer for images", in[0])
 	}
 	l.owner, l.dtype, l.kept = b.base, b.policy.Variable, &keptStates{}
-	b.BuildMember(l.cell, ir.Shape{in[0][0], in[0][2]})
+	b.BuildMember(l.cell, slices.Concat(in[0][:1], in[0][2:]))
 }
 
 // recurrentInputs sorts the input, the initial states and the mask out of the inputs. A bool tensor at the end is the mask.
@@ -64,13 +67,19 @@ func outputMask(in []*ops.Tensor) *ops.Tensor {
 // forward runs the steps.
 func (l *recurrentLoop) forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x, given, mask := recurrentInputs(in)
-	needRank(x, 3, "(batch, steps, features)")
-	batch := x.Dim(0)
-	states, kept, zeros := l.initial(c, given, batch)
-	run := startCell(c, l.cell, batch)
+	if l.spatial == 0 {
+		needRank(x, 3, "(batch, steps, features)")
+	}
+	step := slices.Concat(x.Shape()[:1], x.Shape()[2:])
+	states, kept, zeros := l.initial(c, given, step)
+	run := startCell(c, l.cell, step)
 	xs := []*ops.Tensor{run.Project(ops.SwapAxes(x.WithMask(nil), 0, 1))} // (steps, batch, ...)
 	if mask = stepMask(c, x, mask); mask != nil {
-		xs = append(xs, ops.ExpandDims(ops.Transpose(mask, 1, 0), -1))
+		mask = ops.Transpose(mask, 1, 0)
+		for mask.Rank() < 1+states[0].Rank() {
+			mask = ops.ExpandDims(mask, -1)
+		}
+		xs = append(xs, mask)
 	}
 	last, ys, final := l.scan(c, run, xs, states, zeros)
 	for i, v := range kept {
@@ -109,23 +118,23 @@ func stepMask(c *Context, x, mask *ops.Tensor) *ops.Tensor {
 
 // initial returns the states to begin with: those handed over, those kept from the batch before, or zeros. kept are the variables
 // that the last states go to.
-func (l *recurrentLoop) initial(c *Context, given []*ops.Tensor, batch int) (states []*ops.Tensor, kept distribute.Variables, zeros bool) {
-	sizes := l.cell.StateSizes()
+func (l *recurrentLoop) initial(c *Context, given []*ops.Tensor, step ir.Shape) (states []*ops.Tensor, kept distribute.Variables, zeros bool) {
+	shapes := stateShapes(c, l.cell, step)
 	compute := attach(l.cell).dtypePolicy(c).Compute
 	if l.stateful && !c.Probing {
-		kept = l.kept.variables(c, l, batch)
+		kept = l.kept.variables(c, l, shapes)
 	}
 	switch {
 	case len(given) > 0:
-		checkStates(c, given, sizes, batch)
+		checkStates(c, given, shapes)
 		states = append(states, given...)
 	case kept != nil:
 		for _, v := range kept {
 			states = append(states, ops.StopGradient(c.Read(v))) // of an earlier call in the same step, too
 		}
 	default:
-		for _, n := range sizes {
-			states = append(states, ops.Zeros(c, compute, batch, n))
+		for _, s := range shapes {
+			states = append(states, ops.Zeros(c, compute, s...))
 		}
 		return states, nil, true
 	}
@@ -135,7 +144,7 @@ func (l *recurrentLoop) initial(c *Context, given []*ops.Tensor, batch int) (sta
 	return states, kept, false
 }
 
-// scan runs the loop over xs: projected inputs and, where there is one, the mask (steps, batch, 1). zeros says that the initial
+// scan runs the loop over xs: projected inputs and, where there is one, the mask (steps, batch, 1...). zeros says that the initial
 // states are known to be zero.
 func (l *recurrentLoop) scan(c *Context, run CellRun, xs, states []*ops.Tensor, zeros bool) (last, ys *ops.Tensor, final []*ops.Tensor) {
 	n, masked := len(states), len(xs) == 2
@@ -145,7 +154,11 @@ func (l *recurrentLoop) scan(c *Context, run CellRun, xs, states []*ops.Tensor, 
 	carried := !stateSpeaks && (!l.sequences || masked && !l.zeros)
 	carry := append([]*ops.Tensor{}, states...)
 	if carried {
-		carry = append(carry, ops.Zeros(c, states[0].DType(), states[0].Dim(0), l.cell.OutputSize()))
+		shape := states[0].Shape() // of cells with other states than vectors the result is like the states
+		if l.spatial == 0 {
+			shape = ir.Shape{states[0].Dim(0), l.cell.OutputSize()}
+		}
+		carry = append(carry, ops.Zeros(c, states[0].DType(), shape...))
 	}
 	step := func(carry, xs []*ops.Tensor) (next, out []*ops.Tensor) {
 		y, after := run.Step(xs[0], carry[:n])
@@ -204,10 +217,10 @@ func (l *recurrentLoop) reset() error {
 type keptStates struct {
 	mu     sync.Mutex
 	global int // size of the batches; 0 before the first
-	byPart map[[2]int]distribute.Variables
+	byPart map[string]distribute.Variables
 }
 
-func (k *keptStates) variables(c *Context, l *recurrentLoop, batch int) distribute.Variables {
+func (k *keptStates) variables(c *Context, l *recurrentLoop, shapes []ir.Shape) distribute.Variables {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	global := c.GlobalBatchSize()
@@ -215,17 +228,17 @@ func (k *keptStates) variables(c *Context, l *recurrentLoop, batch int) distribu
 		ops.Failf(c.Graph(), "a stateful layer needs batches of one size: expected %d examples, received %d; leave out the shorter last batch, or call ResetState before batches of another size", k.global, global)
 	}
 	k.global = global
-	part := [2]int{global, batch}
+	part := fmt.Sprint(global, shapes)
 	if k.byPart == nil {
-		k.byPart = map[[2]int]distribute.Variables{}
+		k.byPart = map[string]distribute.Variables{}
 	}
 	if vars := k.byPart[part]; vars != nil {
 		return vars
 	}
 	var vars distribute.Variables
-	for i, n := range l.cell.StateSizes() {
+	for i, s := range shapes {
 		vars = append(vars, distribute.NewVariable(distribute.VariableSpec{
-			Name: fmt.Sprint("rnn_state_", i), Shape: ir.Shape{batch, n}, DType: l.dtype, Frozen: true,
+			Name: fmt.Sprint("rnn_state_", i), Shape: s, DType: l.dtype, Frozen: true,
 			Synchronization: distribute.OnRead, Owner: l.owner,
 		}))
 	}

@@ -21,7 +21,7 @@ type RMSNormalization struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Axis    []int    `keras:"axis,scalar,default=-1"`   // nil is {-1}
+	Axis    []int    `keras:"axis,default=[-1]"`        // nil is {-1}
 	Epsilon *float64 `keras:"epsilon,default=0.000001"` // nil is 1e-6
 
 	scale *distribute.Variable

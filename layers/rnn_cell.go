@@ -33,8 +33,27 @@ type CellRun struct {
 	OutputState   int
 }
 
-// startCell starts a run in the scope and the compute type of the cell, which may have a dtype policy of its own.
-func startCell(c *Context, cell RNNCell, batch int) CellRun {
+// shapedCell is implemented by cells whose states are not vectors. step is the shape of the inputs of one step.
+type shapedCell interface {
+	stateShapes(c *Context, step ir.Shape) []ir.Shape
+	startShaped(c *Context, step ir.Shape) CellRun
+}
+
+// stateShapes returns the shape of each state: (batch, size), or what the cell says.
+func stateShapes(c *Context, cell RNNCell, step ir.Shape) []ir.Shape {
+	if s, ok := cell.(shapedCell); ok {
+		return s.stateShapes(c, step)
+	}
+	var shapes []ir.Shape
+	for _, n := range cell.StateSizes() {
+		shapes = append(shapes, ir.Shape{step[0], n})
+	}
+	return shapes
+}
+
+// startCell starts a run for inputs of a shape, in the scope and the compute type of the cell, which may have a dtype policy of its
+// own.
+func startCell(c *Context, cell RNNCell, step ir.Shape) CellRun {
 	b := attach(cell)
 	if !b.built {
 		ops.Failf(c.Graph(), "the cell %s is not built; call BuildMember on it in the layer's Build", ClassName(cell))
@@ -46,7 +65,13 @@ func startCell(c *Context, cell RNNCell, batch int) CellRun {
 		c.LeaveLayer()
 	}
 	var inner CellRun
-	within(func() { inner = cell.Start(c, batch) })
+	within(func() {
+		if s, ok := cell.(shapedCell); ok {
+			inner = s.startShaped(c, step)
+		} else {
+			inner = cell.Start(c, step[0])
+		}
+	})
 	run := inner
 	run.Project = func(x *ops.Tensor) (y *ops.Tensor) {
 		within(func() {
@@ -205,7 +230,7 @@ func stepOf(c *Context, cell RNNCell, in []*ops.Tensor) []*ops.Tensor {
 		ops.Failf(c.Graph(), "takes an input (batch, features) and %d states (batch, size), received %d tensors", len(sizes), len(in))
 	}
 	needRank(in[0], 2, "(batch, features)")
-	checkStates(c, in[1:], sizes, in[0].Dim(0))
+	checkStates(c, in[1:], stateShapes(c, cell, in[0].Shape()))
 	run := cell.Start(c, in[0].Dim(0))
 	x := in[0]
 	if run.Project != nil {
@@ -215,13 +240,13 @@ func stepOf(c *Context, cell RNNCell, in []*ops.Tensor) []*ops.Tensor {
 	return append([]*ops.Tensor{y}, next...)
 }
 
-func checkStates(c *Context, states []*ops.Tensor, sizes []int, batch int) {
-	if len(states) != len(sizes) {
-		ops.Failf(c.Graph(), "takes %d states, received %d", len(sizes), len(states))
+func checkStates(c *Context, states []*ops.Tensor, shapes []ir.Shape) {
+	if len(states) != len(shapes) {
+		ops.Failf(c.Graph(), "takes %d states, received %d", len(shapes), len(states))
 	}
 	for i, s := range states {
-		if want := (ir.Shape{batch, sizes[i]}); !s.Shape().Equal(want) {
-			ops.Failf(c.Graph(), "state %d must have shape %v, received %v", i, want, s.Shape())
+		if !s.Shape().Equal(shapes[i]) {
+			ops.Failf(c.Graph(), "state %d must have shape %v, received %v", i, shapes[i], s.Shape())
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (l *StackedRNNCells) Start(c *Context, batch int) CellRun {
 	first := make([]int, len(l.Cells)) // state of each cell
 	n := 0
 	for i, cell := range l.Cells {
-		runs[i], first[i] = startCell(c, cell, batch), n
+		runs[i], first[i] = startCell(c, cell, ir.Shape{batch}), n
 		n += len(cell.StateSizes())
 	}
 	step := func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {

@@ -19,7 +19,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-var kerasSets = []string{"layers_core", "layers_conv"}
+var kerasSets = []string{"layers_core", "layers_conv", "layers_normalization"}
 
 // TestKeras runs the layers with weights, inputs and configurations from real Keras and compares results, masks, losses, new
 // statistics and all gradients.

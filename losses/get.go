@@ -56,8 +56,8 @@ func init() {
 	config.RegisterKind("loss", func(v any) (any, error) { return Get(v) })
 }
 
-// Register makes a loss type of your own known by its class name, for models read from files. It panics when the name is taken, and is
-// called from init.
+// Register makes a loss type of your own known by its class name, for models read from files. It panics when the name is taken,
+// and is called from init.
 func Register[T any, P interface {
 	*T
 	Loss
@@ -89,8 +89,9 @@ func sortedKeys[V any](m map[string]V) []string {
 	return names
 }
 
-// Get returns the loss that v stands for: a [Loss], a name of Keras ("mse", "MeanSquaredError"), a function of labels and predictions
-// (see [Func]) or a configuration object. A loss asked for by the name of a function has that name in logs. nil gives nil.
+// Get returns the loss that v stands for: a [Loss], a name of Keras ("mse", "MeanSquaredError"), a function of labels and
+// predictions (see [Func]) or a configuration object. A loss asked for by the name of a function has that name in logs. nil
+// gives nil.
 //
 // The names "crossentropy" and "ce" need shapes to decide; see [Resolve].
 func Get(v any) (Loss, error) {
@@ -134,8 +135,9 @@ func fromObject(o config.Object) (Loss, error) {
 	return l, config.Decode(o.Config, l)
 }
 
-// Resolve is [Get] for labels and predictions of the given shapes, which decide what "crossentropy" and "ce" mean: binary for one
-// prediction an example, sparse categorical for labels without the axis of the classes (or with one of length 1), otherwise categorical.
+// Resolve is [Get] for labels and predictions of the given shapes, which decide what "crossentropy" and "ce" mean: binary for
+// one prediction an example, sparse categorical for labels without the axis of the classes (or with one of length 1), otherwise
+// categorical.
 func Resolve(v any, yTrue, yPred ir.Shape) (Loss, error) {
 	name, ok := v.(string)
 	if low := strings.ToLower(name); !ok || low != "crossentropy" && low != "ce" {
@@ -154,15 +156,16 @@ func Resolve(v any, yTrue, yPred ir.Shape) (Loss, error) {
 	return &CategoricalCrossentropy{Name: name}, nil
 }
 
-// Func makes a loss of a function that returns one value for each example, or for each step of an example: (batch, ...). A function that
-// returns a scalar gives one value for the local batch, which counts for its share of the global batch: it should be a mean.
+// Func makes a loss of a function that returns one value for each example, or for each step of an example: (batch, ...). A
+// function that returns a scalar gives one value for the local batch, which counts for its share of the global batch: it should
+// be a mean.
 func Func(name string, f func(yTrue, yPred *ops.Tensor) *ops.Tensor) *FuncLoss {
 	return &FuncLoss{Name: name, F: f}
 }
 
 // FuncLoss is a loss made of a function; see [Func].
 type FuncLoss struct {
-	keras
+	common
 	F         func(yTrue, yPred *ops.Tensor) *ops.Tensor
 	Reduction Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name      string    `keras:"name"`

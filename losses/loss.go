@@ -61,11 +61,11 @@ type wholeBatch interface {
 // typed is implemented by losses with a DType of their own.
 type typed interface{ dtype() string }
 
-// keras is embedded in the losses of this package for what their configurations have in common.
-type keras struct{}
+// common is embedded in the losses of this package for what their configurations have in common.
+type common struct{}
 
 // MigrateConfig reads the reduction null, which is Keras's other spelling of "none".
-func (keras) MigrateConfig(config map[string]json.RawMessage) error {
+func (common) MigrateConfig(config map[string]json.RawMessage) error {
 	if string(config["reduction"]) == "null" {
 		config["reduction"] = json.RawMessage(`"none"`)
 	}

@@ -156,7 +156,8 @@ func TestCTCAgainstAllAlignments(t *testing.T) {
 	}
 }
 
-// pathProbability adds up the probabilities of all sequences of classes that collapse to labels: repeats are merged, then blanks dropped.
+// pathProbability adds up the probabilities of all sequences of classes that collapse to labels: repeats are merged, then
+// blanks dropped.
 func pathProbability(logs, labels []float64, steps, classes int) float64 {
 	var want []int
 	for _, l := range labels {

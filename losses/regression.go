@@ -11,7 +11,7 @@ import (
 //
 // Shapes: labels and predictions (batch, ..., d); result (batch, ...).
 type MeanSquaredError struct {
-	keras
+	common
 	Reduction Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name      string    `keras:"name,default=mean_squared_error"`
 	DType     string    `keras:"dtype,omitempty"` // "" is float32, for float64 predictions float64
@@ -35,7 +35,7 @@ func (l *MeanSquaredError) dtype() string { return l.DType }
 //
 // Shapes: labels and predictions (batch, ..., d); result (batch, ...).
 type MeanAbsoluteError struct {
-	keras
+	common
 	Reduction Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name      string    `keras:"name,default=mean_absolute_error"`
 	DType     string    `keras:"dtype,omitempty"`
@@ -59,7 +59,7 @@ func (l *MeanAbsoluteError) dtype() string { return l.DType }
 //
 // Shapes: labels and predictions (batch, ..., d); result (batch, ...).
 type MeanAbsolutePercentageError struct {
-	keras
+	common
 	Reduction Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name      string    `keras:"name,default=mean_absolute_percentage_error"`
 	DType     string    `keras:"dtype,omitempty"`
@@ -85,7 +85,7 @@ func (l *MeanAbsolutePercentageError) dtype() string { return l.DType }
 //
 // Shapes: labels and predictions (batch, ..., d); result (batch, ...).
 type MeanSquaredLogarithmicError struct {
-	keras
+	common
 	Reduction Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name      string    `keras:"name,default=mean_squared_logarithmic_error"`
 	DType     string    `keras:"dtype,omitempty"`
@@ -112,7 +112,7 @@ func (l *MeanSquaredLogarithmicError) dtype() string { return l.DType }
 //
 // Shapes: labels and predictions (batch, ..., d); result (batch, ...).
 type Huber struct {
-	keras
+	common
 	Delta     float64   `keras:"delta,omitempty"` // where the branches meet; 0 is 1
 	Reduction Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name      string    `keras:"name,default=huber_loss"`
@@ -144,7 +144,7 @@ func (l *Huber) dtype() string { return l.DType }
 //
 // Shapes: labels and predictions (batch, ..., d); result (batch, ...).
 type LogCosh struct {
-	keras
+	common
 	Reduction Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name      string    `keras:"name,default=log_cosh"`
 	DType     string    `keras:"dtype,omitempty"`
@@ -168,7 +168,7 @@ func (l *LogCosh) dtype() string { return l.DType }
 //
 // Shapes: labels and predictions (batch, ...); the result lacks the axis. With axis 0 it is one result for the global batch.
 type CosineSimilarity struct {
-	keras
+	common
 	Axis      *int      `keras:"axis,omitempty"` // nil is -1
 	Reduction Reduction `keras:"reduction,default=sum_over_batch_size"`
 	Name      string    `keras:"name,default=cosine_similarity"`

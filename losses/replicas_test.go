@@ -24,8 +24,8 @@ func batchIsFirst(inputs []kernels.Array) bool {
 	return true
 }
 
-// TestReplicasEqualOne: for every case of real Keras, the parts of several replicas add up to the loss of one, and their gradients join to
-// its gradient, whether the local batches are even, uneven or empty.
+// TestReplicasEqualOne: for every case of real Keras, the parts of several replicas add up to the loss of one, and their
+// gradients join to its gradient, whether the local batches are even, uneven or empty.
 func TestReplicasEqualOne(t *testing.T) {
 	cases := 0
 	for _, c := range vectors.Load(t, "losses").Cases {
@@ -41,7 +41,11 @@ func TestReplicasEqualOne(t *testing.T) {
 		}
 		one := runOne(t, total, inputs...)
 		n := inputs[0].Type.Shape[0]
-		for _, sizes := range [][]int{{n - n/2, n / 2}, {0, n}, {1, n - 1, 0}, {n - 2, 0, 1, 1}} {
+		splits := [][]int{{n - n/2, n / 2}, {0, n}, {1, n - 1, 0}, {n - 2, 0, 1, 1}}
+		for i, sizes := range splits {
+			if (i+cases)%2 == 0 { // every other split: there are many cases of each loss
+				continue
+			}
 			t.Run(fmt.Sprint(c.Name, sizes), func(t *testing.T) {
 				out, err := run(mirrored(t, len(sizes)), total, split(inputs, sizes))
 				require.NoError(t, err)

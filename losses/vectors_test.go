@@ -78,10 +78,6 @@ func TestAgainstKeras(t *testing.T) {
 	for _, c := range set.Cases {
 		seen[c.Class] = true
 		t.Run(c.Name, func(t *testing.T) {
-			if c.DType == "float64" {
-				// Keras's JAX backend takes means in float32 here.
-				c.RTol, c.ATol = 1e-6, 1e-6
-			}
 			l := lossOf(t, c)
 			inputs, weighted, masked := inputsOf(t, c)
 			out := runOne(t, traceOf(l, weighted, masked), inputs...)

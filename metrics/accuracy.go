@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Accuracy is how often predictions equal labels, elementwise. Names: "accuracy" outside of a model's metrics (there it picks the kind
-// that fits; see [Resolve]). Behaviour of keras.metrics.Accuracy.
+// Accuracy is how often predictions equal labels, elementwise. Names: "accuracy" outside of a model's metrics (there it picks
+// the kind that fits; see [Resolve]). Behaviour of keras.metrics.Accuracy.
 //
 // Shapes: labels and predictions (batch, ...).
 type Accuracy struct {
@@ -65,8 +65,8 @@ func (m *BinaryAccuracy) MetricName() string { return m.NameOr(m.Name, "binary_a
 // Direction implements [Metric].
 func (m *BinaryAccuracy) Direction() string { return better }
 
-// CategoricalAccuracy is how often the largest prediction is at the place of the largest label; of equal ones the first counts. Name:
-// "categorical_accuracy". Behaviour of keras.metrics.CategoricalAccuracy.
+// CategoricalAccuracy is how often the largest prediction is at the place of the largest label; of equal ones the first counts.
+// Name: "categorical_accuracy". Behaviour of keras.metrics.CategoricalAccuracy.
 //
 // Shapes: labels and predictions (batch, ..., classes).
 type CategoricalAccuracy struct {
@@ -192,8 +192,8 @@ func topK(t, p *ops.Tensor, k int) *ops.Tensor {
 	return ops.Reshape(ops.InTopK(ops.Reshape(t, rows), ops.Reshape(p, rows, classes), k), t.Shape()...)
 }
 
-// SparseTopKCategoricalAccuracy is how often fewer than K predictions are greater than that at the place that an integer label names.
-// With FromSortedIDs predictions are class numbers, best first, and the label must be among the first K. Name:
+// SparseTopKCategoricalAccuracy is how often fewer than K predictions are greater than that at the place that an integer label
+// names. With FromSortedIDs predictions are class numbers, best first, and the label must be among the first K. Name:
 // "sparse_top_k_categorical_accuracy". Behaviour of keras.metrics.SparseTopKCategoricalAccuracy.
 //
 // Shapes: predictions (batch, ..., classes); labels (batch, ...) or (batch, ..., 1).

@@ -18,10 +18,11 @@ import (
 //	PR      x = TP/(TP+FN), y = TP/(TP+FP)
 //	PRGAIN  x = max(1 - P/N·FN/TP, 0), y = 1 - P/N·FP/TP, with P and N the numbers of positive and negative labels
 //
-// Between thresholds the area has the mean (interpolation), the smaller (minoring) or the larger (majoring) of the two heights; the PR curve is
-// interpolated as Davis and Goadrich do, with TP as a linear function of TP+FP. MultiLabel computes one area for each label and averages them,
-// with LabelWeights if given; without it label weights count the predictions. Name: "auc". Behaviour of keras.metrics.AUC. Sources: Davis,
-// Goadrich, "The Relationship Between Precision-Recall and ROC Curves", ICML 2006; Flach, Kull, "Precision-Recall-Gain Curves", NeurIPS 2015.
+// Between thresholds the area has the mean (interpolation), the smaller (minoring) or the larger (majoring) of the two heights;
+// the PR curve is interpolated as Davis and Goadrich do, with TP as a linear function of TP+FP. MultiLabel computes one area
+// for each label and averages them, with LabelWeights if given; without it label weights count the predictions. Name: "auc".
+// Behaviour of keras.metrics.AUC. Sources: Davis, Goadrich, "The Relationship Between Precision-Recall and ROC Curves", ICML
+// 2006; Flach, Kull, "Precision-Recall-Gain Curves", NeurIPS 2015.
 //
 // Shapes: labels, where not 0 counts as positive, and predictions in [0, 1], (batch, ...), with MultiLabel (batch, labels).
 type AUC struct {
@@ -159,8 +160,8 @@ func neighbours(x *ops.Tensor) (from, to *ops.Tensor) {
 	return ops.SliceAxis(x, 0, 0, n-1), ops.SliceAxis(x, 0, 1, n)
 }
 
-// davisGoadrich returns the area of the PR curve between neighbouring thresholds. With TP a linear function of the predicted positives
-// P = TP+FP, of slope s, the area is ∫ TP/P dTP / positives = s·(ΔTP + (TP - s·P)·ln(P_from/P_to)) / (TP+FN).
+// davisGoadrich returns the area of the PR curve between neighbouring thresholds. With TP a linear function of the predicted
+// positives P = TP+FP, of slope s, the area is ∫ TP/P dTP / positives = s·(ΔTP + (TP - s·P)·ln(P_from/P_to)) / (TP+FN).
 func davisGoadrich(c counts) *ops.Tensor {
 	tpFrom, tpTo := neighbours(c.tp)
 	pFrom, pTo := neighbours(ops.Add(c.tp, c.fp))

@@ -12,7 +12,8 @@
 // worked out from the sums over all replicas, so that it is what one replica finds that sees all examples, however they were
 // distributed. Sums are kept in float32, in a float64 model in float64.
 //
-// Mean-type metrics reduce each example to a number first (the mean over its steps), and weight it with the mean of its sample weights.
+// Mean-type metrics reduce each example to a number first (the mean over its steps), and weight it with the mean of its sample
+// weights.
 //
 // Outside of a model, [UpdateState] and [ResultOf] feed and read a metric.
 package metrics

@@ -32,6 +32,7 @@ func TestErrors(t *testing.T) {
 		{"top k", &metrics.TopKCategoricalAccuracy{K: -1}, []kernels.Array{f(4, 3), f(4, 3)}, "K must be positive, received -1"},
 		{"weights", &metrics.MeanSquaredError{}, []kernels.Array{f(4, 3, 2), f(4, 3, 2), f(4, 2)}, "sample weights have shape [4 2] and the values [4 3]"},
 		{"thresholds", &metrics.Precision{Thresholds: []float64{.5, 1.5}}, []kernels.Array{f(4), f(4)}, `metric "precision": thresholds must be in [0, 1], received [0.5 1.5]`},
+		{"precision weights", &metrics.Precision{}, []kernels.Array{f(4, 3), f(4, 3), f(4, 2)}, "sample weights have shape [4 2] and the values [4 3]"},
 		{"precision top k", &metrics.Precision{TopK: 4}, []kernels.Array{f(4, 3), f(4, 3)}, "TopK is 4, but predictions [4 3] have 3 classes"},
 		{"class", &metrics.Recall{ClassID: new(3)}, []kernels.Array{f(4, 3), f(4, 3)}, "class 3 cannot be picked from predictions [4 3]"},
 		{"curve", &metrics.AUC{Curve: "DET"}, []kernels.Array{f(4), f(4)}, `unknown curve "DET"; known: ROC, PR, PRGAIN`},

@@ -14,10 +14,10 @@ import (
 //
 //	(1 + β²)·P·R / (β²·P + R)
 //
-// with 1e-7 added to every denominator. Predictions count as 1 where they are greater than Threshold; without one, where they are the largest
-// of their row (all of equals do) and not 0. Average says what becomes of the classes: "" gives a vector, "micro" counts all classes
-// together, "macro" is their mean, "weighted" their mean weighted by the number of labels. Name: "f_beta_score" ("fbeta_score" in logs).
-// Behaviour of keras.metrics.FBetaScore.
+// with 1e-7 added to every denominator. Predictions count as 1 where they are greater than Threshold; without one, where they
+// are the largest of their row (all of equals do) and not 0. Average says what becomes of the classes: "" gives a vector,
+// "micro" counts all classes together, "macro" is their mean, "weighted" their mean weighted by the number of labels. Name:
+// "f_beta_score" ("fbeta_score" in logs). Behaviour of keras.metrics.FBetaScore.
 //
 // Shapes: labels, 0 or 1, and predictions (batch, classes); sample weights (batch).
 type FBetaScore struct {
@@ -57,7 +57,8 @@ func (m *FBetaScore) MetricName() string { return m.NameOr(m.Name, "fbeta_score"
 // Direction implements [Metric].
 func (m *FBetaScore) Direction() string { return better }
 
-// F1Score is [FBetaScore] with β = 1, the harmonic mean of precision and recall. Name: "f1_score". Behaviour of keras.metrics.F1Score.
+// F1Score is [FBetaScore] with β = 1, the harmonic mean of precision and recall. Name: "f1_score". Behaviour of
+// keras.metrics.F1Score.
 //
 // Shapes: labels, 0 or 1, and predictions (batch, classes); sample weights (batch).
 type F1Score struct {

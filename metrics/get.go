@@ -82,8 +82,8 @@ func init() {
 	config.RegisterKind("metric", func(v any) (any, error) { return Get(v) })
 }
 
-// Register makes a metric type of your own known by its class name, for models read from files. It panics when the name is taken, and
-// is called from init.
+// Register makes a metric type of your own known by its class name, for models read from files. It panics when the name is
+// taken, and is called from init.
 func Register[T any, P interface {
 	*T
 	Metric
@@ -121,8 +121,9 @@ type loss interface {
 	LossName() string
 }
 
-// Get returns the metric that v stands for: a [Metric], a name of Keras ("mse", "AUC"), a function of labels and predictions (see
-// [Func]), a loss (the mean of its values) or a configuration object. A metric asked for by name is shown under that name. nil gives nil.
+// Get returns the metric that v stands for: a [Metric], a name of Keras ("mse", "AUC"), a function of labels and predictions
+// (see [Func]), a loss (the mean of its values) or a configuration object. A metric asked for by name is shown under that name.
+// nil gives nil.
 //
 // The names "accuracy" and "acc" need shapes to decide; see [Resolve].
 func Get(v any) (Metric, error) {
@@ -168,8 +169,9 @@ func fromObject(o config.Object) (Metric, error) {
 	return m, config.Decode(o.Config, m)
 }
 
-// Resolve is [Get] for labels and predictions of the given shapes, which decide what "accuracy" and "acc" mean: binary accuracy for one
-// prediction an example, sparse categorical for labels without the axis of the classes (or with one of length 1), otherwise categorical.
+// Resolve is [Get] for labels and predictions of the given shapes, which decide what "accuracy" and "acc" mean: binary accuracy
+// for one prediction an example, sparse categorical for labels without the axis of the classes (or with one of length 1),
+// otherwise categorical.
 func Resolve(v any, yTrue, yPred ir.Shape) (Metric, error) {
 	name, ok := v.(string)
 	if low := strings.ToLower(name); !ok || low != "accuracy" && low != "acc" {

@@ -9,8 +9,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// overlap is the state of the intersection-over-union metrics: a confusion matrix, label by prediction. It counts in int64, which no number of
-// pixels overflows, unless the metric has a DType of floats.
+// overlap is the state of the intersection-over-union metrics: a confusion matrix, label by prediction. It counts in int64,
+// which no number of pixels overflows, unless the metric has a DType of floats.
 type overlap struct {
 	Base
 	matrix  *distribute.Variable
@@ -140,11 +140,12 @@ func (o *overlap) Result(r *distribute.Replica) *ops.Tensor {
 // Direction implements [Metric].
 func (o *overlap) Direction() string { return better }
 
-// IoU is the intersection over union TP/(TP+FP+FN) of classes, averaged over TargetClassIDs; classes that occur neither in the labels nor in the
-// predictions are left out. Class numbers outside [0, NumClasses), and labels equal to IgnoreClass, do not count. Float sample weights need
-// DType "float32". Name: "io_u". Behaviour of keras.metrics.IoU.
+// IoU is the intersection over union TP/(TP+FP+FN) of classes, averaged over TargetClassIDs; classes that occur neither in the
+// labels nor in the predictions are left out. Class numbers outside [0, NumClasses), and labels equal to IgnoreClass, do not
+// count. Float sample weights need DType "float32". Name: "io_u". Behaviour of keras.metrics.IoU.
 //
-// Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest along Axis counts.
+// Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest along
+// Axis counts.
 type IoU struct {
 	overlap
 	NumClasses     int    `keras:"num_classes"`
@@ -179,7 +180,8 @@ func (m *IoU) MetricName() string { return m.NameOr(m.Name, "io_u") }
 
 // MeanIoU is [IoU] averaged over all classes. Name: "mean_io_u". Behaviour of keras.metrics.MeanIoU.
 //
-// Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest along Axis counts.
+// Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest along
+// Axis counts.
 type MeanIoU struct {
 	overlap
 	NumClasses  int    `keras:"num_classes"`
@@ -234,10 +236,11 @@ func (m *BinaryIoU) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
 // MetricName implements [Metric].
 func (m *BinaryIoU) MetricName() string { return m.NameOr(m.Name, "binary_io_u") }
 
-// OneHotIoU is [IoU] for labels and predictions that are one-hot or scores. Name: "one_hot_io_u". Behaviour of keras.metrics.OneHotIoU.
+// OneHotIoU is [IoU] for labels and predictions that are one-hot or scores. Name: "one_hot_io_u". Behaviour of
+// keras.metrics.OneHotIoU.
 //
-// Shapes: labels and predictions (batch, ..., classes), of which the largest along Axis counts; with SparseYPred predictions are class
-// numbers (batch, ...).
+// Shapes: labels and predictions (batch, ..., classes), of which the largest along Axis counts; with SparseYPred predictions
+// are class numbers (batch, ...).
 type OneHotIoU struct {
 	overlap
 	NumClasses     int    `keras:"num_classes"`
@@ -271,8 +274,8 @@ func (m *OneHotIoU) MetricName() string { return m.NameOr(m.Name, "one_hot_io_u"
 
 // OneHotMeanIoU is [OneHotIoU] averaged over all classes. Name: "one_hot_mean_io_u". Behaviour of keras.metrics.OneHotMeanIoU.
 //
-// Shapes: labels and predictions (batch, ..., classes), of which the largest along Axis counts; with SparseYPred predictions are class
-// numbers (batch, ...).
+// Shapes: labels and predictions (batch, ..., classes), of which the largest along Axis counts; with SparseYPred predictions
+// are class numbers (batch, ...).
 type OneHotMeanIoU struct {
 	overlap
 	NumClasses  int    `keras:"num_classes"`

@@ -57,8 +57,8 @@ func (m *MeanAbsoluteError) MetricName() string { return m.NameOr(m.Name, "mean_
 // Direction implements [Metric].
 func (m *MeanAbsoluteError) Direction() string { return worse }
 
-// MeanAbsolutePercentageError is the mean of 100·|t-p|/max(|t|, 1e-7), in percent. Names: "mean_absolute_percentage_error", "mape", "MAPE".
-// Behaviour of keras.metrics.MeanAbsolutePercentageError.
+// MeanAbsolutePercentageError is the mean of 100·|t-p|/max(|t|, 1e-7), in percent. Names: "mean_absolute_percentage_error",
+// "mape", "MAPE". Behaviour of keras.metrics.MeanAbsolutePercentageError.
 //
 // Shapes: labels and predictions (batch, ..., d).
 type MeanAbsolutePercentageError struct {
@@ -87,8 +87,8 @@ func (m *MeanAbsolutePercentageError) MetricName() string {
 // Direction implements [Metric].
 func (m *MeanAbsolutePercentageError) Direction() string { return worse }
 
-// MeanSquaredLogarithmicError is the mean of (ln(max(p, 1e-7) + 1) - ln(max(t, 1e-7) + 1))². Names: "mean_squared_logarithmic_error", "msle",
-// "MSLE". Behaviour of keras.metrics.MeanSquaredLogarithmicError.
+// MeanSquaredLogarithmicError is the mean of (ln(max(p, 1e-7) + 1) - ln(max(t, 1e-7) + 1))². Names:
+// "mean_squared_logarithmic_error", "msle", "MSLE". Behaviour of keras.metrics.MeanSquaredLogarithmicError.
 //
 // Shapes: labels and predictions (batch, ..., d).
 type MeanSquaredLogarithmicError struct {
@@ -142,8 +142,9 @@ func (m *LogCoshError) MetricName() string { return m.NameOr(m.Name, "logcosh") 
 // Direction implements [Metric].
 func (m *LogCoshError) Direction() string { return worse }
 
-// CosineSimilarity is the mean of the cosine of the angle between labels and predictions, Σ t/‖t‖ · p/‖p‖ along an axis: 1 for equal directions
-// (the loss of that name has the opposite sign). Name: "cosine_similarity". Behaviour of keras.metrics.CosineSimilarity.
+// CosineSimilarity is the mean of the cosine of the angle between labels and predictions, Σ t/‖t‖ · p/‖p‖ along an axis: 1 for
+// equal directions (the loss of that name has the opposite sign). Name: "cosine_similarity". Behaviour of
+// keras.metrics.CosineSimilarity.
 //
 // Shapes: labels and predictions (batch, ...). With axis 0 the vectors run through the global batch.
 type CosineSimilarity struct {

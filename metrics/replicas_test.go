@@ -82,8 +82,8 @@ func (r runner) result() []float64 {
 	return first
 }
 
-// TestReplicasEqualOne: for every case of real Keras, several replicas that share the batches find what one finds, whether their parts are
-// even, uneven or empty.
+// TestReplicasEqualOne: for every case of real Keras, several replicas that share the batches find what one finds, whether
+// their parts are even, uneven or empty.
 func TestReplicasEqualOne(t *testing.T) {
 	cases := 0
 	for _, c := range vectors.Load(t, "metrics").Cases {
@@ -100,11 +100,15 @@ func TestReplicasEqualOne(t *testing.T) {
 			}
 			want := c.Output(t, "result")
 			last := want.Data[len(want.Data)*3/4:]
-			for _, parts := range [][][]int{
+			splits := [][][]int{
 				{{2, 1}, {0, 5}, {1, 0}, {2, 2}},
 				{{1, 1, 1}, {5, 0, 0}, {0, 0, 1}, {1, 2, 1}},
 				{{3, 0, 0, 0}, {1, 1, 1, 2}, {0, 1, 0, 0}, {0, 0, 0, 4}},
-			} {
+			}
+			for i, parts := range splits {
+				if (i+cases)%3 == 0 { // two of the three: there are many cases of each metric
+					continue
+				}
 				r := runner{t, mirrored(t, len(parts[0])), metricOf(t, c)}
 				at := 0
 				for _, sizes := range parts {

@@ -6,8 +6,8 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// bucketBytes is how large the buckets are in which gradients are summed over the replicas: large enough that the cost of a launch does
-// not matter, small enough that summing begins while gradients are still being computed.
+// bucketBytes is how large the buckets are in which gradients are summed over the replicas: large enough that the cost of a
+// launch does not matter, small enough that summing begins while gradients are still being computed.
 const bucketBytes = 4 << 20
 
 // ApplyRule traces one step of optimizer o, of which b is the Base; see [Optimizer].Apply.
@@ -53,8 +53,8 @@ func (b *Base) begin(o Rule, r *distribute.Replica, gradients ops.Gradients) (di
 	return weights, grads
 }
 
-// sumOverReplicas adds up the gradients of all replicas. The gradients of the last weights are ready first, so buckets are filled from
-// the back.
+// sumOverReplicas adds up the gradients of all replicas. The gradients of the last weights are ready first, so buckets are
+// filled from the back.
 func sumOverReplicas(r *distribute.Replica, grads []*ops.Tensor) []*ops.Tensor {
 	out := make([]*ops.Tensor, len(grads))
 	for end := len(grads); end > 0; {
@@ -69,7 +69,8 @@ func sumOverReplicas(r *distribute.Replica, grads []*ops.Tensor) []*ops.Tensor {
 	return out
 }
 
-// step updates weights and state from summed gradients. Where gate (a bool scalar, nil for true) is false, everything stays as it is.
+// step updates weights and state from summed gradients. Where gate (a bool scalar, nil for true) is false, everything stays as
+// it is.
 func (b *Base) step(r *distribute.Replica, weights distribute.Variables, grads []*ops.Tensor, gate *ops.Tensor) {
 	o := b.settings.Options
 	for _, w := range weights {
@@ -96,8 +97,8 @@ func (b *Base) step(r *distribute.Replica, weights distribute.Variables, grads [
 	changes.commit(gate)
 }
 
-// accumulate adds the gradients up and lets every n-th step update the weights with their mean. The update is traced in every step, and
-// its results are taken only where it is due.
+// accumulate adds the gradients up and lets every n-th step update the weights with their mean. The update is traced in every
+// step, and its results are taken only where it is due.
 func (b *Base) accumulate(r *distribute.Replica, c *changes, weights distribute.Variables, grads []*ops.Tensor, iteration, updates *ops.Tensor) {
 	n := float64(b.settings.Options.GradientAccumulationSteps)
 	position := ops.Mod(ops.AddScalar(iteration, 1), ops.Scalar(iteration, n))

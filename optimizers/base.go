@@ -20,7 +20,6 @@ type Base struct {
 	settings Settings
 	schedule schedules.Schedule // nil: the learning rate is a variable
 	rate     float64            // what the learning rate is set to while it has no memory
-	rateSet  bool
 
 	weights      distribute.Variables
 	index        map[*distribute.Variable]int
@@ -78,10 +77,7 @@ func attach(o Rule, b *Base) error {
 	if err != nil {
 		return fail(err)
 	}
-	if !b.rateSet {
-		b.rate = rate
-	}
-	b.rule, b.settings, b.schedule = o, s, schedule
+	b.rule, b.settings, b.schedule, b.rate = o, s, schedule, rate
 	return nil
 }
 
@@ -310,7 +306,7 @@ func (b *Base) SetLearningRate(rate float64) error {
 	if b.schedule != nil {
 		return fmt.Errorf("optimizers: %s: a schedule (%T) drives the learning rate, so it cannot be set; give the optimizer a float for that", b.settings.Name, b.schedule)
 	}
-	b.rate, b.rateSet = rate, true
+	b.rate = rate
 	if b.learningRate == nil {
 		return nil
 	}

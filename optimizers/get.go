@@ -13,8 +13,8 @@ import (
 // classes makes each class of optimizer with default configuration.
 var classes = map[string]func() Optimizer{}
 
-// Register makes an optimizer type known by its class name: to [Get], and for models read from files. It panics when the name is taken,
-// and is called from init.
+// Register makes an optimizer type known by its class name: to [Get], and for models read from files. It panics when the name
+// is taken, and is called from init.
 func Register[T any, P interface {
 	*T
 	Optimizer
@@ -58,8 +58,8 @@ func resolveRate(v any) (any, error) {
 	return v, nil
 }
 
-// New returns an optimizer of the given class with default configuration. Upper and lower case do not matter ("adam", "Adam"), as in
-// Keras.
+// New returns an optimizer of the given class with default configuration. Upper and lower case do not matter ("adam", "Adam"),
+// as in Keras.
 func New(className string) (Optimizer, error) {
 	for name, make := range classes {
 		if strings.EqualFold(name, className) {
@@ -79,8 +79,8 @@ func ClassNames() []string {
 	return names
 }
 
-// Get returns the optimizer that v stands for: an [Optimizer], a name of Keras ("adam") or a configuration object. It reports an optimizer
-// that is configured wrongly.
+// Get returns the optimizer that v stands for: an [Optimizer], a name of Keras ("adam") or a configuration object. It reports
+// an optimizer that is configured wrongly.
 func Get(v any) (Optimizer, error) {
 	var o Optimizer
 	var err error

@@ -11,13 +11,13 @@ type Optimizer interface {
 	// Build makes the optimizer's variables for the weights to be trained. Building again for the same weights changes nothing; an
 	// optimizer serves only the weights it was built for.
 	Build(weights distribute.Variables) error
-	// Apply updates the weights inside a trace. The gradients are those of this replica's part of the loss, of a distribute.Variables;
-	// they are summed over the replicas. An optimizer that has not been built is built for these weights.
+	// Apply updates the weights inside a trace. The gradients are those of this replica's part of the loss, of a
+	// distribute.Variables; they are summed over the replicas. An optimizer that has not been built is built for these weights.
 	Apply(r *distribute.Replica, gradients ops.Gradients)
 	// ScaleLoss returns the loss to differentiate: loss itself, or a multiple of it that Apply takes back from the gradients.
 	ScaleLoss(r *distribute.Replica, loss *ops.Tensor) *ops.Tensor
-	// Variables is the state, in the order of Keras's files: iteration, learning rate (unless a schedule drives it), moving averages,
-	// gradient accumulators, slots. nil before Build.
+	// Variables is the state, in the order of Keras's files: iteration, learning rate (unless a schedule drives it), moving
+	// averages, gradient accumulators, slots. nil before Build.
 	Variables() distribute.Variables
 	// Averages are the moving averages of the weights, in the order of the weights; nil without UseEMA.
 	Averages() distribute.Variables
@@ -74,8 +74,8 @@ type Options struct {
 	WeightDecay *float64 `keras:"weight_decay"`
 	// ClipNorm c limits the Euclidean length of each weight's gradient: g·c/max(‖g‖, c). At most one of the three kinds may be set.
 	ClipNorm *float64 `keras:"clipnorm"`
-	// GlobalClipNorm c limits the length of all gradients taken as one vector: g·c·min(1/‖G‖, 1/c). A norm that is not finite makes all
-	// gradients NaN.
+	// GlobalClipNorm c limits the length of all gradients taken as one vector: g·c·min(1/‖G‖, 1/c). A norm that is not finite
+	// makes all gradients NaN.
 	GlobalClipNorm *float64 `keras:"global_clipnorm"`
 	// ClipValue c limits each element to [-c, c].
 	ClipValue *float64 `keras:"clipvalue"`
@@ -86,10 +86,11 @@ type Options struct {
 	EMAMomentum *float64 `keras:"ema_momentum,default=0.99"`
 	// EMAOverwriteFrequency k replaces the weights by the averages every k steps; 0 is never.
 	EMAOverwriteFrequency int `keras:"ema_overwrite_frequency,default=null"`
-	// LossScaleFactor multiplies the loss that is differentiated and divides the gradients, so that small ones survive half precision.
+	// LossScaleFactor multiplies the loss that is differentiated and divides the gradients, so that small ones survive half
+	// precision.
 	LossScaleFactor *float64 `keras:"loss_scale_factor"`
-	// GradientAccumulationSteps n >= 2 updates the weights only every n-th step, with the mean of n gradients; 0 is off. The learning
-	// rate follows the steps, the rule's own step count the updates.
+	// GradientAccumulationSteps n >= 2 updates the weights only every n-th step, with the mean of n gradients; 0 is off. The
+	// learning rate follows the steps, the rule's own step count the updates.
 	GradientAccumulationSteps int `keras:"gradient_accumulation_steps,default=null"`
 }
 

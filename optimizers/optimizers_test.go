@@ -156,7 +156,23 @@ func TestMissingGradients(t *testing.T) {
 	require.Equal(t, []float64{1}, valueOf(t, b))
 }
 
-// TestGlobalNormNotFinite: a gradient that is not finite makes all gradients NaN, as in Keras, instead of hiding among clipped ones.
+// TestExcludeFromWeightDecay: weights are left out by identity and by name.
+func TestExcludeFromWeightDecay(t *testing.T) {
+	var weights distribute.Variables
+	for _, name := range []string{"kernel", "bias", "gamma", "kernel"} {
+		weights = append(weights, variable(t, name, array(t, ir.Float32, []int{1}, 1)))
+	}
+	o := &optimizers.SGD{LearningRate: .5, Options: optimizers.Options{WeightDecay: new(.5)}}
+	require.NoError(t, o.ExcludeFromWeightDecay(weights[3:], "^bias$", "gam"))
+	zero := array(t, ir.Float32, []int{1}, 0)
+	newTrainer(t, distribute.Default(), o, weights).step([]kernels.Array{zero, zero, zero, zero})
+	for i, want := range []float64{.75, 1, 1, 1} {
+		require.Equal(t, []float64{want}, valueOf(t, weights[i]), "weight %d", i)
+	}
+}
+
+// TestGlobalNormNotFinite: a gradient that is not finite makes all gradients NaN, as in Keras, instead of hiding among clipped
+// ones.
 func TestGlobalNormNotFinite(t *testing.T) {
 	for _, bad := range []float64{math.Inf(1), math.NaN()} {
 		a, b := variable(t, "a", array(t, ir.Float32, []int{1}, 1)), variable(t, "b", array(t, ir.Float32, []int{1}, 1))
@@ -279,4 +295,25 @@ func TestOwnOptimizer(t *testing.T) {
 	require.Equal(t, []float64{.25}, valueOf(t, w))
 	require.Equal(t, []string{"halfway/iteration", "halfway/learning_rate", "halfway/w_mean"}, paths(o.Variables()))
 	require.PanicsWithValue(t, "optimizers: Register called twice for halfway", optimizers.Register[halfway])
+}
+
+// TestSteadyStepAllocatesNothing: with all options on, a step takes no memory from the heap.
+func TestSteadyStepAllocatesNothing(t *testing.T) {
+	for _, o := range []optimizers.Optimizer{
+		&optimizers.SGD{Momentum: .9},
+		&optimizers.AdamW{Options: optimizers.Options{ClipNorm: new(1.0), UseEMA: true, EMAOverwriteFrequency: 2, GradientAccumulationSteps: 2}},
+		&optimizers.Nadam{LearningRate: &schedules.CosineDecayRestarts{InitialLearningRate: .1, FirstDecaySteps: 3}},
+		&optimizers.Muon{Options: optimizers.Options{GlobalClipNorm: new(1.0)}},
+		optimizers.WithLossScale(&optimizers.Adafactor{}),
+	} {
+		w := variable(t, "kernel", kernels.NewArray(ir.Type{DType: ir.Float32, Shape: ir.Shape{8, 6}}))
+		tr := newTrainer(t, distribute.Default(), o, distribute.Variables{w})
+		tr.step([]kernels.Array{kernels.NewArray(w.Type())})
+		ctx := t.Context()
+		require.Zero(t, testing.AllocsPerRun(50, func() {
+			if err := tr.inst.Run(ctx, 0, 0); err != nil {
+				t.Error(err)
+			}
+		}), "%T", o)
+	}
 }

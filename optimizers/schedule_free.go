@@ -7,8 +7,8 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
-// ScheduleFreeAdamW averages its own path instead of lowering the learning rate. In update t, with gradient g and learning rate a (times
-// min(t/WarmupSteps, 1)),
+// ScheduleFreeAdamW averages its own path instead of lowering the learning rate. In update t, with gradient g and learning rate
+// a (times min(t/WarmupSteps, 1)),
 //
 //	v ← v + (1-β2)·(g² - v)
 //	z' = z - a·g/(√(v/(1-β2^t)) + ε)
@@ -16,8 +16,8 @@ import (
 //	w ← (1-β1)·z' + β1·x';  z ← z'
 //
 // z begins as the weight; x, the average, is what the method would be evaluated at. Slots: momentum (z) and velocity (v). Name:
-// "schedulefreeadamw". Behaviour of keras.optimizers.ScheduleFreeAdamW. Source: Defazio et al., "The Road Less Scheduled", NeurIPS 2024,
-// algorithm 1.
+// "schedulefreeadamw". Behaviour of keras.optimizers.ScheduleFreeAdamW. Source: Defazio et al., "The Road Less Scheduled",
+// NeurIPS 2024, algorithm 1.
 type ScheduleFreeAdamW struct {
 	Base
 	Options

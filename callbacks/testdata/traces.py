@@ -6,8 +6,8 @@ A case: {class, name, config, script, trace, text, warnings, error}. script is a
 "begin" and "end" are on_train_begin and on_train_end. trace has an entry for each step of the script, until training is stopped
 or an error is raised:
   EarlyStopping          {wait, best, best_epoch, stop}; the weight of the model is the number of the step; restored: the weight at the end
-  ReduceLROnPlateau      {rate, wait, cooldown, logged}; the rate is 0.1 at first; "end" ends a run
-  LearningRateScheduler  {rate, logged}
+  ReduceLROnPlateau      {rate, wait, cooldown, logged, names of the logs afterwards}; the rate is 0.1 at first; "end" ends a run
+  LearningRateScheduler  {rate, logged, names}
   ModelCheckpoint        the files written by this step; .weights.h5 stands where ours is .weights.npz
   CSVLogger              null; file: the bytes at the end
   TerminateOnNaN         {stop}
@@ -194,7 +194,7 @@ def scheduler():
         script += [("on_epoch_begin", i, None), ("on_epoch_end", i, {"loss": 0.5})]
     for verbose in (0, 1):
         run("LearningRateScheduler", f"halve from epoch 2,verbose={verbose}", dict(verbose=verbose), script,
-            lambda cb, m, logs: {"rate": float(m.optimizer.learning_rate), "logged": None if logs is None else number(logs.get("learning_rate"))}, extra=dict(schedule=lambda e, lr: lr if e < 2 else lr * 0.5))
+            lambda cb, m, logs: {"rate": float(m.optimizer.learning_rate), "names": None if logs is None else list(logs), "logged": None if logs is None else number(logs.get("learning_rate"))}, extra=dict(schedule=lambda e, lr: lr if e < 2 else lr * 0.5))
 
 
 def csv_logger():

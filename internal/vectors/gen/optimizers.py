@@ -210,6 +210,32 @@ def loss_scale(w, dtype):
                   "inner_variables": [v.path for v in inner.variables]})
 
 
+def multi(w, dtype):
+    """MultiOptimizer: the kernel by Adam, the bias by SGD, everything else by RMSprop."""
+    common.reset()
+    r = common.rng("optimizers", "multi")
+    start = {n: common.grid(r, s) for n, s in SHAPES.items()}
+    grads = {n: common.grid(r, (STEPS, *s), 0.5) for n, s in SHAPES.items()}
+    variables = [keras.Variable(start[n].astype(dtype), dtype=dtype, name=n) for n in SHAPES]
+    rules = optimizers.OptimizerMap(default_optimizer=optimizers.RMSprop(0.02))
+    rules["^kernel$"] = optimizers.Adam(0.05)
+    rules["^bias$"] = optimizers.SGD(0.1, momentum=0.9)
+    opt = optimizers.MultiOptimizer(rules)
+    opt.build(variables)
+    out = {n: [] for n in SHAPES}
+    for step in range(STEPS):
+        g = [keras.ops.convert_to_tensor(grads[n][step].astype(dtype)) for n in SHAPES]
+        new_vars, new_slots = opt.stateless_apply([v.value for v in opt.variables], g, [v.value for v in variables])
+        for v, value in zip([*variables, *opt.variables], [*new_vars, *new_slots]):
+            v.assign(value)
+        for n, v in zip(SHAPES, variables):
+            out[n].append(common.numpy(v))
+    class_name, config = common.object_config(opt)
+    w.case("multi", class_name, config, dtype, inputs={n: start[n].astype(dtype) for n in SHAPES},
+           gradients={n: grads[n].astype(dtype) for n in SHAPES}, outputs=[(n, np.stack(out[n])) for n in SHAPES],
+           weights=[(v.path, v) for v in opt.variables])
+
+
 def main():
     w = common.Writer("optimizers", __file__)
     for dtype in (common.DTYPE,):
@@ -225,6 +251,7 @@ def main():
         run_case(w, "muon_embedding", optimizers.Muon, {"learning_rate": 0.05}, dtype, embedding=True)
         run_case(w, "muon_embedding_included", optimizers.Muon, {"learning_rate": 0.05, "exclude_embeddings": False}, dtype, embedding=True)
         loss_scale(w, dtype)
+        multi(w, dtype)
     w.write(common.out_dir())
 
 

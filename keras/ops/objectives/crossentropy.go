@@ -32,8 +32,8 @@ func meanAlong(b Batch, x *ops.Tensor, axis int) *ops.Tensor {
 	return ops.Mean(x, axis)
 }
 
-// BinaryFocalCrossentropy returns the mean along axis of (1-q)^gamma · bce, where bce is the binary cross-entropy and
-// q = t·p + (1-t)·(1-p) the (unlimited) probability of the label; where balanced, it is also weighted with t·alpha + (1-t)·(1-alpha).
+// BinaryFocalCrossentropy returns the mean along axis of (1-q)^gamma · bce, where bce is the binary cross-entropy and q = t·p +
+// (1-t)·(1-p) the (unlimited) probability of the label; where balanced, it is also weighted with t·alpha + (1-t)·(1-alpha).
 // Logits go through a sigmoid first. Source: Lin et al., "Focal Loss for Dense Object Detection", ICCV 2017, equations 4 and 5.
 func BinaryFocalCrossentropy(b Batch, yTrue, yPred *ops.Tensor, balanced bool, alpha, gamma float64, fromLogits bool, smoothing float64, axis int) *ops.Tensor {
 	t, p := pair(yTrue, yPred)

@@ -36,8 +36,8 @@ func floats(x *ops.Tensor) *ops.Tensor {
 	return ops.Cast(x, ir.Float32)
 }
 
-// pair returns labels and predictions of one float type and shape, of rank 2 at least: (batch) becomes (batch, 1), so that the batch is never
-// the axis that the formulas reduce by default.
+// pair returns labels and predictions of one float type and shape, of rank 2 at least: (batch) becomes (batch, 1), so that the
+// batch is never the axis that the formulas reduce by default.
 func pair(yTrue, yPred *ops.Tensor) (t, p *ops.Tensor) {
 	yTrue, yPred = Match(yTrue, yPred)
 	p = floats(yPred)
