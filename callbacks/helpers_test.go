@@ -61,9 +61,6 @@ func (n *number) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// same reports whether two numbers are equal, NaN being equal to itself.
-func same(a, b float64) bool { return a == b || math.IsNaN(a) && math.IsNaN(b) }
-
 // numbers is one number or a list of them.
 type numbers []number
 

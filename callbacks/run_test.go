@@ -269,9 +269,12 @@ func TestSwapEMAWeightsInFit(t *testing.T) {
 	one, _ := train(1)
 	require.Equal(t, weights(t, one), weights(t, m))
 	// Evaluate and Predict put the weights back.
+	others, err := two.WeightArrays()
+	require.NoError(t, err)
+	require.NoError(t, one.SetWeightArrays(others)) // now the weights are not the averages
 	before := weights(t, one)
-	score(one, &callbacks.SwapEMAWeights{})
-	_, err := one.Predict(t.Context(), examples(5), keras.Callbacks(&callbacks.SwapEMAWeights{}))
+	require.NotEqual(t, score(one), score(one, &callbacks.SwapEMAWeights{}))
+	_, err = one.Predict(t.Context(), examples(5), keras.Callbacks(&callbacks.SwapEMAWeights{}))
 	require.NoError(t, err)
 	require.Equal(t, before, weights(t, one))
 	_, err = zeroModel(t, 1).Fit(t.Context(), zeros(4), keras.ValidationData(zeros(4)), keras.Callbacks(&callbacks.SwapEMAWeights{}))

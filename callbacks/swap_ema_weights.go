@@ -102,7 +102,7 @@ func (c *SwapEMAWeights) OnTestEnd(*Logs) error { return c.exchange(false) }
 func (c *SwapEMAWeights) OnPredictBegin() error { return c.exchange(true) }
 
 // OnPredictEnd puts the weights back.
-func (c *SwapEMAWeights) OnPredictEnd() error { return nil }
+func (c *SwapEMAWeights) OnPredictEnd() error { return c.exchange(false) }
 
 // WantsBatches reports that SwapEMAWeights needs no batches.
 func (c *SwapEMAWeights) WantsBatches() bool { return false }

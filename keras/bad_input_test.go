@@ -206,11 +206,13 @@ func TestBadOptions(t *testing.T) {
 		{"Shuffle in Predict", func(t *testing.T) error { return predict(classifier(t), data.Arrays(x, y), keras.Shuffle(true)) },
 			[]string{"Predict: the option Shuffle has no meaning here"}},
 		{"nil context", func(t *testing.T) error {
-			_, err := classifier(t).Fit(nil, data.Arrays(x, y)) //nolint:staticcheck // the mistake under test
+			//lint:ignore SA1012 the mistake under test
+			_, err := classifier(t).Fit(nil, data.Arrays(x, y))
 			return err
 		}, []string{"Fit: the context is nil"}},
 		{"nil context in Predict", func(t *testing.T) error {
-			_, err := classifier(t).Predict(nil, data.Arrays(x, y)) //nolint:staticcheck // the mistake under test
+			//lint:ignore SA1012 the mistake under test
+			_, err := classifier(t).Predict(nil, data.Arrays(x, y))
 			return err
 		}, []string{"Predict: the context is nil"}},
 	})
@@ -548,6 +550,7 @@ type (
 
 func (p *panicking) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 	var counts map[string]int
+	//lint:ignore SA5000 the mistake under test
 	counts["calls"]++
 	return p.Head.Call(c, x)
 }

@@ -139,6 +139,7 @@ func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
 	if err != nil {
 		return err
 	}
+	e.m.measured.Add(1)
 	if err := e.m.inferOn(ctx, inst); err != nil || !watched {
 		return err
 	}

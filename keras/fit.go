@@ -431,7 +431,6 @@ func (m *Model) inferOn(ctx context.Context, inst *distribute.Instance) error {
 	if inst.WritesVariables() {
 		m.values.Lock()
 		defer m.values.Unlock()
-		m.measured.Add(1)
 	} else {
 		m.values.RLock()
 		defer m.values.RUnlock()

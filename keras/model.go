@@ -40,9 +40,9 @@ type Model struct {
 	stopped atomic.Bool
 
 	measured atomic.Uint64 // counts what changes metrics: logs that were not read before are lost
-	output  io.Writer
-	history *History
-	resume  *int // the epoch to begin with instead of InitialEpoch, set by a callback when training begins
+	output   io.Writer
+	history  *History
+	resume   *int // the epoch to begin with instead of InitialEpoch, set by a callback when training begins
 }
 
 // topology is the way in which a model's layers are connected.

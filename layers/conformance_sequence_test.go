@@ -34,6 +34,21 @@ func init() {
 			}, Inputs: normal(2, 3, 5), Output: []int{2, 3, 8}, Weights: 6, Trainable: 6, Masks: steps, PassesMask: true},
 			{New: func() layers.Layer { return &layers.Bidirectional{Layer: &layers.GRU{Units: 4}, MergeMode: "sum"} }, Inputs: normal(2, 3, 5), Output: []int{2, 4}, Weights: 6, Trainable: 6},
 		},
+		"ConvLSTM1D": {
+			{New: func() layers.Layer { return &layers.ConvLSTM1D{Filters: 2, KernelSize: []int{2}} }, Inputs: normal(2, 3, 4, 2), Output: []int{2, 3, 2}, Weights: 3, Trainable: 3, Masks: steps},
+			{New: func() layers.Layer {
+				return &layers.ConvLSTM1D{Filters: 2, KernelSize: []int{3}, Padding: layers.Same, ReturnSequences: true, Dropout: 0.3, RecurrentDropout: 0.3, NoUnitForgetBias: true}
+			}, Inputs: normal(2, 3, 4, 2), Output: []int{2, 3, 4, 2}, Weights: 3, Trainable: 3, Masks: steps, PassesMask: true, Random: true},
+		},
+		"ConvLSTM2D": {
+			{New: func() layers.Layer {
+				return &layers.ConvLSTM2D{Filters: 3, KernelSize: []int{2, 3}, Strides: []int{2, 1}, DataFormat: layers.ChannelsFirst, ReturnState: true, NoBias: true, ZeroOutputForMask: true}
+			}, Inputs: several(normal(2, 2, 2, 4, 3), normal(2, 3, 2, 1), normal(2, 3, 2, 1)), Output: []int{2, 3, 2, 1}, Weights: 2, Trainable: 2},
+			{New: func() layers.Layer {
+				return &layers.ConvLSTM2D{Filters: 2, KernelSize: []int{2}, DataFormat: layers.ChannelsFirst, ReturnSequences: true, GoBackwards: true, Dropout: 0.2, ActivityRegularizer: "l2"}
+			}, Inputs: normal(2, 3, 2, 3, 3), Output: []int{2, 3, 2, 2, 2}, Weights: 3, Trainable: 3, Masks: steps, PassesMask: true, Random: true},
+		},
+		"ConvLSTM3D": {{New: func() layers.Layer { return &layers.ConvLSTM3D{Filters: 2, KernelSize: []int{1, 2, 1}} }, Inputs: normal(2, 2, 2, 2, 1, 2), Output: []int{2, 2, 1, 1, 2}, Weights: 3, Trainable: 3}},
 		"TimeDistributed": {
 			{New: func() layers.Layer { return &layers.TimeDistributed{Layer: &layers.Dense{Units: 4}} }, Inputs: normal(2, 3, 5), Output: []int{2, 3, 4}, Weights: 2, Trainable: 2, Masks: steps, PassesMask: true},
 		},

@@ -99,6 +99,9 @@ func (l *convLSTMCell) Build(b *Builder, in []ir.Shape) {
 	checkDropout(b, cfg.recurrentDrop)
 	needFilters(b, cfg.filters)
 	l.conv.read(b, cfg.rank, cfg.conv, in[0])
+	if l.conv.causal {
+		b.Fail("unknown Padding %q; use %q or %q", Causal, Valid, Same)
+	}
 	l.conv.buildConv(b, in[0], 4*cfg.filters, 1, cfg.kernel)
 	cfg.recurrent.Initializer = orDefault(cfg.recurrent.Initializer, "orthogonal")
 	l.recurrentKernel = b.AddWeight("recurrent_kernel", slices.Concat(l.conv.kernelSize, ir.Shape{cfg.filters, 4 * cfg.filters}), cfg.recurrent)

@@ -105,6 +105,28 @@ func ExampleRNNCell() {
 	// (1, 5, 1) [2 2 5 5 5]
 }
 
+// With kernels of zeros only the forget gate's bias counts: of a cell state of 1 the part σ(1) stays, and h = σ(0)·tanh of it.
+func ExampleConvLSTM1D() {
+	l := &layers.ConvLSTM1D{Filters: 1, KernelSize: []int{2}, KernelInitializer: "zeros", RecurrentInitializer: "zeros"}
+	show(l, in(ir.Shape{1, 1, 3, 1}), in(ir.Shape{1, 2, 1}, 0, 0), in(ir.Shape{1, 2, 1}, 1, 0))
+	// Output:
+	// (1, 2, 1) [0.31 0]
+}
+
+func ExampleConvLSTM2D() {
+	film := in(ir.Shape{1, 3, 4, 4, 1}) // 3 images of 4 x 4 cells
+	show(&layers.ConvLSTM2D{Filters: 1, KernelSize: []int{3}, KernelInitializer: "zeros", ReturnSequences: true}, film)
+	// Output:
+	// (1, 3, 2, 2, 1) [0 0 0 0 0 0 0 0 0 0 0 0]
+}
+
+func ExampleConvLSTM3D() {
+	l := &layers.ConvLSTM3D{Filters: 2, KernelSize: []int{2}, Padding: layers.Same, KernelInitializer: "zeros"}
+	show(l, in(ir.Shape{1, 2, 1, 2, 2, 1}))
+	// Output:
+	// (1, 1, 2, 2, 2) [0 0 0 0 0 0 0 0]
+}
+
 func ExampleBidirectional() {
 	sum := &layers.SimpleRNN{Units: 1, Activation: "linear", KernelInitializer: "ones", RecurrentInitializer: "ones", ReturnSequences: true}
 	show(&layers.Bidirectional{Layer: sum}, in(ir.Shape{1, 3, 1}))

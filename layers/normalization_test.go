@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/internal/vectors"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
@@ -53,6 +55,30 @@ func TestAdapt(t *testing.T) {
 		assert.InDeltaSlice(t, got["variance"], weightValues(t, cut)["variance"], 1e-5)
 		assert.InDeltaSlice(t, got["mean"], weightValues(t, cut)["mean"], 1e-6)
 	}
+}
+
+// TestAdaptKeras: mean and variance of the same data as Keras's.
+func TestAdaptKeras(t *testing.T) {
+	found := 0
+	for _, c := range vectors.Load(t, "layers_core").Cases {
+		data, ok := c.Inputs.Get("adapt_data")
+		if !ok {
+			continue
+		}
+		found++
+		l, err := layers.New(c.Class)
+		require.NoError(t, err)
+		require.NoError(t, config.Decode(c.Config, l))
+		require.NoError(t, l.(*layers.Normalization).Adapt(batch(t, data.Shape, data.Data...)))
+		for _, v := range layers.Weights(l) {
+			value, err := v.Value()
+			require.NoError(t, err)
+			want := c.Weight(t, v.Path())
+			// Keras computes in the type of the data, we in float64.
+			vectors.AllClose(t, c.Name+" "+v.Path(), value.Float64s(), want, max(c.RTol, 2e-6), c.ATol)
+		}
+	}
+	assert.Equal(t, 10, found)
 }
 
 // TestAdaptLargeMean: the variance of numbers far from zero does not cancel.

@@ -349,3 +349,25 @@ func TestTimeDistributedStateful(t *testing.T) {
 		assert.InDelta(t, whole[0][i], parts[0][i], 1e-6)
 	}
 }
+
+// TestConvLSTMChannelsFirst: the same numbers in another order of axes.
+func TestConvLSTMChannelsFirst(t *testing.T) {
+	permute := func(x opstest.Array, perm ...int) opstest.Array {
+		return opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
+			return []*ops.Tensor{ops.Transpose(in[0], perm...)}
+		}, x)[0]
+	}
+	run := func(format string, x opstest.Array, mask opstest.Array) answer {
+		l := &layers.ConvLSTM2D{Filters: 2, KernelSize: []int{2, 1}, DataFormat: format, ReturnSequences: true, ReturnState: true}
+		buildFor(t, l, x.Shape...)
+		fillWeights(t, l)
+		return layerCall{layer: l, inputs: []opstest.Array{x.As(ir.Float32)}, masks: []opstest.Array{mask}}.run(t)
+	}
+	x, mask := opstest.Normal(3, 2, 3, 4, 3, 2), opstest.Bools([]int{2, 3}, 1, 0, 1, 1, 1, 0)
+	last, first := run(layers.ChannelsLast, x, mask), run(layers.ChannelsFirst, permute(x, 0, 1, 4, 2, 3), mask)
+	opstest.Near(t, "results", first.outputs[0], permute(last.outputs[0], 0, 1, 4, 2, 3), 1e-6, 1e-6)
+	for i := 1; i < 3; i++ {
+		opstest.Near(t, "state", first.outputs[i], permute(last.outputs[i], 0, 3, 1, 2), 1e-6, 1e-6)
+	}
+	require.NotNil(t, first.mask)
+}

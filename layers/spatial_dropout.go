@@ -19,7 +19,7 @@ type SpatialDropout1D struct {
 	Base
 
 	Name   string `keras:"name"`
-	DType  string `keras:"dtype"`                   // policy name; "" is the model's
+	DType  string `keras:"dtype,plain"`             // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not,omitempty"` // not trained
 
 	Rate float64 `keras:"rate"` // from 0 to 1
@@ -50,7 +50,7 @@ type SpatialDropout2D struct {
 	Base
 
 	Name   string `keras:"name"`
-	DType  string `keras:"dtype"`                   // policy name; "" is the model's
+	DType  string `keras:"dtype,plain"`             // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not,omitempty"` // not trained
 
 	Rate       float64 `keras:"rate"`                              // from 0 to 1
@@ -82,7 +82,7 @@ type SpatialDropout3D struct {
 	Base
 
 	Name   string `keras:"name"`
-	DType  string `keras:"dtype"`                   // policy name; "" is the model's
+	DType  string `keras:"dtype,plain"`             // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not,omitempty"` // not trained
 
 	Rate       float64 `keras:"rate"`                              // from 0 to 1

@@ -19,7 +19,7 @@ import (
 	"github.com/gokeras/gokeras/layers"
 )
 
-var kerasSets = []string{"layers_core", "layers_conv", "layers_normalization"}
+var kerasSets = []string{"layers_core", "layers_conv", "layers_pooling", "layers_normalization", "layers_reshaping_merging", "layers_regularization"}
 
 // TestKeras runs the layers with weights, inputs and configurations from real Keras and compares results, masks, losses, new
 // statistics and all gradients.
@@ -43,6 +43,7 @@ type callInfo struct {
 	}
 	Trainable     []bool
 	PreviousCalls [][]json.RawMessage `json:"previous_calls"`
+	ComputeMask   json.RawMessage     `json:"compute_mask"` // masks of the arguments, given to compute_mask alone
 }
 
 // kerasCase is one case while it is traced and compared.
@@ -94,7 +95,7 @@ func (k *kerasCase) names(raw json.RawMessage) []string {
 	return []string{one.Input}
 }
 
-// arguments returns the tensors of a call's arguments, with the masks of its keyword mask.
+// arguments returns the tensors of a call's arguments, with their masks.
 func (k *kerasCase) arguments(args []json.RawMessage) []*ops.Tensor {
 	var out []*ops.Tensor
 	for _, a := range args {
@@ -102,7 +103,11 @@ func (k *kerasCase) arguments(args []json.RawMessage) []*ops.Tensor {
 			out = append(out, k.inputs[name])
 		}
 	}
-	if mask, ok := k.info.Call.Kwargs["mask"]; ok {
+	mask, ok := k.info.Call.Kwargs["mask"]
+	if k.info.ComputeMask != nil {
+		mask, ok = k.info.ComputeMask, true
+	}
+	if ok {
 		for i, name := range k.names(mask) {
 			if name != "" {
 				out[i] = out[i].WithMask(k.inputs[name])
