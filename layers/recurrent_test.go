@@ -371,3 +371,20 @@ func TestConvLSTMChannelsFirst(t *testing.T) {
 	}
 	require.NotNil(t, first.mask)
 }
+
+// TestTimeDistributedActivityRegularizer: Keras calls the layer past it; the penalty of its weights stays.
+func TestTimeDistributedActivityRegularizer(t *testing.T) {
+	for _, row := range []struct {
+		layer layers.Layer
+		want  int
+	}{
+		{&layers.Dense{Units: 2, ActivityRegularizer: "l2"}, 0},
+		{&layers.Wrapper{Layer: &layers.Dense{Units: 2, ActivityRegularizer: "l2"}}, 1},
+	} {
+		l := &layers.TimeDistributed{Layer: row.layer}
+		layerCall{layer: l, training: true, inputs: []opstest.Array{constant(1, 2, 3, 4)}, more: func(r *distribute.Replica, _, _ []*ops.Tensor) []*ops.Tensor {
+			assert.Len(t, r.Losses(), row.want, "%T", row.layer)
+			return nil
+		}}.run(t)
+	}
+}

@@ -17,7 +17,8 @@ import (
 //
 // The steps are computed together, as one batch of batch·steps examples. A layer that keeps statistics or states instead sees
 // step after step, as in Keras: BatchNormalization normalizes each step with the statistics of that step. A layer of your own
-// that mixes the examples of a batch without keeping variables that are not trained sees all steps at once.
+// that mixes the examples of a batch without keeping variables that are not trained sees all steps at once. An ActivityRegularizer
+// of the layer itself has no effect, as in Keras; those of layers inside it have.
 type TimeDistributed struct {
 	Base
 
@@ -37,6 +38,7 @@ func (l *TimeDistributed) Build(b *Builder, in []ir.Shape) {
 		b.Fail("needs an input (batch, steps, ...) of at least 3 axes, received shape %v", in[0])
 	}
 	b.BuildMember(l.Layer, slices.Concat(in[0][:1], in[0][2:]))
+	l.Layer.base().activity = nil
 }
 
 // Forward applies the layer to all steps.

@@ -92,7 +92,7 @@ func TestReplicasEqualOne(t *testing.T) {
 		}
 		cases++
 		t.Run(c.Name, func(t *testing.T) {
-			float64Loose(&c)
+			looserIoU(&c)
 			yTrue, yPred, weight := inputsOf(t, c)
 			arrays := []kernels.Array{yTrue, yPred}
 			if weight != nil {

@@ -10,7 +10,7 @@ import (
 func (s *simplifier) movement(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
 	x := s.to.Type(in[0])
 	if n.Op != ir.Reduce && n.Op != ir.Pad && n.Op != ir.Concat {
-		if l, ok := s.splat(in[0]); ok && x.Shape.Size() > 0 {
+		if l, ok := s.splat(in[0]); ok && x.Shape.Size() > 0 && len(n.Outputs) > 0 { // a node made on the way has no results yet
 			l.Type.Shape = s.from.Type(n.Outputs[0]).Shape
 			return s.one(n, ir.Constant, ir.ConstantAttrs{Literal: l})
 		}
