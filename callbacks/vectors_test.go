@@ -54,14 +54,14 @@ func TestTrainingPrintsWhatKerasPrints(t *testing.T) {
 			var out bytes.Buffer
 			at := &clock{now: 1000, step: 0.25}
 			logger := callbacks.NewLoggerAt(verbose, &out, extra.DynamicDisplay, at.time)
-			options := append(extra.Options.fit(), keras.Callbacks(logger))
+			shown := []keras.FitOption{keras.BatchSize(extra.Options.BatchSize), keras.Callbacks(logger)}
 			switch c.Class {
 			case "fit":
-				_, err = m.Fit(t.Context(), data.Arrays(inputs, y.Ints()), options...)
+				_, err = m.Fit(t.Context(), data.Arrays(inputs, y.Ints()), append(extra.Options.fit(), keras.Callbacks(logger))...)
 			case "evaluate":
-				_, err = m.Evaluate(t.Context(), data.Arrays(inputs, y.Ints()), options...)
+				_, err = m.Evaluate(t.Context(), data.Arrays(inputs, y.Ints()), shown...)
 			case "predict":
-				_, err = m.Predict(t.Context(), data.Arrays(inputs, nil), options...)
+				_, err = m.Predict(t.Context(), data.Arrays(inputs, nil), shown...)
 			}
 			require.NoError(t, err)
 			require.Equal(t, extra.Text, out.String())
