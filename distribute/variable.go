@@ -143,6 +143,10 @@ func (v *Variable) materialize() error {
 			return fmt.Errorf("distribute: variable %s: %w", v.Path(), err)
 		}
 	}
+	if v.pending == nil && v.spec.Initializer == nil { // buffers begin as zeros
+		v.copies = copies
+		return nil
+	}
 	value, err := v.initialValue()
 	if err != nil {
 		return err
@@ -154,9 +158,6 @@ func (v *Variable) materialize() error {
 func (v *Variable) initialValue() (kernels.Array, error) {
 	if v.pending != nil {
 		return *v.pending, nil
-	}
-	if v.spec.Initializer == nil {
-		return kernels.NewArray(v.Type()), nil
 	}
 	values, err := v.spec.Initializer.Initialize(v.spec.Shape, v.spec.DType, hashSeed(v.seed, v.Path()))
 	if err != nil {

@@ -87,6 +87,7 @@ type Backend interface {
 	Devices() []Device
 	// Open reports an error when the device does not exist or cannot be used.
 	Open(d Device) error
+	// NewBuffer allocates memory filled with zeros.
 	NewBuffer(d Device, t ir.Type) (Buffer, error)
 	Compile(p *ir.Program, o CompileOptions) (Executable, error)
 	// NewCommunicators connects one replica on each of the given devices within this process, one communicator a replica.

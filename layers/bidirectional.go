@@ -11,9 +11,10 @@ import (
 
 // Bidirectional runs a recurrent layer over a sequence in both directions and merges the results.
 //
-// Inputs: x (batch, steps, features), optionally initial states, the forward ones and then the backward ones, and last optionally a
-// bool mask (batch, steps). Results: the merged result, or with MergeMode "none" the forward and the backward one; with ReturnState of the layer the last forward states and
-// then the backward ones. Results with all steps are in the order of the input.
+// Inputs: x (batch, steps, features), optionally initial states, the forward ones and then the backward ones, and last optionally
+// a bool mask (batch, steps). Results: the merged result, or with MergeMode "none" the forward and the backward one; with
+// ReturnState of the layer the last forward states and then the backward ones. Results with all steps are in the order of the
+// input.
 //
 // Layer becomes the forward layer, named "forward_" and its name. The backward layer is a copy of its configuration that runs
 // backwards, unless given. In results with all steps masked steps are zero, whatever ZeroOutputForMask of the layers says.

@@ -11,8 +11,8 @@ import (
 //	c' = sigmoid(f)·c + sigmoid(i)·tanh(g)
 //	h' = sigmoid(o)·tanh(c')
 //
-// with Activation in the place of tanh and RecurrentActivation in that of sigmoid. The convolution of the inputs has the given Strides,
-// Padding and DilationRate; that of the states has strides 1 and padding Same.
+// with Activation in the place of tanh and RecurrentActivation in that of sigmoid. The convolution of the inputs has the given
+// Strides, Padding and DilationRate; that of the states has strides 1 and padding Same.
 //
 // Inputs: x (batch, steps, length, channels), or with ChannelsFirst (batch, steps, channels, length), optionally the initial
 // states h and c (batch, length', filters), zeros where left out, and last optionally a bool mask (batch, steps). Results: the last

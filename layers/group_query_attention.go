@@ -8,7 +8,8 @@ import (
 )
 
 // GroupQueryAttention is [MultiHeadAttention] in which several heads of the query share one head of key and value: head u of the
-// query looks through head u / (NumQueryHeads / NumKeyValueHeads) of the others. With NumKeyValueHeads 1 it is multi-query attention.
+// query looks through head u / (NumQueryHeads / NumKeyValueHeads) of the others. With NumKeyValueHeads 1 it is multi-query
+// attention.
 //
 // Inputs: query (batch, T, features), value (batch, S, features), optionally key (batch, S, features), optionally last a bool mask
 // (batch, T, S) or (batch, heads, T, S). Results: y (batch, T, features of the query), and with ReturnAttentionScores the

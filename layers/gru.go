@@ -13,10 +13,12 @@ import (
 //
 // with Activation in the place of tanh and RecurrentActivation in that of sigmoid.
 //
-// Inputs: x (batch, features) and the state h (batch, units). Results: h', and h' again as the new state. Weights: kernel (features,
-// 3·units), recurrent_kernel (units, 3·units), bias (2, 3·units) with b before b', or (3·units) with ResetBefore; gates in the order
-// update, reset, new. Formula and defaults are those of keras.layers.GRUCell. Source: Cho et al., "Learning Phrase Representations
-// using RNN Encoder-Decoder", arXiv 1406.1078: its first version has the reset gate after the product, the third one before it.
+// Inputs: x (batch, features) and the state h (batch, units). Results: h', and h' again as the new state. Weights: kernel
+// (features, 3·units), recurrent_kernel (units, 3·units), bias (2, 3·units) with b before b', or (3·units) with ResetBefore;
+// gates in the order update, reset, new. Formula and defaults are those of keras.layers.GRUCell. In training Dropout draws one
+// mask of the inputs for all gates, the same at every step; with RecurrentDropout inputs and state have one mask for each gate.
+// Source: Cho et al., "Learning Phrase Representations using RNN Encoder-Decoder", arXiv 1406.1078: its first version has the
+// reset gate after the product, the third one before it.
 type GRUCell struct {
 	Base
 	recurrent
@@ -126,10 +128,10 @@ func (l *GRUCell) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 
 // GRU runs a GRUCell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features), optionally the initial state (batch, units), zeros where left out, and last
-// optionally a bool mask (batch, steps). Results: the last h (batch,
-// units), or with ReturnSequences all (batch, steps, units); with ReturnState the last state as well. Masks, GoBackwards and Stateful
-// are those of [RNN]. The formula and the weights are those of GRUCell; behaviour and defaults are those of keras.layers.GRU.
+// Inputs: x (batch, steps, features), optionally the initial state (batch, units), zeros where left out, and last optionally a
+// bool mask (batch, steps). Results: the last h (batch, units), or with ReturnSequences all (batch, steps, units); with
+// ReturnState the last state as well. Masks, GoBackwards and Stateful are those of [RNN]. The formula and the weights are those
+// of GRUCell; behaviour and defaults are those of keras.layers.GRU.
 type GRU struct {
 	Base
 

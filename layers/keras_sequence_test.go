@@ -205,7 +205,10 @@ func (s *sequenceCase) trace(r *distribute.Replica, l layers.Layer, in map[strin
 		weights[v.Path()] = r.Read(v)
 	}
 	outputs := layers.InvokeAll(l, s.context(r), s.arguments(in, s.info.Call.Args)...)
-	losses := slices.Clone(r.Losses())
+	var losses []*ops.Tensor
+	if s.set == "layers_sequence" { // the other sets come from stateless_call, which leaves out the penalty of activity regularizers
+		losses = slices.Clone(r.Losses())
+	}
 	for _, v := range layers.TrainableWeights(l) {
 		if penalty := v.Spec().Regularizer; penalty != nil {
 			losses = append(losses, penalty(weights[v.Path()]))

@@ -80,10 +80,10 @@ func (l *SimpleRNNCell) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 
 // SimpleRNN runs a SimpleRNNCell over the steps of a sequence.
 //
-// Inputs: x (batch, steps, features), optionally the initial state (batch, units), zeros where left out, and last
-// optionally a bool mask (batch, steps). Results: the last h (batch,
-// units), or with ReturnSequences all (batch, steps, units); with ReturnState the last state as well. Masks, GoBackwards and Stateful
-// are those of [RNN]. The formula and the weights are those of SimpleRNNCell; behaviour and defaults are those of keras.layers.SimpleRNN.
+// Inputs: x (batch, steps, features), optionally the initial state (batch, units), zeros where left out, and last optionally a
+// bool mask (batch, steps). Results: the last h (batch, units), or with ReturnSequences all (batch, steps, units); with
+// ReturnState the last state as well. Masks, GoBackwards and Stateful are those of [RNN]. The formula and the weights are those
+// of SimpleRNNCell; behaviour and defaults are those of keras.layers.SimpleRNN.
 type SimpleRNN struct {
 	Base
 

@@ -14,24 +14,39 @@ const bucketBytes = 4 << 20
 func (b *Base) ApplyRule(o Rule, r *distribute.Replica, gradients ops.Gradients) {
 	r.Graph().InScope(o.Settings().Name, func() {
 		weights, grads := b.begin(o, r, gradients)
-		grads = sumOverReplicas(r, grads)
-		if f := b.settings.Options.LossScaleFactor; f != nil {
-			for i, g := range grads {
-				grads[i] = ops.DivideScalar(g, *f)
-			}
-		}
-		b.step(r, weights, grads, nil)
+		b.step(r, weights, b.unscale(sumOverReplicas(r, grads)), nil)
 	})
 }
 
-// begin returns the weights that have gradients, and these.
+// unscale divides gradients by the loss scale factor.
+func (b *Base) unscale(grads []*ops.Tensor) []*ops.Tensor {
+	f := b.settings.Options.LossScaleFactor
+	if f == nil {
+		return grads
+	}
+	out := make([]*ops.Tensor, len(grads))
+	for i, g := range grads {
+		out[i] = ops.DivideScalar(g, *f)
+	}
+	return out
+}
+
+// begin builds the optimizer where that has not been done and returns the weights that have gradients, and these.
 func (b *Base) begin(o Rule, r *distribute.Replica, gradients ops.Gradients) (distribute.Variables, []*ops.Tensor) {
+	if all, ok := gradients.Of.(distribute.Variables); ok {
+		if err := b.BuildRule(o, all); err != nil {
+			ops.Fail(r.Graph(), err)
+		}
+	}
+	return withGradients(r, gradients)
+}
+
+// withGradients returns the weights that have gradients, and these in the type of the weights.
+func withGradients(r *distribute.Replica, gradients ops.Gradients) (distribute.Variables, []*ops.Tensor) {
 	all, ok := gradients.Of.(distribute.Variables)
 	if !ok {
-		ops.Failf(r.Graph(), "Apply needs the gradients of a distribute.Variables, received those of a %T; take them with tape.Gradients(loss, model.TrainableVariables())", gradients.Of)
-	}
-	if err := b.BuildRule(o, all); err != nil {
-		ops.Fail(r.Graph(), err)
+		ops.Failf(r.Graph(), "Apply needs the gradients of a distribute.Variables, received those of a %T; take them with "+
+			"tape.Gradients(loss, model.TrainableVariables())", gradients.Of)
 	}
 	if len(all) != len(gradients.Values) {
 		ops.Failf(r.Graph(), "received %d gradients of %d weights", len(gradients.Values), len(all))

@@ -54,6 +54,7 @@ func (b *Base) base() *Base { return b }
 
 // based is implemented by all optimizers that embed Base.
 type based interface {
+	Optimizer
 	Rule
 	base() *Base
 }
@@ -228,7 +229,11 @@ func (b *Base) slot(w *distribute.Variable, s Slot) *distribute.Variable {
 }
 
 func (b *Base) add(name string, d ir.DType, shape ir.Shape, value float64) *distribute.Variable {
-	v := distribute.NewVariable(distribute.VariableSpec{Name: name, Shape: shape, DType: d, Initializer: constant(value), Frozen: true, Owner: b})
+	spec := distribute.VariableSpec{Name: name, Shape: shape, DType: d, Frozen: true, Owner: b}
+	if value != 0 { // zeros need no initializer
+		spec.Initializer = constant(value)
+	}
+	v := distribute.NewVariable(spec)
 	b.all = append(b.all, v)
 	return v
 }

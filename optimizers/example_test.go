@@ -116,6 +116,16 @@ func ExampleLossScaleOptimizer() {
 	// Output: 0.9500 2.0250 2.9000 4.0000
 }
 
+// Weights are told apart by their paths.
+func ExampleMultiOptimizer() {
+	o := &optimizers.MultiOptimizer{Map: &optimizers.OptimizerMap{
+		Rules:   []optimizers.PathRule{{Pattern: ".*kernel", Optimizer: &optimizers.SGD{LearningRate: 1.0}}},
+		Default: &optimizers.Adam{},
+	}}
+	train(o)
+	// Output: 0.0000 2.5000 1.0000 4.0000
+}
+
 // Options are shared by all optimizers.
 func ExampleOptions() {
 	train(&optimizers.SGD{LearningRate: 0.1, Options: optimizers.Options{ClipValue: new(0.2), WeightDecay: new(0.5)}})
@@ -126,6 +136,20 @@ func ExampleOptions() {
 func ExampleSGD_schedule() {
 	train(&optimizers.SGD{LearningRate: &schedules.PiecewiseConstantDecay{Boundaries: []int{0}, Values: []float64{0.1, 0.01}}})
 	// Output: 0.9450 2.0275 2.8900 4.0000
+}
+
+func ExampleOptimizerMap() {
+	m := &optimizers.OptimizerMap{
+		Rules:   []optimizers.PathRule{{Pattern: "encoder/.*", Optimizer: &optimizers.SGD{}}},
+		Default: &optimizers.Adam{},
+	}
+	for _, path := range []string{"encoder/dense/kernel", "head/kernel"} {
+		o, err := m.OptimizerFor(path)
+		fmt.Printf("%T %v\n", o, err)
+	}
+	// Output:
+	// *optimizers.SGD <nil>
+	// *optimizers.Adam <nil>
 }
 
 func ExampleGet() {

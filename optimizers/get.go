@@ -42,6 +42,7 @@ func init() {
 	Register[Muon]()
 	Register[ScheduleFreeAdamW]()
 	Register[LossScaleOptimizer]()
+	Register[MultiOptimizer]()
 
 	config.RegisterKind("optimizer", func(v any) (any, error) { return Get(v) })
 	config.RegisterKind("learning_rate", resolveRate)
@@ -104,6 +105,8 @@ func Get(v any) (Optimizer, error) {
 		err = attach(o, o.base())
 	case *LossScaleOptimizer:
 		_, err = o.inner()
+	case *MultiOptimizer:
+		err = o.prepare()
 	}
 	return o, err
 }

@@ -23,9 +23,8 @@ func TestReplicasEqualOne(t *testing.T) {
 		}
 		for _, n := range []int{2, 3 + i%2} {
 			t.Run(fmt.Sprint(c.Name, n), func(t *testing.T) {
-				c.RTol, c.ATol = 1e-6, 1e-7
-				var e extra
-				c.DecodeExtra(t, &e)
+				c.RTol, c.ATol = 1e-9, 1e-10 // the gradients are added up from parts
+				e := extraOf(t, c)
 				o := decode(t, c)
 				if e.Exclude != nil {
 					require.NoError(t, o.(*optimizers.AdamW).ExcludeFromWeightDecay(nil, e.Exclude...))
@@ -43,7 +42,9 @@ func TestReplicasEqualOne(t *testing.T) {
 				}
 				compareState(t, c, o)
 				for _, v := range append(append(distribute.Variables{}, weights...), o.Variables()...) {
-					sameCopies(t, v, n)
+					if v.Path() != "multi_optimizer/learning_rate" { // which is never used
+						sameCopies(t, v, n)
+					}
 				}
 			})
 		}
@@ -91,9 +92,8 @@ func sameCopies(t testing.TB, v *distribute.Variable, n int) {
 // TestLossScaleOnReplicas: one replica's overflow skips the step on all.
 func TestLossScaleOnReplicas(t *testing.T) {
 	c := caseNamed(t, "loss_scale_adam/float64")
-	c.RTol, c.ATol = 1e-6, 1e-7
-	var e extra
-	c.DecodeExtra(t, &e)
+	c.RTol, c.ATol = 1e-9, 1e-10
+	e := extraOf(t, c)
 	o := decode(t, c)
 	weights := weightsOf(t, c, e)
 	tr := newTrainer(t, mirrored(t, 2), o, weights)

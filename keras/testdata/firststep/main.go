@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/gokeras/gokeras/data/datasets"
 	"github.com/gokeras/gokeras/keras"
@@ -17,13 +16,8 @@ import (
 )
 
 func main() {
-	begin := time.Now()
-	phase := func(name string) {
-		fmt.Fprintf(os.Stderr, "%8.2f ms %s\n", time.Since(begin).Seconds()*1e3, name)
-	}
 	digits, err := datasets.MNIST()
 	check(err)
-	phase("data")
 	model, err := keras.NewSequential([]layers.Layer{
 		&layers.Rescaling{Scale: []float64{1.0 / 255}},
 		&layers.Conv2D{Filters: 32, KernelSize: []int{3}, Activation: "relu"},
@@ -38,10 +32,8 @@ func main() {
 		Loss:      &losses.SparseCategoricalCrossentropy{FromLogits: true},
 		Metrics:   []metrics.Metric{&metrics.SparseCategoricalAccuracy{}},
 	}))
-	phase("model")
 	_, err = model.Fit(context.Background(), digits.Train.Arrays(), keras.BatchSize(64), keras.StepsPerEpoch(1))
 	check(err)
-	phase("first step")
 	fmt.Println("done")
 }
 
