@@ -14,7 +14,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/gokeras/gokeras/data/internal/atomicfile"
+	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
 const npyMagic = "\x93NUMPY"

@@ -11,7 +11,7 @@ import (
 
 	"gorgonia.org/tensor"
 
-	"github.com/gokeras/gokeras/data/internal/atomicfile"
+	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
 // LoadNPZ reads the arrays of a .npz file of NumPy (numpy.savez and savez_compressed) as a named set, in the order of the

@@ -113,8 +113,8 @@ func (s *summary) widths() ([]int, error) {
 		cut := int(math.RoundToEven(float64(excess) / float64(len(widths)-i)))
 		widths[i] -= cut
 		excess -= cut
-		if widths[i] < 6 {
-			return nil, fmt.Errorf("keras: Summary: a line length of %d leaves column %q only %d characters; use at least 40", s.c.width, s.header[i], widths[i])
+		if widths[i] < 3 {
+			return nil, fmt.Errorf("keras: Summary: a line length of %d leaves column %q only %d characters; use 60 or more", s.c.width, s.header[i], widths[i])
 		}
 	}
 	return widths, nil

@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/gokeras/gokeras/data/internal/atomicfile"
+	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
 // DefaultBaseURL is a mirror of the MNIST database kept by the Common Visual Data Foundation.

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/gokeras/gokeras/data/internal/atomicfile"
+	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
 func TestWriteReplacesOnlyOnSuccess(t *testing.T) {
