@@ -43,7 +43,7 @@ func main() {
 	flag.StringVar(&f.devices, "devices", "cpu:0,cpu:1", "devices of the strategy, one replica each")
 	flag.StringVar(&f.data, "data", "", "folder with the four IDX files; without it the cache or the built-in subset is used")
 	flag.StringVar(&f.out, "out", "out", "folder for the training curves and the weights")
-	flag.IntVar(&f.epochs, "epochs", 5, "passes over the training images")
+	flag.IntVar(&f.epochs, "epochs", 4, "passes over the training images")
 	flag.IntVar(&f.batchSize, "batch-size", 32, "images in a global batch")
 	flag.Float64Var(&f.rate, "learning-rate", 2e-3, "learning rate of Adam in the beginning; it falls to nothing")
 	flag.Uint64Var(&f.seed, "seed", 1, "seed of weights and shuffling; equal seeds give equal runs")
