@@ -6,15 +6,11 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// bucketBytes is how large the buckets are in which gradients are summed over the replicas: large enough that the cost of a
-// launch does not matter, small enough that summing begins while gradients are still being computed.
-const bucketBytes = 4 << 20
-
 // ApplyRule traces one step of optimizer o, of which b is the Base; see [Optimizer].Apply.
 func (b *Base) ApplyRule(o Rule, r *distribute.Replica, gradients ops.Gradients) {
 	r.Graph().InScope(o.Settings().Name, func() {
 		weights, grads := b.begin(o, r, gradients)
-		b.step(r, weights, b.unscale(sumOverReplicas(r, grads)), nil)
+		b.step(r, weights, b.unscale(r.SumGradients(grads)), nil)
 	})
 }
 
@@ -66,22 +62,6 @@ func withGradients(r *distribute.Replica, gradients ops.Gradients) (distribute.V
 		ops.Failf(r.Graph(), "no weight has a gradient; the loss does not depend on any of the %d weights", len(all))
 	}
 	return weights, grads
-}
-
-// sumOverReplicas adds up the gradients of all replicas. The gradients of the last weights are ready first, so buckets are
-// filled from the back.
-func sumOverReplicas(r *distribute.Replica, grads []*ops.Tensor) []*ops.Tensor {
-	out := make([]*ops.Tensor, len(grads))
-	for end := len(grads); end > 0; {
-		begin, bytes := end-1, grads[end-1].Type().Bytes()
-		for begin > 0 && bytes+grads[begin-1].Type().Bytes() <= bucketBytes {
-			begin--
-			bytes += grads[begin].Type().Bytes()
-		}
-		copy(out[begin:end], r.AllReduce(ir.Sum, grads[begin:end]...))
-		end = begin
-	}
-	return out
 }
 
 // step updates weights and state from summed gradients. Where gate (a bool scalar, nil for true) is false, everything stays as
@@ -279,6 +259,6 @@ func (c *changes) commit(gate *ops.Tensor) {
 		if gate != nil {
 			t = ops.Where(gate, t, c.r.Read(v))
 		}
-		c.r.Assign(v, t)
+		c.r.AssignMirrored(v, t)
 	}
 }

@@ -108,7 +108,7 @@ func ExampleMuon() {
 
 func ExampleScheduleFreeAdamW() {
 	train(&optimizers.ScheduleFreeAdamW{LearningRate: 0.1})
-	// Output: 0.8450 2.1550 2.8450 4.0000
+	// Output: 0.8500 2.1500 2.8500 4.0000
 }
 
 func ExampleLossScaleOptimizer() {

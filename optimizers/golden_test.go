@@ -54,7 +54,7 @@ func TestGolden(t *testing.T) {
 		{"lion", &optimizers.Lion{LearningRate: .1}, [2]float64{.9, 1.9}},
 		{"lamb", &optimizers.Lamb{LearningRate: .1}, [2]float64{.508653, 2.065742}},
 		{"adafactor", &optimizers.Adafactor{LearningRate: .1}, [2]float64{.750375, 1.912046}},
-		{"schedule free", &optimizers.ScheduleFreeAdamW{LearningRate: .1}, [2]float64{.843133, 2.014419}},
+		{"schedule free", &optimizers.ScheduleFreeAdamW{LearningRate: .1}, [2]float64{.841433, 2.025823}},
 		{"clipnorm", sgd(optimizers.Options{ClipNorm: new(.2)}), [2]float64{.980272, 1.996712}},
 		{"global clipnorm", sgd(optimizers.Options{GlobalClipNorm: new(.2)}), [2]float64{.980272, 1.996712}},
 		{"clipvalue", sgd(optimizers.Options{ClipValue: new(.15)}), [2]float64{.99, 1.995}},
@@ -78,5 +78,5 @@ func TestScheduleFreeStartsAtTheWeight(t *testing.T) {
 	for _, g := range goldenGradients {
 		tr.step([]kernels.Array{array(t, ir.Float32, []int{2}, g...)})
 	}
-	require.InDeltaSlice(t, []float64{.843133, 2.014419}, valueOf(t, w), 1.1e-6)
+	require.InDeltaSlice(t, []float64{.841433, 2.025823}, valueOf(t, w), 1.1e-6)
 }

@@ -100,7 +100,7 @@ func (o *LossScaleOptimizer) Apply(r *distribute.Replica, gradients ops.Gradient
 			ops.Fail(g, err)
 		}
 		weights, grads := inner.base().begin(inner, r, gradients)
-		grads = sumOverReplicas(r, grads)
+		grads = r.SumGradients(grads)
 		scale := r.Read(o.scale)
 		var finite *ops.Tensor
 		for i, g := range grads {
@@ -126,8 +126,8 @@ func (o *LossScaleOptimizer) adjust(r *distribute.Replica, finite, scale *ops.Te
 	enough := ops.CompareScalar(ir.Eq, counter, float64(growth-1))
 	grown := ops.Where(enough, ops.MultiplyScalar(scale, 2), scale)
 	counted := ops.Where(enough, ops.ZerosLike(counter), ops.AddScalar(counter, 1))
-	r.Assign(o.scale, ops.Where(finite, grown, ops.MultiplyScalar(scale, 0.5)))
-	r.Assign(o.counter, ops.Where(finite, counted, ops.ZerosLike(counter)))
+	r.AssignMirrored(o.scale, ops.Where(finite, grown, ops.MultiplyScalar(scale, 0.5)))
+	r.AssignMirrored(o.counter, ops.Where(finite, counted, ops.ZerosLike(counter)))
 }
 
 // ScaleLoss implements [Optimizer].

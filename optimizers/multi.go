@@ -128,7 +128,7 @@ func (o *MultiOptimizer) Apply(r *distribute.Replica, gradients ops.Gradients) {
 			}
 		}
 		weights, grads := withGradients(r, gradients)
-		grads = sumOverReplicas(r, grads)
+		grads = r.SumGradients(grads)
 		for k, b := range o.inner {
 			var group distribute.Variables
 			var part []*ops.Tensor
@@ -141,7 +141,7 @@ func (o *MultiOptimizer) Apply(r *distribute.Replica, gradients ops.Gradients) {
 				b.base().step(r, group, b.base().unscale(part), nil)
 			}
 		}
-		r.AssignAdd(o.own.iteration, ops.Ones(r, ir.Int64))
+		r.AssignMirrored(o.own.iteration, ops.AddScalar(r.Read(o.own.iteration), 1))
 	})
 }
 

@@ -12,12 +12,12 @@ import (
 //
 //	v ← v + (1-β2)·(g² - v)
 //	z' = z - a·g/(√(v/(1-β2^t)) + ε)
-//	x' = (1-1/t)·x + z'/t with x = (w - (1-β1)·z)/β1
+//	x' = (1-1/t)·x + z'/t with x = (w - (1-β1)·z')/β1
 //	w ← (1-β1)·z' + β1·x';  z ← z'
 //
 // z begins as the weight; x, the average, is what the method would be evaluated at. Slots: momentum (z) and velocity (v). Name:
-// "schedulefreeadamw". Behaviour of keras.optimizers.ScheduleFreeAdamW. Source: Defazio et al., "The Road Less Scheduled",
-// NeurIPS 2024, algorithm 1.
+// "schedulefreeadamw". Behaviour of keras.optimizers.ScheduleFreeAdamW on TensorFlow and PyTorch; on JAX and NumPy x is taken from
+// z and not from z'. Source: Defazio et al., "The Road Less Scheduled", NeurIPS 2024, algorithm 1, which has z.
 type ScheduleFreeAdamW struct {
 	Base
 	Options
@@ -67,7 +67,7 @@ func (o *ScheduleFreeAdamW) Update(s *Step, _ *distribute.Variable, w, g *ops.Te
 	v := toward(slots[1], ops.Square(g), 1-beta2)
 	root := ops.AddScalar(ops.Sqrt(ops.Divide(v, s.Decayed(w, beta2))), or(o.Epsilon, 1e-8))
 	z := ops.Subtract(slots[0], ops.Divide(ops.Multiply(rate, g), root))
-	x := ops.DivideScalar(ops.Subtract(w, ops.MultiplyScalar(slots[0], 1-beta1)), beta1)
+	x := ops.DivideScalar(ops.Subtract(w, ops.MultiplyScalar(z, 1-beta1)), beta1)
 	share := ops.Reciprocal(t)
 	x = ops.Add(ops.Multiply(ops.Subtract(ops.OnesLike(share), share), x), ops.Multiply(share, z))
 	return mix(x, z, beta1), []*ops.Tensor{z, v}

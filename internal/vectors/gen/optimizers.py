@@ -1,7 +1,11 @@
 """Optimizer vectors: 12 steps of fixed gradients on three variables.
 
 Run: KERAS_BACKEND=jax python gen/optimizers.py <output directory>
+     KERAS_BACKEND=tensorflow python gen/optimizers.py <output directory>
 Versions: see common.py.
+
+ScheduleFreeAdamW reads its slot after having assigned it. On TensorFlow and PyTorch that is the new value, on JAX and NumPy
+the old one; the set optimizers_tensorflow holds what most users get.
 
 A case holds
   inputs     one array per variable: its start value
@@ -68,8 +72,8 @@ def hyper():
         ("muon_no_rms", o.Muon, {"learning_rate": 0.02, "rms_rate": None, "weight_decay": None}),
         ("muon_exclude", o.Muon, {"learning_rate": 0.02, "exclude_layers": ["kern"]}),
     ]
-    if hasattr(o, "ScheduleFreeAdamW"):
-        rows += [
+    if common.BACKEND == "tensorflow":
+        return [
             ("schedule_free_adamw", o.ScheduleFreeAdamW, {}),
             ("schedule_free_adamw_warmup", o.ScheduleFreeAdamW, {"learning_rate": 0.1, "warmup_steps": 4, "beta_1": 0.8, "beta_2": 0.9}),
         ]
@@ -237,6 +241,12 @@ def multi(w, dtype):
 
 
 def main():
+    if common.BACKEND == "tensorflow":
+        w = common.Writer("optimizers_tensorflow", __file__)
+        for name, cls, kw in hyper():
+            run_case(w, name, cls, kw, common.DTYPE)
+        w.write(common.out_dir())
+        return
     w = common.Writer("optimizers", __file__)
     for dtype in (common.DTYPE,):
         for name, cls, kw in hyper():
