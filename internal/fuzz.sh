@@ -5,6 +5,6 @@ cd "$(dirname "$0")/.."
 for package in $(grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -n1 dirname | sort -u); do
 	for target in $(grep -hoE '^func Fuzz[A-Za-z0-9_]*' "$package"/*_test.go | sed 's/func //' | sort -u); do
 		echo "== $package $target"
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "${1:-30s}" "$package"
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "${1:-30s}" -fuzzminimizetime 20x "$package"
 	done
 done
