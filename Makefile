@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test check mnist bench fmt vet staticcheck race generated rooms static fuzz
+.PHONY: help build test check mnist bench bench-peers fmt vet staticcheck race generated rooms static fuzz
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -41,6 +41,9 @@ static: ## the programs must be static
 
 bench: ## benchmarks with allocations
 	$(GO) test -run '^$$' -bench . -benchmem ./kernels/cpu/... ./keras/...
+
+bench-peers: ## this library beside TensorFlow, JAX, ONNX Runtime and PyTorch; downloads them into a cache folder
+	./internal/benchpeers/run.sh
 
 fuzz: ## fuzz the parsers of outside bytes, 30 seconds each
 	./internal/fuzz.sh 30s

@@ -18,7 +18,9 @@ import (
 // for people and programs, training_metadata.json: {"epoch": the next epoch, "batch": the last batch}. Both are replaced at once
 // or not at all, and the first also says where the run was, so a crash at any moment leaves a state that fits together. A run
 // without StepsPerEpoch that is backed up each epoch ends with the same bits as one that was not interrupted. With StepsPerEpoch
-// the data are begun anew. A backup in the middle of an epoch repeats that epoch with the weights of the backup, as in Keras.
+// the data are begun anew. A backup in the middle of an epoch goes on with the batch after it: the run ends with the same weights as
+// without interruption, and the logs of that epoch are those of its remaining batches. (Keras repeats the epoch from its beginning with
+// the weights of the backup, so that some batches are trained on twice.)
 //
 // A run that fails or whose context ends keeps its folder. On several machines give each a folder of its own.
 type BackupAndRestore struct {
@@ -84,6 +86,9 @@ func (c *BackupAndRestore) OnTrainBegin() error {
 		fmt.Fprintf(c.Model().Output(), "The latest backup cannot be read (%v); going on with the one before it.\n", latest)
 	}
 	c.Model().SetInitialEpoch(at.Epoch)
+	if m, ok := c.Model().(interface{ SetInitialBatch(batch int) }); ok {
+		m.SetInitialBatch(at.Done)
+	}
 	return nil
 }
 
@@ -95,7 +100,7 @@ func (c *BackupAndRestore) OnEpochBegin(epoch int) error {
 
 // OnTrainBatchEnd makes a backup where SaveFreq is a number of batches.
 func (c *BackupAndRestore) OnTrainBatchEnd(batch int, _ *Logs) error {
-	c.at.Batch = batch
+	c.at.Batch, c.at.Done = batch, batch+1
 	if c.SaveFreq == 0 || !c.counter.due(batch) {
 		return nil
 	}

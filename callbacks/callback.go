@@ -58,6 +58,8 @@ type Progress struct {
 	Epoch int `json:"epoch"`
 	// Batch is the last batch of that epoch which was trained on; 0 at its beginning.
 	Batch int `json:"batch"`
+	// Done is the number of batches of that epoch that were trained on.
+	Done int `json:"-"`
 }
 
 // Model is what callbacks may do with the model in training; *keras.Model implements it.

@@ -7,6 +7,4 @@
 // Zero values of fields are Keras's defaults, and what the callbacks decide, print and write is what Keras 3.15.1 does; where that
 // is a defect, the comment of the type says what is done instead. Messages and warnings go to the Output of the run; a warning is
 // printed once a run.
-//
-// TensorBoard's event files are not written by this package.
 package callbacks

@@ -23,8 +23,9 @@ type ModelSaver interface {
 // InitialValueThreshold). Where the logs lack the value, a file is written all the same, with a warning; the same goes for values
 // with several numbers.
 //
-// Weights files end in ".weights.npz": a NumPy archive with one member for each weight, which the model's LoadWeights reads.
-// Files of the whole model end in ".keras" or ".h5" and need a model that is a [ModelSaver].
+// Files of the whole model end in ".keras": configuration, weights and what the model was compiled with. Files of weights end in
+// ".weights.h5" (Keras's form, with the optimizer's state), ".weights.json" (the same in several files), ".safetensors" or
+// ".weights.npz".
 //
 // Each run starts anew with the best value. For one that goes on where another ended set InitialValueThreshold to Best; Keras
 // keeps the best value of the object.
@@ -90,16 +91,16 @@ func (c *ModelCheckpoint) checkPath() error {
 		return false
 	}
 	if c.SaveWeightsOnly {
-		if !ends(".weights.npz", ".weights.h5") {
-			return fmt.Errorf("callbacks: ModelCheckpoint: with SaveWeightsOnly the file path must end in \".weights.npz\", received FilePath %q", c.FilePath)
+		if !ends(".weights.h5", ".weights.json", ".weights.npz", ".safetensors") {
+			return fmt.Errorf("callbacks: ModelCheckpoint: with SaveWeightsOnly the file path must end in \".weights.h5\", received FilePath %q; also possible are \".weights.json\", \".weights.npz\" and \".safetensors\"", c.FilePath)
 		}
 		return nil
 	}
-	if !ends(".keras", ".h5") {
-		return fmt.Errorf("callbacks: ModelCheckpoint: the file path of a whole model must end in \".keras\" or \".h5\", received FilePath %q; set SaveWeightsOnly for \".weights.npz\"", c.FilePath)
+	if !ends(".keras") {
+		return fmt.Errorf("callbacks: ModelCheckpoint: the file path of a whole model must end in \".keras\", received FilePath %q; set SaveWeightsOnly for \".weights.h5\"", c.FilePath)
 	}
 	if _, ok := c.Model().(ModelSaver); !ok {
-		return fmt.Errorf("callbacks: ModelCheckpoint: this model cannot be saved whole, as FilePath %q asks for; set SaveWeightsOnly and let the path end in \".weights.npz\"", c.FilePath)
+		return fmt.Errorf("callbacks: ModelCheckpoint: this model cannot be saved whole, as FilePath %q asks for; set SaveWeightsOnly and let the path end in \".weights.h5\"", c.FilePath)
 	}
 	return nil
 }

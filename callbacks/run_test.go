@@ -225,8 +225,41 @@ func TestModelCheckpointInFit(t *testing.T) {
 		require.NoError(t, again.LoadWeights(filepath.Join(dir, "a", "b", fmt.Sprintf("%02d.weights.npz", epoch+1))))
 		require.Equal(t, want, weights(t, again))
 	}
-	_, err = m.Fit(t.Context(), examples(8), keras.Callbacks(&callbacks.ModelCheckpoint{FilePath: filepath.Join(dir, "x.weights.h5"), SaveWeightsOnly: true}))
-	require.ErrorContains(t, err, ".npz", "the model says which files it can write")
+	_, err = m.Fit(t.Context(), examples(8), keras.Callbacks(&callbacks.ModelCheckpoint{FilePath: filepath.Join(dir, "x.pickle"), SaveWeightsOnly: true}))
+	require.ErrorContains(t, err, ".weights.h5")
+	_, err = m.Fit(t.Context(), examples(8), keras.Callbacks(&callbacks.ModelCheckpoint{FilePath: filepath.Join(dir, "x.h5")}))
+	require.ErrorContains(t, err, ".keras")
+}
+
+// Whole models and weights in Keras's own form: a model that was loaded goes on as the one that was saved.
+func TestModelCheckpointOfKerasFiles(t *testing.T) {
+	dir := t.TempDir()
+	m := mlp(t, &optimizers.Adam{LearningRate: 0.01})
+	fit := func(m *keras.Model, list ...callbacks.Callback) {
+		_, err := m.Fit(t.Context(), examples(40), keras.Shuffle(false), keras.Epochs(2), keras.ValidationData(examples(20)), keras.Callbacks(list...))
+		require.NoError(t, err)
+	}
+	fit(m,
+		&callbacks.ModelCheckpoint{FilePath: filepath.Join(dir, "{epoch}.keras")},
+		&callbacks.ModelCheckpoint{FilePath: filepath.Join(dir, "best-{val_loss:.1f}.keras"), SaveBestOnly: true, InitialValueThreshold: new(-1.0)},
+		&callbacks.ModelCheckpoint{FilePath: filepath.Join(dir, "{epoch}.weights.h5"), SaveWeightsOnly: true},
+		&callbacks.ModelCheckpoint{FilePath: filepath.Join(dir, "{batch}.weights.json"), SaveWeightsOnly: true, SaveFreq: 4})
+	files, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var names []string
+	for _, f := range files {
+		names = append(names, f.Name())
+	}
+	require.Equal(t, []string{"1.keras", "1.weights.h5", "2.keras", "2.weights.h5", "2.weights.json", "2_00000.weights.h5"}, names)
+	again, err := keras.LoadModel(filepath.Join(dir, "2.keras"), keras.Seed(5)) // random layers draw from it
+	require.NoError(t, err)
+	require.Equal(t, weights(t, m), weights(t, again))
+	fit(m)
+	fit(again)
+	require.Equal(t, weights(t, m), weights(t, again), "the optimizer's state is in the file")
+	require.NoError(t, again.LoadWeights(filepath.Join(dir, "2.weights.h5")))
+	fit(again)
+	require.Equal(t, weights(t, m), weights(t, again))
 }
 
 // With the averages in the model, Evaluate gives what it gives for a model that has them as weights.

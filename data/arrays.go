@@ -46,8 +46,9 @@ type column struct {
 //
 // x holds the inputs and y the targets (nil for prediction). Each is one array, a list of arrays ([]any, []*tensor.Dense,
 // ...) or a dictionary (map[string]any, sorted by name, or [Tensors] to set the order), and an array is anything that
-// [ToDense] accepts: *tensor.Dense, nested slices, gonum matrices. Axis 0 counts the examples and must have the same length
-// everywhere. Memory is shared with the arguments where ToDense says so; do not change it while the source is used.
+// [ToDense] accepts: *tensor.Dense, nested slices, gonum matrices; among the inputs also nested slices of strings, see
+// [Text]. Axis 0 counts the examples and must have the same length everywhere. Memory is shared with the arguments where
+// ToDense says so; do not change it while the source is used.
 //
 // What is wrong with the arguments is kept and returned by [ArraySource.Err] and by everything that uses the source, so
 // that a call such as model.Fit(ctx, data.Arrays(x, y)) stays one line.

@@ -202,7 +202,7 @@ func toTensors(v any, component string) (Tensors, error) {
 	case rv.Kind() == reflect.Slice && (rv.Type().Elem().Kind() == reflect.Interface || rv.Type().Elem().Kind() == reflect.Pointer):
 		return fromList(rv, component)
 	}
-	d, err := toDense(v, component)
+	d, err := toArray(v, component)
 	if err != nil {
 		return Tensors{}, err
 	}
@@ -231,7 +231,7 @@ func fromMap(m reflect.Value, component string) (Tensors, error) {
 	sort.Slice(keys, func(i, j int) bool { return keys[i].String() < keys[j].String() })
 	var t Tensors
 	for _, key := range keys {
-		d, err := toDense(m.MapIndex(key).Interface(), fmt.Sprintf("%s[%q]", component, key.String()))
+		d, err := toArray(m.MapIndex(key).Interface(), fmt.Sprintf("%s[%q]", component, key.String()))
 		if err != nil {
 			return Tensors{}, err
 		}
@@ -246,7 +246,7 @@ func fromList(list reflect.Value, component string) (Tensors, error) {
 	}
 	var t Tensors
 	for i := range list.Len() {
-		d, err := toDense(list.Index(i).Interface(), fmt.Sprintf("%s[%d]", component, i))
+		d, err := toArray(list.Index(i).Interface(), fmt.Sprintf("%s[%d]", component, i))
 		if err != nil {
 			return Tensors{}, err
 		}

@@ -43,14 +43,14 @@ func (m ColorMode) channels() (int, error) {
 // Keras's load_img and img_to_array. JPEG values may differ from those of TensorFlow by a few units: it decodes with an
 // inexact transform, and colours are interpolated differently.
 func LoadImage(path string, height, width int, mode ColorMode) (*tensor.Dense, error) {
-	d, err := loadImage(path, height, width, mode)
+	d, err := loadImage(path, height, width, mode, Bilinear, stretch)
 	if err != nil {
 		return nil, fmt.Errorf("data: LoadImage: %w", err)
 	}
 	return d, nil
 }
 
-func loadImage(path string, height, width int, mode ColorMode) (*tensor.Dense, error) {
+func loadImage(path string, height, width int, mode ColorMode, m Interpolation, fit fitMode) (*tensor.Dense, error) {
 	channels, err := mode.channels()
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func loadImage(path string, height, width int, mode ColorMode) (*tensor.Dense, e
 		size := img.Bounds().Size()
 		height, width = size.Y, size.X
 	}
-	return denseOf(resizeBilinear(img, channels, height, width), height, width, channels), nil
+	return denseOf(resizeImage(img, channels, height, width, m, fit), height, width, channels), nil
 }
 
 // maxPixels is the largest image that is read, whatever its file says; it is the limit of Pillow too.

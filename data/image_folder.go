@@ -46,6 +46,11 @@ type imageConfig struct {
 	subset     Subset
 	classNames []string
 	workers    int
+
+	interpolation Interpolation
+	fit           fitMode
+	maxLength     int      // of texts
+	suffixes      []string // of the files; nil is those of images
 }
 
 type imageOption func(*imageConfig)
@@ -81,6 +86,18 @@ func ClassNames(names ...string) ImageOption {
 // ImageWorkers sets how many images are read at the same time; the default 0 means one for each CPU.
 func ImageWorkers(n int) ImageOption { return imageOption(func(c *imageConfig) { c.workers = n }) }
 
+// ImageInterpolation sets how images are resized; the default is Bilinear.
+func ImageInterpolation(m Interpolation) ImageOption {
+	return imageOption(func(c *imageConfig) { c.interpolation = m })
+}
+
+// CropToAspectRatio cuts the largest part with the proportions of the new size out of the middle of each image, before it is resized,
+// in place of stretching it.
+func CropToAspectRatio() ImageOption { return imageOption(func(c *imageConfig) { c.fit |= cropToFit }) }
+
+// PadToAspectRatio keeps the proportions of each image and fills the new size up with a black border.
+func PadToAspectRatio() ImageOption { return imageOption(func(c *imageConfig) { c.fit |= padToFit }) }
+
 // ImageDataset is a Pipeline of images in files.
 type ImageDataset struct {
 	*Pipeline
@@ -89,11 +106,17 @@ type ImageDataset struct {
 	Classes    []int    // the class of each file; nil for LabelNone
 }
 
+// ImageDatasetFromDirectory is [ImageFolder] under Keras's name.
+func ImageDatasetFromDirectory(dir string, height, width int, options ...ImageOption) (*ImageDataset, error) {
+	return ImageFolder(dir, height, width, options...)
+}
+
 // ImageFolder reads the images below a folder that has one subfolder for each class, Keras's image_dataset_from_directory:
 //
 //	dir/cats/1.jpg, dir/cats/more/2.png, dir/dogs/3.jpg, ...
 //
-// X is float32 of shape (batch, height, width, channels) with values from 0 to 255, resized as LoadImage does; Y is the
+// X is float32 of shape (batch, height, width, channels) with values from 0 to 255, resized as LoadImage does or as the
+// options say; Y is the
 // class as Labels says. Files ending in .bmp, .gif, .jpeg, .jpg or .png count; folders with a leading dot and folders behind
 // symbolic links inside a class do not. Files are read when they are needed, several at a time and ahead of the consumer.
 //
@@ -116,12 +139,28 @@ func (c *imageConfig) open(dir string, height, width int) (*ImageDataset, error)
 	if err := c.check(height, width); err != nil {
 		return nil, err
 	}
+	if c.maxLength != 0 {
+		return nil, errors.New("MaxLength was given, which is about texts")
+	}
+	ds, err := c.files(dir)
+	if err != nil {
+		return nil, err
+	}
+	ds.Pipeline = c.pipeline(ds, height, width)
+	return ds, nil
+}
+
+// files lists the files of a folder in the order of the first pass, or of the part of a validation split.
+func (c *imageConfig) files(dir string) (*ImageDataset, error) {
+	if c.suffixes == nil {
+		c.suffixes = imageSuffixes
+	}
 	ds := &ImageDataset{}
 	if err := c.index(dir, ds); err != nil {
 		return nil, err
 	}
 	if len(ds.Paths) == 0 {
-		return nil, fmt.Errorf("no images below %s; expected files %s in one folder for each class", dir, strings.Join(imageSuffixes, ", "))
+		return nil, fmt.Errorf("no files %s below %s; expected one folder of them for each class", strings.Join(c.suffixes, ", "), dir)
 	}
 	if c.labels == LabelBinary && len(ds.ClassNames) != 2 {
 		return nil, fmt.Errorf("label mode %q needs 2 classes; %s has %d: %q", LabelBinary, dir, len(ds.ClassNames), ds.ClassNames)
@@ -134,11 +173,7 @@ func (c *imageConfig) open(dir string, height, width int) (*ImageDataset, error)
 			}
 		})
 	}
-	if err := c.cut(ds); err != nil {
-		return nil, err
-	}
-	ds.Pipeline = c.pipeline(ds, height, width)
-	return ds, nil
+	return ds, c.cut(ds)
 }
 
 func (c *imageConfig) check(height, width int) error {
@@ -150,6 +185,12 @@ func (c *imageConfig) check(height, width int) error {
 	}
 	if _, err := c.colors.channels(); err != nil {
 		return err
+	}
+	if err := c.interpolation.check(); err != nil {
+		return err
+	}
+	if c.fit == cropToFit|padToFit {
+		return errors.New("CropToAspectRatio and PadToAspectRatio were both given; use one of them")
 	}
 	if c.labels == "" {
 		c.labels = LabelInt
@@ -219,22 +260,26 @@ func (c *imageConfig) pipeline(ds *ImageDataset, height, width int) *Pipeline {
 }
 
 func (c *imageConfig) read(ds *ImageDataset, i, height, width int) (element Batch, err error) {
-	img, err := loadImage(ds.Paths[i], height, width, c.colors)
+	img, err := loadImage(ds.Paths[i], height, width, c.colors, c.interpolation, c.fit)
 	if err != nil {
 		return Batch{}, fmt.Errorf("data: ImageFolder: %w", err)
 	}
-	element.X = List(img)
+	return Batch{X: List(img), Y: c.label(ds, i)}, nil
+}
+
+// label encodes the class of a file.
+func (c *imageConfig) label(ds *ImageDataset, i int) Tensors {
 	switch c.labels {
 	case LabelInt:
-		element.Y = List(denseOf([]int32{int32(ds.Classes[i])}))
+		return List(denseOf([]int32{int32(ds.Classes[i])}))
 	case LabelBinary:
-		element.Y = List(denseOf([]float32{float32(ds.Classes[i])}, 1))
+		return List(denseOf([]float32{float32(ds.Classes[i])}, 1))
 	case LabelCategorical:
 		vector := make([]float32, len(ds.ClassNames))
 		vector[ds.Classes[i]] = 1
-		element.Y = List(denseOf(vector, len(vector)))
+		return List(denseOf(vector, len(vector)))
 	}
-	return element, nil
+	return Tensors{}
 }
 
 var imageSuffixes = []string{".bmp", ".gif", ".jpeg", ".jpg", ".png"}
@@ -243,7 +288,7 @@ var imageSuffixes = []string{".bmp", ".gif", ".jpeg", ".jpg", ".png"}
 func (c *imageConfig) index(dir string, ds *ImageDataset) error {
 	if c.labels == LabelNone {
 		var err error
-		ds.Paths, err = imagesBelow(dir)
+		ds.Paths, err = filesBelow(dir, c.suffixes)
 		return err
 	}
 	folders, err := classFolders(dir)
@@ -261,7 +306,7 @@ func (c *imageConfig) index(dir string, ds *ImageDataset) error {
 	}
 	ds.Classes = []int{}
 	for class, name := range ds.ClassNames {
-		paths, err := imagesBelow(filepath.Join(dir, name))
+		paths, err := filesBelow(filepath.Join(dir, name), c.suffixes)
 		if err != nil {
 			return err
 		}
@@ -291,8 +336,8 @@ func classFolders(dir string) ([]string, error) {
 	return names, nil
 }
 
-// imagesBelow lists the image files of a folder and its subfolders: folders sorted by their path, files by their name.
-func imagesBelow(dir string) ([]string, error) {
+// filesBelow lists the files with the given endings of a folder and its subfolders: folders sorted by their path, files by their name.
+func filesBelow(dir string, suffixes []string) ([]string, error) {
 	byFolder := map[string][]string{}
 	var visit func(folder string) error
 	visit = func(folder string) error {
@@ -307,7 +352,7 @@ func imagesBelow(dir string) ([]string, error) {
 				if err := visit(path); err != nil {
 					return err
 				}
-			case slices.Contains(imageSuffixes, strings.ToLower(filepath.Ext(path))) && isFile(e, path):
+			case slices.Contains(suffixes, strings.ToLower(filepath.Ext(path))) && isFile(e, path):
 				byFolder[folder] = append(byFolder[folder], path)
 			}
 		}

@@ -155,7 +155,7 @@ func TestImageFolderRejects(t *testing.T) {
 		"leaves none for validation":      {dir, 4, 4, []data.ImageOption{data.ValidationSplit(.1, data.Validation)}},
 		`class "birds" has no folder`:     {dir, 4, 4, []data.ImageOption{data.ClassNames("birds")}},
 		`ClassNames were given for label`: {dir, 4, 4, []data.ImageOption{data.ClassNames("cats"), data.Labels(data.LabelNone)}},
-		"no images below":                 {empty, 4, 4, nil},
+		"no files .bmp":                   {empty, 4, 4, nil},
 		"no such file or directory":       {filepath.Join(empty, "gone"), 4, 4, nil},
 	} {
 		_, err := data.ImageFolder(c.dir, c.height, c.width, c.options...)

@@ -78,7 +78,8 @@ type npyHeader struct {
 	swap    bool // the byte order is not this machine's
 	fortran bool
 	shape   []int
-	item    int // bytes of a stored value
+	item    int  // bytes of a stored value
+	text    byte // 'S' for strings of bytes, 'U' for strings of Unicode characters, 0 for numbers
 }
 
 func readNPY(r io.Reader, hint int) (*tensor.Dense, error) {
@@ -137,6 +138,9 @@ func readNPYHeader(r io.Reader) (string, error) {
 
 // decode turns the stored bytes into an array; it may use their memory.
 func (h *npyHeader) decode(raw []byte) *tensor.Dense {
+	if h.text != 0 {
+		return h.decodeText(raw)
+	}
 	if h.swap {
 		word := h.item
 		if h.dtype == tensor.Complex64 || h.dtype == tensor.Complex128 {
@@ -274,6 +278,9 @@ func (h *npyHeader) setDescr(descr string) error {
 		h.dtype, h.item = tensor.Float32, 2
 		return nil
 	}
+	if is, err := h.setText(code); is {
+		return err
+	}
 	dt, ok := npyTypes[code]
 	if !ok {
 		codes := []string{"f2"}
@@ -281,7 +288,7 @@ func (h *npyHeader) setDescr(descr string) error {
 			codes = append(codes, c)
 		}
 		slices.Sort(codes)
-		return fmt.Errorf("element type %q cannot be read (objects are Python pickles, strings and records are no numbers); expected one of %s",
+		return fmt.Errorf("element type %q cannot be read (objects are Python pickles, records are no numbers); expected one of %s",
 			descr, strings.Join(codes, ", "))
 	}
 	h.dtype, h.item = dt, int(dt.Size())

@@ -48,15 +48,6 @@ type compiled struct {
 	evicted  bool
 }
 
-type tracedProgram struct {
-	program   *ir.Program
-	variables []*Variable
-	inputs    []int // program input of each variable
-	random    int   // program input of the random state, or -1
-	results   int
-	writes    bool // changes variables
-}
-
 // NewFunction prepares f for a strategy. Nothing is traced before the first run.
 func NewFunction(s Strategy, name string, f TraceFunc) *Function {
 	return &Function{strategy: s, name: name, trace: f}
@@ -75,12 +66,18 @@ type Instance struct {
 	replicas []replicaInstance
 	run      []func() // of the replicas but the first
 	wait     sync.WaitGroup
-	remote   bool            // replicas of other processes take part
-	ctx      context.Context // of the current run
-	errs     []error
+	remote   bool // replicas of other processes take part
+	first    int  // global number of the first replica
+	// sameDraws makes all replicas draw the same random numbers.
+	sameDraws bool
+	ctx       context.Context // of the current run
+	errs      []error
 }
 
 type replicaInstance struct {
+	local   int // number in this process
+	id      int // number among all replicas
+	fetched []fetched
 	exec    kernels.Executable
 	comm    kernels.Communicator
 	inputs  []kernels.Buffer
@@ -107,8 +104,21 @@ func (f *Function) Acquire(types [][]ir.Type, local []int) (*Instance, error) {
 	return inst, nil
 }
 
+// globalBatch is the number of examples on all replicas.
+func (f *Function) globalBatch(local []int) int {
+	if b := baseOf(f.strategy); b != nil && b.global != nil {
+		return b.global(local)
+	}
+	n := 0
+	for _, examples := range local {
+		n += examples
+	}
+	return n
+}
+
 func (f *Function) lookup(types [][]ir.Type, local []int) (*compiled, *Instance, error) {
-	key := fmt.Sprint(types, local)
+	global := f.globalBatch(local)
+	key := fmt.Sprint(types, local, global)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, c := range f.shapes {
@@ -124,59 +134,17 @@ func (f *Function) lookup(types [][]ir.Type, local []int) (*compiled, *Instance,
 		}
 		return c, nil, nil
 	}
-	c := &compiled{key: key}
-	global := 0
-	for _, n := range local {
-		global += n
+	programs, err := f.traceAll(types, local, global)
+	if err != nil {
+		return nil, nil, err
 	}
-	shared := map[string]*tracedProgram{}
-	for i := range types {
-		k := fmt.Sprint(types[i], local[i])
-		if shared[k] == nil {
-			p, err := f.traceProgram(types[i], local[i], global)
-			if err != nil {
-				return nil, nil, err
-			}
-			shared[k] = p
-		}
-		c.programs = append(c.programs, shared[k])
-	}
+	c := &compiled{key: key, programs: programs}
 	f.shapes = append(f.shapes, c)
 	if len(f.shapes) > cacheLimit {
 		f.shapes[0].close()
 		f.shapes = f.shapes[1:]
 	}
 	return c, nil, nil
-}
-
-func (f *Function) traceProgram(types []ir.Type, local, global int) (p *tracedProgram, err error) {
-	defer ops.Catch(&err)
-	r := NewReplica(f.name, f.strategy.NumReplicasInSync(), local, global)
-	in := make([]*ops.Tensor, len(types))
-	for i, t := range types {
-		in[i] = r.graph.Input(fmt.Sprint("in", i), t.DType, t.Shape...)
-	}
-	results := f.trace(r, in)
-	p = &tracedProgram{program: r.graph.Program(), random: -1, results: len(results)}
-	for i, t := range results {
-		p.program.AddOutput(fmt.Sprint("out", i), ops.In(r.graph, t))
-	}
-	for _, v := range r.variables {
-		e := r.entries[v]
-		p.variables, p.inputs = append(p.variables, v), append(p.inputs, e.input)
-		if e.assigned {
-			p.program.AddAlias(v.Path(), e.current.Value(), e.input)
-			p.writes = true
-		}
-	}
-	if r.random != nil {
-		for i, in := range p.program.Inputs {
-			if in.Value == r.random.Value() {
-				p.random = i
-			}
-		}
-	}
-	return p, nil
 }
 
 func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
@@ -189,8 +157,13 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 		owner: c, replicas: make([]replicaInstance, len(devices)), errs: make([]error, len(devices)),
 		remote: f.strategy.NumReplicasInSync() > len(devices),
 	}
+	if b := baseOf(f.strategy); b != nil {
+		inst.first, inst.sameDraws = b.first, b.sameDraws
+	}
 	for i, d := range devices {
-		if err := inst.replicas[i].build(c.programs[i], d, i, f.strategy, comms[i]); err != nil {
+		r := &inst.replicas[i]
+		r.local, r.id = i, inst.first+i
+		if err := r.build(c.programs[i], d, f.strategy, comms[i]); err != nil {
 			inst.close()
 			return nil, fmt.Errorf("distribute: compiling %s for %v: %w", f.name, d, err)
 		}
@@ -204,13 +177,17 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 	return inst, nil
 }
 
-func (r *replicaInstance) build(p *tracedProgram, d kernels.Device, replica int, s Strategy, comm kernels.Communicator) error {
+func (r *replicaInstance) build(p *tracedProgram, d kernels.Device, s Strategy, comm kernels.Communicator) error {
 	backend, err := kernels.Lookup(d.Kind)
 	if err != nil {
 		return err
 	}
 	r.comm = comm
-	r.exec, err = backend.Compile(p.program, kernels.CompileOptions{Device: d, Replica: replica, Replicas: s.NumReplicasInSync(), Comm: comm})
+	program := p.program
+	if r.local > 0 {
+		program = withoutCentralWrites(p, s)
+	}
+	r.exec, err = backend.Compile(program, kernels.CompileOptions{Device: d, Replica: r.id, Replicas: s.NumReplicasInSync(), Comm: comm})
 	if err != nil {
 		return err
 	}
@@ -219,7 +196,7 @@ func (r *replicaInstance) build(p *tracedProgram, d kernels.Device, replica int,
 		if err := v.Place(s, 0); err != nil {
 			return err
 		}
-		if r.inputs[p.inputs[i]], err = v.Buffer(replica); err != nil {
+		if r.inputs[p.inputs[i]], err = r.variable(v, p, program, p.inputs[i], d, backend); err != nil {
 			return err
 		}
 	}
@@ -236,7 +213,7 @@ func (r *replicaInstance) build(p *tracedProgram, d kernels.Device, replica int,
 			r.data = append(r.data, r.inputs[i])
 		}
 	}
-	r.outputs = make([]kernels.Buffer, len(p.program.Outputs)) // nil where a variable is replaced
+	r.outputs = make([]kernels.Buffer, len(program.Outputs)) // nil where a variable is replaced
 	for i, out := range p.program.Outputs[:p.results] {
 		if r.outputs[i], err = backend.NewBuffer(d, p.program.Type(out.Value)); err != nil {
 			return err
@@ -269,7 +246,15 @@ func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
 		return err
 	}
 	for i := range inst.replicas {
-		if err := inst.replicas[i].setRandom(seed, step, uint32(i)); err != nil {
+		r := &inst.replicas[i]
+		stream := uint32(r.id)
+		if inst.sameDraws {
+			stream = 0
+		}
+		if err := r.setRandom(seed, step, stream); err != nil {
+			return err
+		}
+		if err := r.fetch(); err != nil {
 			return err
 		}
 	}
@@ -278,7 +263,10 @@ func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
 		inst.ctx = ctx
 	}
 	if len(inst.replicas) == 1 {
-		return inst.runReplica(0)
+		if err := inst.runReplica(0); err != nil {
+			return err
+		}
+		return inst.replicas[0].store()
 	}
 	inst.wait.Add(len(inst.run))
 	for _, run := range inst.run {
@@ -295,8 +283,9 @@ func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
 	}
 	if failed != nil {
 		inst.replicas[0].comm.Reset()
+		return failed
 	}
-	return failed
+	return inst.replicas[0].store()
 }
 
 var errAborted = errors.New("another replica failed")
@@ -361,6 +350,9 @@ func (inst *Instance) close() {
 			if b != nil {
 				b.Free()
 			}
+		}
+		for _, f := range r.fetched {
+			f.own.Free()
 		}
 	}
 }

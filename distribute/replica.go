@@ -16,11 +16,19 @@ type Replica struct {
 	global   int
 	local    int
 
+	strategy  Strategy // nil in a trace that no strategy made
 	variables []*Variable
 	entries   map[*Variable]*tracedVariable
 	random    *ops.Tensor
 	bucket    int
 	losses    []*ops.Tensor
+
+	cross   bool         // inside MergeCall
+	skipSum bool         // inside WithoutAggregation
+	merges  int          // calls of MergeCall
+	gathers []gatherCall // calls of AllGather
+	lengths [][]int      // of each AllGather, the replicas' lengths; nil where they are equal
+	result  any          // structure of the results of a NestFunction
 }
 
 // tracedVariable is a variable inside one trace: the input it came in as and the value it has by now.
@@ -68,22 +76,32 @@ func (r *Replica) LocalBatchSize() int { return r.local }
 // GlobalBatchSize is the number of examples on all replicas.
 func (r *Replica) GlobalBatchSize() int { return r.global }
 
+// Strategy returns the strategy that the replica belongs to; nil in a trace that only works out shapes.
+func (r *Replica) Strategy() Strategy { return r.strategy }
+
+// InCrossReplicaContext reports whether the function of a MergeCall is being traced.
+func (r *Replica) InCrossReplicaContext() bool { return r.cross }
+
+// inReplica fails in cross-replica context.
+func (r *Replica) inReplica(what string) {
+	if r.cross {
+		ops.Failf(r.graph, "%s requires being in replica context; in the function of MergeCall use the methods of CrossReplica", what)
+	}
+}
+
 // AllReduce combines each tensor with its peers on the other replicas; every replica gets the result. The gradient of a sum is
-// the sum of the gradients.
+// the sum of the gradients, that of a mean their mean.
 func (r *Replica) AllReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor {
+	r.inReplica("AllReduce")
+	return r.allReduce(kind, xs...)
+}
+
+func (r *Replica) allReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor {
 	if r.replicas == 1 || len(xs) == 0 {
 		return xs
 	}
 	r.bucket++
 	return ops.AllReduce(kind, r.replicas, r.bucket, xs...)
-}
-
-// AllGather joins the replicas' tensors, of equal shapes, along axis in replica order.
-func (r *Replica) AllGather(x *ops.Tensor, axis int) *ops.Tensor {
-	if r.replicas == 1 {
-		return x
-	}
-	return ops.AllGather(x, axis, r.replicas)
 }
 
 // Read returns the value that the variable has at this point of the trace, on this replica.
@@ -105,53 +123,31 @@ func (r *Replica) entry(v *Variable) *tracedVariable {
 // mirrored one the local copy, which all share.
 func (r *Replica) ReadSynchronized(v *Variable) *ops.Tensor {
 	x := r.Read(v)
-	if v.spec.Synchronization != OnRead {
+	if r.combinesOnWrite(v) {
 		return x
 	}
 	return r.aggregate(v, x)
 }
 
+// aggregate combines the replicas' values by the variable's aggregation.
 func (r *Replica) aggregate(v *Variable, x *ops.Tensor) *ops.Tensor {
 	if r.replicas == 1 {
 		return x
 	}
 	switch v.spec.Aggregation {
 	case Sum:
-		return r.AllReduce(ir.Sum, x)[0]
+		return r.allReduce(ir.Sum, x)[0]
 	case Mean:
-		return r.AllReduce(ir.Mean, x)[0]
+		return r.allReduce(ir.Mean, x)[0]
 	case OnlyFirstReplica:
-		first := ops.CompareScalar(ir.Eq, r.ID(), 0)
-		return r.AllReduce(ir.Sum, ops.Where(first, x, ops.ZerosLike(x)))[0]
+		return r.ofFirst(x)
 	}
 	return x
 }
 
-// Assign gives the variable a new value from this point of the trace on. A mirrored variable with an aggregation gets the
-// combined value on all replicas; without one every replica must compute the same value.
-func (r *Replica) Assign(v *Variable, value *ops.Tensor) {
-	e := r.entry(v)
-	if value.Graph() != r.graph {
-		ops.Failf(value.Graph(), "variable %s cannot be assigned inside a loop or branch; hand the value out of it first", v.Path())
-	}
-	value = ops.Cast(value, v.spec.DType)
-	if !value.Shape().Equal(v.spec.Shape) {
-		ops.Failf(r.graph, "variable %s has shape %v and cannot be assigned a value of shape %v", v.Path(), v.spec.Shape, value.Shape())
-	}
-	if v.spec.Synchronization != OnRead {
-		value = r.aggregate(v, value)
-	}
-	e.current, e.assigned = value, true
-}
-
-// AssignAdd adds delta to the variable; see [Replica.Assign]. For a mirrored variable the combined delta is added.
-func (r *Replica) AssignAdd(v *Variable, delta *ops.Tensor) {
-	e := r.entry(v)
-	if v.spec.Synchronization != OnRead {
-		delta = r.aggregate(v, delta)
-	}
-	e.current = ops.Cast(ops.Add(e.current, ops.Cast(delta, v.spec.DType)), v.spec.DType)
-	e.assigned = true
+// ofFirst returns the value of the first replica on all.
+func (r *Replica) ofFirst(x *ops.Tensor) *ops.Tensor {
+	return ops.CollectiveBroadcast(x, 0, r.replicas)
 }
 
 // Variables returns the variables that the trace has read or assigned so far.

@@ -24,13 +24,10 @@ type HostBatch struct {
 // PerReplicaBatch is a global batch cut into one part a replica.
 type PerReplicaBatch []HostBatch
 
-// PerReplica is one value on each replica.
-type PerReplica []kernels.Array
-
 // StepFunction is the body of a custom training loop on one replica. It may return nil.
 type StepFunction func(r *Replica, in Batch) *ops.Tensor
 
-func (s *local) Function(f StepFunction) *Function { return stepFunction(s, f) }
+func (s *local) Function(f StepFunction) *Function { return stepFunction(s.self, f) }
 
 func stepFunction(s Strategy, f StepFunction) *Function {
 	fn := &Function{strategy: s, name: "step"}
@@ -38,10 +35,12 @@ func stepFunction(s Strategy, f StepFunction) *Function {
 		return func(r *Replica, in []*ops.Tensor) []*ops.Tensor {
 			b := Batch{Xs: in[:n.x], Ys: in[n.x : n.x+n.y], SampleWeights: in[n.x+n.y:]}
 			b.X, b.Y, b.SampleWeight = first(b.Xs), first(b.Ys), first(b.SampleWeights)
-			if out := f(r, b); out != nil {
-				return []*ops.Tensor{out}
+			var out *ops.Tensor
+			guarded(r, func() { out = f(r, b) })
+			if out == nil {
+				return nil
 			}
-			return nil
+			return []*ops.Tensor{out}
 		}
 	}
 	return fn
@@ -70,7 +69,7 @@ func (b HostBatch) Examples() int {
 
 // Run computes f on every replica; see [Strategy]. Random ops get a new step number on each call.
 func (s *local) Run(ctx context.Context, f *Function, batch PerReplicaBatch) (PerReplica, error) {
-	if f.strategy != Strategy(s) {
+	if f.strategy != s.self {
 		return nil, fmt.Errorf("distribute: the function belongs to %v and cannot run under another strategy, %v; make it with the strategy that runs it", f.strategy, s)
 	}
 	if len(batch) != len(s.devices) {

@@ -9,10 +9,12 @@ import (
 
 	"github.com/gokeras/gokeras/kernels"
 	_ "github.com/gokeras/gokeras/kernels/cpu" // the backend that is always there
-	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Strategy decides where replicas run. Models take it through [Scope]; custom loops call it directly.
+//
+// Its methods are those of tf.distribute.Strategy that are called in cross-replica context, that is from ordinary Go code. What
+// replica code may do is in [Replica].
 type Strategy interface {
 	// NumReplicasInSync is the number of replicas that share one step.
 	NumReplicasInSync() int
@@ -24,28 +26,50 @@ type Strategy interface {
 	Function(f StepFunction) *Function
 	// Run runs a function on every replica, each with its part of the batch.
 	Run(ctx context.Context, f *Function, batch PerReplicaBatch) (PerReplica, error)
-	// Reduce combines the replicas' values into one: Sum or Mean, elementwise.
-	Reduce(op VariableAggregation, value PerReplica) (kernels.Array, error)
-	// Split cuts a global batch into one part a replica, as evenly as possible; the first parts are the larger ones and parts
-	// may be empty.
+	// Reduce combines the replicas' values into one by Sum or Mean: without axes elementwise, with axes also over these axes of
+	// each value, so that Mean counts every element once, also where the replicas' values differ in length. Negative axes count
+	// from the end. The sum of a value that is not distributed ([PerReplica] of length 1) is an error with several replicas; its
+	// mean is the value. The mean of integers is a float64. Bools cannot be reduced.
+	Reduce(op ReduceOp, value PerReplica, axes ...int) (kernels.Array, error)
+	// Gather joins the replicas' values along axis, in replica order. They need at least one axis, and may differ only in the
+	// length of axis. Negative axes are an error, as in TensorFlow.
+	Gather(value PerReplica, axis int) (kernels.Array, error)
+	// LocalResults lists the values of the replicas in this process, in replica order.
+	LocalResults(value PerReplica) []kernels.Array
+	// DistributeValuesFromFunction makes one value for each replica.
+	DistributeValuesFromFunction(f func(ValueContext) (kernels.Array, error)) (PerReplica, error)
+	// DistributeDataset cuts each batch of ds in one part for each replica. Its batches are global ones.
+	DistributeDataset(ds Dataset, options ...InputOptions) (*DistributedDataset, error)
+	// DistributeDatasetsFromFunction hands out the batches of the dataset that f makes, one to each replica: they are local
+	// batches. f is called once, or once for each replica with [PerReplicaInput].
+	DistributeDatasetsFromFunction(f func(InputContext) (Dataset, error), options ...InputOptions) (*DistributedDataset, error)
+	// Split cuts a number of examples into one part a replica: pieces of ⌈examples / replicas⌉, so that the last parts may be
+	// short or empty. This is TensorFlow's rule.
 	Split(examples int) []int
+	// Extended holds what libraries need and users rarely do.
+	Extended() *Extended
 	// String names the strategy and its devices.
 	String() string
 }
 
-// ScopeOption carries a strategy to a model: keras.NewSequential(layers, distribute.Scope(strategy)).
-type ScopeOption struct{ strategy Strategy }
-
-// Scope makes a model create its variables under the strategy.
-func Scope(s Strategy) ScopeOption { return ScopeOption{s} }
-
-// ScopeStrategy returns the strategy of the scope.
-func (o ScopeOption) ScopeStrategy() Strategy { return o.strategy }
-
-// local is a strategy whose replicas all live in this process.
+// local is a strategy whose replicas all live in this process. Strategies over several processes embed it, set self, first, total and
+// global, and have Communicators, Reduce and Gather of their own.
 type local struct {
 	name    string
 	devices []kernels.Device
+	site    string // where it was made
+
+	self  Strategy // what variables and functions belong to
+	first int      // global number of the first local replica
+	total int      // replicas in all processes
+	// global returns the number of examples on all replicas, from those of the local ones; nil adds these up.
+	global func(local []int) int
+
+	central   bool // one copy of each variable, on the parameter device
+	parameter kernels.Device
+	crossOps  CrossDeviceOps // nil: the backend's own communicators
+	comm      CommunicationOptions
+	sameDraws bool
 }
 
 func newLocal(name string, devices []kernels.Device) (*local, error) {
@@ -64,10 +88,12 @@ func newLocal(name string, devices []kernels.Device) (*local, error) {
 			return nil, fmt.Errorf("distribute: %s: device %v is listed twice; each replica needs its own (\"cpu:0\", \"cpu:1\", ...)", name, d)
 		}
 	}
-	return &local{name, devices}, nil
+	s := &local{name: name, devices: devices, site: callSite(), total: len(devices)}
+	s.self = s
+	return s, nil
 }
 
-func (s *local) NumReplicasInSync() int    { return len(s.devices) }
+func (s *local) NumReplicasInSync() int    { return s.total }
 func (s *local) Devices() []kernels.Device { return s.devices }
 
 func (s *local) String() string {
@@ -75,12 +101,40 @@ func (s *local) String() string {
 	for i, d := range s.devices {
 		names[i] = d.String()
 	}
-	return s.name + "(" + strings.Join(names, ", ") + ")"
+	list := strings.Join(names, ", ")
+	if s.central {
+		list += "; variables on " + s.parameter.String()
+	}
+	return s.name + "(" + list + ")"
+}
+
+// siteOf tells where a strategy was made, "" where that is not known.
+func siteOf(s Strategy) string {
+	if b := baseOf(s); b != nil && b.site != "" {
+		return " made at " + b.site
+	}
+	return ""
+}
+
+// baser is implemented by local and so by what embeds it.
+type baser interface{ base() *local }
+
+func (s *local) base() *local { return s }
+
+// baseOf returns the common part of a strategy of this package, nil for others.
+func baseOf(s Strategy) *local {
+	if b, ok := s.(baser); ok {
+		return b.base()
+	}
+	return nil
 }
 
 func (s *local) Communicators() ([]kernels.Communicator, error) {
 	if len(s.devices) == 1 {
 		return make([]kernels.Communicator, 1), nil
+	}
+	if s.crossOps != nil {
+		return s.crossOps.communicators(s.devices)
 	}
 	backend, err := kernels.Lookup(s.devices[0].Kind)
 	if err != nil {
@@ -91,14 +145,30 @@ func (s *local) Communicators() ([]kernels.Communicator, error) {
 
 func (s *local) Split(examples int) []int {
 	n := len(s.devices)
+	size := (examples + n - 1) / n
 	parts := make([]int, n)
 	for i := range parts {
-		parts[i] = examples / n
-		if i < examples%n {
-			parts[i]++
-		}
+		parts[i] = min(size, examples)
+		examples -= parts[i]
 	}
 	return parts
+}
+
+func (s *local) Extended() *Extended { return &Extended{s.self} }
+
+// variableDevices lists where the copies of a variable live: one on each replica, or with central storage one on the parameter
+// device. State that each replica keeps for itself without ever combining it stays with the replicas.
+func variableDevices(s Strategy, v *Variable) []kernels.Device {
+	if isCentral(s, v) {
+		return []kernels.Device{baseOf(s).parameter}
+	}
+	return s.Devices()
+}
+
+// isCentral reports whether the variable has one copy for all replicas.
+func isCentral(s Strategy, v *Variable) bool {
+	b := baseOf(s)
+	return b != nil && b.central && !(v.spec.Synchronization == OnRead && v.spec.Aggregation == None)
 }
 
 var defaultStrategy = sync.OnceValue(func() Strategy {
@@ -106,71 +176,55 @@ var defaultStrategy = sync.OnceValue(func() Strategy {
 	if err != nil {
 		panic(err) // the CPU backend is linked in: this cannot fail
 	}
+	s.site = ""
 	return s
 })
 
 // Default returns the strategy of a program that asks for none: one replica on the CPU.
 func Default() Strategy { return defaultStrategy() }
 
-// NewOneDeviceStrategy puts everything on one device.
+// HasStrategy reports whether s is a strategy that somebody chose: neither nil nor the default one.
+func HasStrategy(s Strategy) bool { return s != nil && s != Default() }
+
+// NewOneDeviceStrategy puts everything on one device: variables, inputs and computation.
 func NewOneDeviceStrategy(device string) (Strategy, error) {
-	d, err := kernels.ParseDevice(device)
+	list, err := parseDevices("OneDeviceStrategy", []string{device})
 	if err != nil {
-		return nil, fmt.Errorf("distribute: OneDeviceStrategy: %w", err)
+		return nil, err
 	}
-	return newLocal("OneDevice", []kernels.Device{d})
+	return asStrategy(newLocal("OneDevice", list))
 }
 
-// NewMirroredStrategy runs one replica on each of the given devices of this machine; all hold the same weights and every step
-// sums their gradients. Without devices it takes every accelerator of an imported backend, or else the CPU. Logical CPU
-// devices "cpu:0", "cpu:1", ... are real replicas.
-func NewMirroredStrategy(devices ...string) (Strategy, error) {
+// asStrategy keeps a nil pointer from becoming a non-nil interface.
+func asStrategy(s *local, err error) (Strategy, error) {
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func parseDevices(what string, names []string) ([]kernels.Device, error) {
 	var list []kernels.Device
-	for _, name := range devices {
+	for _, name := range names {
 		d, err := kernels.ParseDevice(name)
 		if err != nil {
-			return nil, fmt.Errorf("distribute: MirroredStrategy: %w", err)
+			return nil, fmt.Errorf("distribute: %s: %w", what, err)
 		}
 		list = append(list, d)
 	}
-	if devices == nil {
-		for _, d := range kernels.Devices() {
-			if d.Kind != "cpu" {
-				list = append(list, d)
-			}
-		}
-		if list == nil {
-			list = []kernels.Device{{Kind: "cpu"}}
-		}
-	}
-	if len(list) == 0 {
-		return nil, fmt.Errorf("distribute: MirroredStrategy: the list of devices is empty; name at least one, or none at all to use every accelerator")
-	}
-	return newLocal("Mirrored", list)
+	return list, nil
 }
 
-// reduceKinds are the aggregations that Reduce knows.
-var reduceKinds = map[VariableAggregation]ir.Kind{Sum: ir.Sum, Mean: ir.Mean}
-
-func (s *local) Reduce(op VariableAggregation, value PerReplica) (kernels.Array, error) {
-	kind, ok := reduceKinds[op]
-	if !ok || len(value) == 0 {
-		return kernels.Array{}, fmt.Errorf("distribute: Reduce: cannot combine %d values by %q; use Sum or Mean on the result of Run", len(value), op)
-	}
-	first := value[0]
-	total := first.Float64s()
-	for i, a := range value[1:] {
-		if !a.Type.Equal(first.Type) {
-			return kernels.Array{}, fmt.Errorf("distribute: Reduce: replica 0 has %v, replica %d has %v; elementwise reduction needs one type", first.Type, i+1, a.Type)
-		}
-		for j, x := range a.Float64s() {
-			total[j] += x
+// accelerators lists every accelerator of an imported backend, or else the CPU.
+func accelerators() []kernels.Device {
+	var list []kernels.Device
+	for _, d := range kernels.Devices() {
+		if d.Kind != "cpu" {
+			list = append(list, d)
 		}
 	}
-	if kind == ir.Mean {
-		for j := range total {
-			total[j] /= float64(len(value))
-		}
+	if list == nil {
+		list = []kernels.Device{{Kind: "cpu"}}
 	}
-	return kernels.FromFloat64s(first.Type.DType, first.Type.Shape, total)
+	return list
 }

@@ -2,6 +2,7 @@ package distribute
 
 import (
 	"fmt"
+	"math"
 	"sync"
 
 	"github.com/gokeras/gokeras/keras/ops"
@@ -12,16 +13,18 @@ import (
 // VariableSynchronization says when the copies of a variable are brought together.
 type VariableSynchronization string
 
-// The synchronizations. The zero value is OnWrite.
+// The synchronizations. The zero value is OnWrite, TensorFlow's AUTO and ON_WRITE.
 const (
-	OnWrite VariableSynchronization = ""        // mirrored: each write is combined, all copies stay equal
-	OnRead  VariableSynchronization = "on_read" // each replica writes its own copy; reading combines them
+	OnWrite           VariableSynchronization = ""        // mirrored: each write is combined, all copies stay equal
+	OnRead            VariableSynchronization = "on_read" // each replica writes its own copy; reading combines them
+	NoSynchronization VariableSynchronization = "none"    // exists to be refused, as in TensorFlow
 )
 
 // VariableAggregation says how different values from the replicas are combined.
 type VariableAggregation string
 
-// The aggregations. The zero value is None: the replicas write what they computed alike.
+// The aggregations. The zero value is None: each replica writes its own copy, so the replicas must compute alike, or their copies
+// will differ.
 const (
 	None             VariableAggregation = ""
 	Sum              VariableAggregation = "sum"
@@ -56,6 +59,7 @@ type VariableSpec struct {
 // strategy that it belongs to. Its memory is made, and its initial value drawn, when it is first needed.
 type Variable struct {
 	spec VariableSpec
+	site string // where it was made
 
 	mu       sync.Mutex
 	strategy Strategy
@@ -65,7 +69,28 @@ type Variable struct {
 }
 
 // NewVariable returns a variable that belongs to no strategy yet.
-func NewVariable(spec VariableSpec) *Variable { return &Variable{spec: spec} }
+func NewVariable(spec VariableSpec) *Variable { return &Variable{spec: spec, site: callSite()} }
+
+// check reports a combination of settings that no strategy accepts.
+func (s VariableSpec) check() error {
+	switch s.Synchronization {
+	case OnWrite, OnRead:
+	case NoSynchronization:
+		return fmt.Errorf("the synchronization NoSynchronization is not supported under a strategy; use OnWrite or OnRead")
+	default:
+		return fmt.Errorf("%q is not a synchronization; use OnWrite or OnRead", s.Synchronization)
+	}
+	switch s.Aggregation {
+	case None, Sum, OnlyFirstReplica:
+	case Mean:
+		if !s.DType.IsFloat() {
+			return fmt.Errorf("the aggregation Mean needs a float type, the variable is of %v; use another aggregation or type", s.DType)
+		}
+	default:
+		return fmt.Errorf("%q is not an aggregation; use None, Sum, Mean or OnlyFirstReplica", s.Aggregation)
+	}
+	return nil
+}
 
 // Spec returns what the variable was made from.
 func (v *Variable) Spec() VariableSpec { return v.spec }
@@ -101,26 +126,39 @@ func (v *Variable) Strategy() Strategy {
 func (v *Variable) String() string { return v.Path() + " " + v.Type().String() }
 
 // Place gives the variable to a strategy. The initial value will be drawn from the seed and the path. Placing it again under
-// the same strategy changes nothing; another strategy is an error.
+// the same strategy changes nothing; another strategy is an error, and so are settings that cannot go together.
 func (v *Variable) Place(s Strategy, seed uint64) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	return v.place(s, seed)
+}
+
+// place is Place with the lock held.
+func (v *Variable) place(s Strategy, seed uint64) error {
 	if v.strategy != nil {
 		if v.strategy != s {
-			return fmt.Errorf("distribute: variable %s belongs to %v and cannot be used under another strategy, %v; make its layer under one strategy, or build a new one and copy the weights", v.Path(), v.strategy, s)
+			return fmt.Errorf("distribute: variable %s (made at %s) belongs to %v%s and cannot be used under another strategy, %v%s; make its layer under one strategy, or build a new one and copy the weights",
+				v.Path(), v.site, v.strategy, siteOf(v.strategy), s, siteOf(s))
 		}
 		return nil
+	}
+	if err := v.spec.check(); err != nil {
+		return fmt.Errorf("distribute: variable %s (made at %s): %w", v.Path(), v.site, err)
 	}
 	v.strategy, v.seed = s, seed
 	return nil
 }
 
-// Buffer returns the memory of the copy on one replica, made on first use.
+// Buffer returns the memory of the copy on one replica of this process, made on first use. Where one copy serves all replicas it
+// is that.
 func (v *Variable) Buffer(replica int) (kernels.Buffer, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if err := v.materialize(); err != nil {
 		return nil, err
+	}
+	if len(v.copies) == 1 {
+		return v.copies[0], nil
 	}
 	return v.copies[replica], nil
 }
@@ -131,10 +169,13 @@ func (v *Variable) materialize() error {
 		return nil
 	}
 	if v.strategy == nil {
-		v.strategy = Default()
+		if err := v.place(Default(), 0); err != nil {
+			return err
+		}
 	}
-	copies := make([]kernels.Buffer, len(v.strategy.Devices()))
-	for i, d := range v.strategy.Devices() {
+	devices := variableDevices(v.strategy, v)
+	copies := make([]kernels.Buffer, len(devices))
+	for i, d := range devices {
 		backend, err := kernels.Lookup(d.Kind)
 		if err != nil {
 			return err
@@ -181,18 +222,49 @@ func hashSeed(seed uint64, text string) uint64 {
 	return h ^ h>>33
 }
 
-// write stores a value in all copies; a variable whose copies are summed when read keeps it in the first one.
+// write stores a value in all copies. A variable whose copies are summed when read keeps an equal share in each, so that replicas
+// that go on from it start alike; the first copy takes what rounding leaves over.
 func (v *Variable) write(a kernels.Array) error {
-	for i, c := range v.copies {
-		data := a.Data
-		if i > 0 && v.spec.Synchronization == OnRead && v.spec.Aggregation == Sum {
-			data = make([]byte, len(a.Data))
+	n := len(v.copies)
+	first, others := a, a
+	if n > 1 && v.spec.Synchronization == OnRead && v.spec.Aggregation == Sum {
+		var err error
+		if first, others, err = shares(a, n); err != nil {
+			return err
 		}
-		if err := c.Write(data); err != nil {
+	}
+	for i, c := range v.copies {
+		part := first
+		if i > 0 {
+			part = others
+		}
+		if err := c.Write(part.Data); err != nil {
 			return fmt.Errorf("distribute: variable %s: %w", v.Path(), err)
 		}
 	}
 	return nil
+}
+
+// shares cuts a value into n parts that add up to it, all but the first equal.
+func shares(a kernels.Array, n int) (first, others kernels.Array, err error) {
+	whole := a.Float64s()
+	part := make([]float64, len(whole))
+	for i, x := range whole {
+		part[i] = x / float64(n)
+		if !a.Type.DType.IsFloat() {
+			part[i] = math.Trunc(part[i])
+		}
+	}
+	if others, err = kernels.FromFloat64s(a.Type.DType, a.Type.Shape, part); err != nil {
+		return first, others, err
+	}
+	for i, x := range whole {
+		if rest := x - float64(n-1)*others.At(i); !math.IsNaN(rest) {
+			part[i] = rest
+		}
+	}
+	first, err = kernels.FromFloat64s(a.Type.DType, a.Type.Shape, part)
+	return first, others, err
 }
 
 // Value returns a copy of the value: of a mirrored variable that of the first replica, of a sync-on-read variable the
@@ -211,7 +283,7 @@ func (v *Variable) Value() (kernels.Array, error) {
 		return out, nil
 	}
 	if v.spec.Aggregation == None {
-		return out, fmt.Errorf("distribute: variable %s is synchronized on read but has no aggregation, so its %d copies have no common value; give it Sum, Mean or OnlyFirstReplica", v.Path(), len(v.copies))
+		return out, v.errNoAggregation("read")
 	}
 	sum := out.Float64s()
 	for _, c := range v.copies[1:] {

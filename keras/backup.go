@@ -14,7 +14,7 @@ import (
 // Members of a backup beside the weights, which have their paths as names.
 const (
 	backupOptimizer = "optimizer/%d"      // its variables, in Keras's file order
-	backupProgress  = "training/progress" // epoch, batch, steps
+	backupProgress  = "training/progress" // epoch, batch, steps, batches done
 )
 
 // SaveBackup writes what a run needs to go on after a crash to a NumPy archive: all weights, the optimizer's variables, the count
@@ -28,8 +28,8 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 	if err != nil {
 		return fmt.Errorf("keras: SaveBackup: %w", err)
 	}
-	progress := []int64{int64(at.Epoch), int64(at.Batch), int64(m.steps)}
-	t := data.Tensors{Names: []string{backupProgress}, Arrays: []*tensor.Dense{tensor.New(tensor.WithShape(3), tensor.WithBacking(progress))}}
+	progress := []int64{int64(at.Epoch), int64(at.Batch), int64(m.steps), int64(at.Done)}
+	t := data.Tensors{Names: []string{backupProgress}, Arrays: []*tensor.Dense{tensor.New(tensor.WithShape(len(progress)), tensor.WithBacking(progress))}}
 	for i, a := range values {
 		if a.Type.Shape.Size() == 0 {
 			continue // nothing to keep, and the arrays of the archive cannot be empty
@@ -56,8 +56,8 @@ func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
 	if d := t.Get(backupProgress); d != nil {
 		progress, _ = d.Data().([]int64)
 	}
-	if len(progress) != 3 {
-		return fail(fmt.Errorf("the file has no member %q with three numbers; expected a file of SaveBackup", backupProgress))
+	if len(progress) != 4 {
+		return fail(fmt.Errorf("the file has no member %q with four numbers; expected a file of SaveBackup", backupProgress))
 	}
 	names, vars, err := m.backupVariables()
 	if err != nil {
@@ -76,7 +76,7 @@ func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
 		return fail(err)
 	}
 	m.steps = uint32(progress[2])
-	return callbacks.Progress{Epoch: int(progress[0]), Batch: int(progress[1])}, nil
+	return callbacks.Progress{Epoch: int(progress[0]), Batch: int(progress[1]), Done: int(progress[3])}, nil
 }
 
 // backupVariables lists all variables of model and optimizer with their names in a backup.

@@ -29,6 +29,8 @@ type CompileConfig struct {
 	WeightedMetrics any
 	// StepsPerExecution is the number of batches run between two rounds of batch callbacks; 0 is 1.
 	StepsPerExecution int
+
+	jitCompile any // of the file that the configuration was read from, for the one that is written; nil is "auto"
 }
 
 // compiled is what Compile makes of a CompileConfig.

@@ -7,6 +7,12 @@ import (
 	"github.com/gokeras/gokeras/internal/config"
 )
 
+// isCompiled reports whether a compile configuration says anything: models that are not compiled have an empty one.
+func isCompiled(raw json.RawMessage) bool {
+	var o map[string]json.RawMessage
+	return json.Unmarshal(raw, &o) != nil && len(raw) > 0 || len(o) > 0
+}
+
 // parseCompile reads the compile configuration of a Keras document.
 func parseCompile(raw json.RawMessage) (CompileConfig, error) {
 	var o struct {
@@ -16,11 +22,12 @@ func parseCompile(raw json.RawMessage) (CompileConfig, error) {
 		Metrics         json.RawMessage `json:"metrics"`
 		WeightedMetrics json.RawMessage `json:"weighted_metrics"`
 		Steps           *int            `json:"steps_per_execution"`
+		JIT             any             `json:"jit_compile"`
 	}
 	if err := json.Unmarshal(raw, &o); err != nil {
 		return CompileConfig{}, fmt.Errorf("compile_config: %w", err)
 	}
-	var c CompileConfig
+	c := CompileConfig{jitCompile: o.JIT}
 	for _, part := range []struct {
 		raw  json.RawMessage
 		into *any

@@ -111,9 +111,6 @@ func TestConformance(t *testing.T) {
 	file := vectors.Load(t, "conformance")
 	for _, c := range file.Cases {
 		t.Run(c.Name, func(t *testing.T) {
-			if reason, known := notYet[strings.TrimSuffix(c.Name, "/"+c.DType)]; known {
-				t.Skip("not part of the library yet: " + reason)
-			}
 			var extra conformanceCase
 			c.DecodeExtra(t, &extra)
 			m := conformanceModel(t, &c)
@@ -135,20 +132,6 @@ func TestConformance(t *testing.T) {
 		})
 	}
 }
-
-// notYet names cases that need what the library does not have.
-var notYet = map[string]string{
-	"nets/vae_without_sampling":             operations,
-	"nets_fit/vae_without_sampling":         operations,
-	"topologies/get_item_last_step":         operations,
-	"topologies_fit/get_item_last_step":     operations,
-	"topologies/operators_add_multiply":     operations,
-	"topologies_fit/operators_add_multiply": operations,
-	"topologies/ops_calls":                  operations,
-	"topologies_fit/ops_calls":              operations,
-}
-
-const operations = "operations on symbolic tensors outside of layers"
 
 func batchSize(extra conformanceCase) []keras.FitOption {
 	if extra.Args.BatchSize == 0 {

@@ -2,8 +2,10 @@ package keras
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
+	"reflect"
 
 	"gorgonia.org/tensor"
 
@@ -14,10 +16,7 @@ import (
 )
 
 // DistributedDataset hands out the batches of a dataset cut into one part a replica, for custom training loops.
-type DistributedDataset struct {
-	strategy distribute.Strategy
-	ds       data.Dataset
-}
+type DistributedDataset = distribute.DistributedDataset
 
 // DistributeDataset cuts each batch of ds for the replicas of a strategy:
 //
@@ -26,35 +25,66 @@ type DistributedDataset struct {
 //		losses, err := strategy.Run(ctx, step, batch)
 //	}
 //
-// Floats become float32.
-func DistributeDataset(s distribute.Strategy, ds data.Dataset) *DistributedDataset {
-	return &DistributedDataset{s, ds}
+// Floats become float32; see [HostDataset] for other types. Options that do not fit are reported by the first batch.
+func DistributeDataset(s distribute.Strategy, ds data.Dataset, options ...distribute.InputOptions) *DistributedDataset {
+	d, err := s.DistributeDataset(HostDataset(ds, ir.Float32), options...)
+	if err != nil {
+		d, _ = s.DistributeDataset(failing{err}) // a dataset and no options: this cannot fail
+	}
+	return d
 }
 
-// Batches goes through the data once; epoch seeds the shuffle. A batch is valid until the next one is asked for.
-func (d *DistributedDataset) Batches(ctx context.Context, epoch int) iter.Seq2[distribute.PerReplicaBatch, error] {
-	return func(yield func(distribute.PerReplicaBatch, error) bool) {
-		for b, err := range d.ds.Batches(ctx, epoch) {
+// DistributeDatasetsFromFunction hands out the batches of the dataset that f makes, one to each replica; see
+// [distribute.Strategy].DistributeDatasetsFromFunction. Floats become float32.
+func DistributeDatasetsFromFunction(s distribute.Strategy, f func(distribute.InputContext) (data.Dataset, error), options ...distribute.InputOptions) (*DistributedDataset, error) {
+	return s.DistributeDatasetsFromFunction(func(c distribute.InputContext) (distribute.Dataset, error) {
+		ds, err := f(c)
+		if err != nil {
+			return nil, err
+		}
+		if v := reflect.ValueOf(ds); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+			return nil, nil
+		}
+		return HostDataset(ds, ir.Float32), nil
+	}, options...)
+}
+
+// HostDataset is ds as a strategy takes it, with floats of the given type.
+func HostDataset(ds data.Dataset, float ir.DType) distribute.Dataset {
+	if v := reflect.ValueOf(ds); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		return failing{errors.New("keras: DistributeDataset: the data are nil; pass a data.Dataset of batches")}
+	}
+	return hostDataset{ds, float}
+}
+
+// failing is a dataset that yields an error.
+type failing struct{ err error }
+
+func (f failing) Batches(context.Context, int) iter.Seq2[distribute.HostBatch, error] {
+	return func(yield func(distribute.HostBatch, error) bool) { yield(distribute.HostBatch{}, f.err) }
+}
+
+type hostDataset struct {
+	ds    data.Dataset
+	float ir.DType
+}
+
+// Batches implements [distribute.Dataset].
+func (h hostDataset) Batches(ctx context.Context, epoch int) iter.Seq2[distribute.HostBatch, error] {
+	return func(yield func(distribute.HostBatch, error) bool) {
+		for b, err := range h.ds.Batches(ctx, epoch) {
 			var host distribute.HostBatch
 			if err == nil {
-				host, err = hostBatch(b)
+				host, err = hostBatch(b, h.float)
 			}
-			var parts distribute.PerReplicaBatch
-			if err == nil {
-				parts, err = distribute.SplitBatch(d.strategy, host)
-			}
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			if !yield(parts, nil) {
+			if !yield(host, err) || err != nil {
 				return
 			}
 		}
 	}
 }
 
-func hostBatch(b data.Batch) (distribute.HostBatch, error) {
+func hostBatch(b data.Batch, float ir.DType) (distribute.HostBatch, error) {
 	var out distribute.HostBatch
 	for _, part := range []struct {
 		from []*tensor.Dense
@@ -65,8 +95,8 @@ func hostBatch(b data.Batch) (distribute.HostBatch, error) {
 			if err != nil {
 				return out, fmt.Errorf("keras: DistributeDataset: %w", err)
 			}
-			if a.Type.DType == ir.Float64 {
-				if a, err = kernels.FromFloat64s(ir.Float32, a.Type.Shape, a.Float64s()); err != nil {
+			if a.Type.DType.IsFloat() && a.Type.DType != float {
+				if a, err = kernels.FromFloat64s(float, a.Type.Shape, a.Float64s()); err != nil {
 					return out, err
 				}
 			}

@@ -266,13 +266,12 @@ func (m *Model) arrange(b *data.Batch, into *parts) (err error) {
 // arrangeInputs is arrange without targets and weights.
 func (m *Model) arrangeInputs(b *data.Batch, into *parts) (err error) {
 	into.x, into.y, into.w = b.X.Arrays, nil, nil
-	if b.X.Names == nil {
-		return nil
+	if names := m.topology.inputNames(); names != nil && b.X.Names != nil {
+		if into.x, err = m.byName("input", b.X, names, &into.own[0]); err != nil {
+			return err
+		}
 	}
-	if names := m.topology.inputNames(); names != nil {
-		into.x, err = m.byName("input", b.X, names, &into.own[0])
-	}
-	return err
+	return m.prepareInputs(into)
 }
 
 // byName puts named arrays in the order of names, into memory that is used again. Outputs without a loss need no targets.

@@ -76,6 +76,7 @@ type trainer struct {
 	first    *data.Batch // read ahead to learn the shapes
 	results  *resultReader
 	trained  int
+	skipped  int      // batches of the first epoch that are left out
 	notes    []string // for the log, printed where they do not disturb the progress bar
 }
 
@@ -148,7 +149,7 @@ func (t *trainer) close() {
 func (t *trainer) run(ctx context.Context) (*History, error) {
 	m, c := t.m, t.c
 	m.stopped.Store(false)
-	m.output, m.history, m.resume = c.output, t.history, nil
+	m.output, m.history, m.resume, m.resumeBatch = c.output, t.history, nil, 0
 	if err := t.peek(ctx); err != nil {
 		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(ctx, err))
 	}
@@ -183,10 +184,10 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	return t.history, nil
 }
 
-// moveOn goes to the epoch that a callback restored. Data with StepsPerEpoch begin anew there.
+// moveOn goes to the epoch and batch that a callback restored. Data with StepsPerEpoch begin anew there.
 func (t *trainer) moveOn(ctx context.Context) error {
 	epoch := t.m.resume
-	if epoch == nil || *epoch == t.c.initialEpoch {
+	if epoch == nil || *epoch == t.c.initialEpoch && t.m.resumeBatch == 0 {
 		return nil
 	}
 	t.c.initialEpoch, t.first = *epoch, nil
@@ -194,7 +195,33 @@ func (t *trainer) moveOn(ctx context.Context) error {
 	if *epoch >= t.c.epochs {
 		return nil
 	}
-	return t.source.begin(ctx, *epoch)
+	if err := t.source.begin(ctx, *epoch); err != nil || t.m.resumeBatch == 0 {
+		return err
+	}
+	return t.skip(ctx, *epoch, t.m.resumeBatch)
+}
+
+// skip leaves out the first batches of an epoch; where nothing is left of it, it goes to the next.
+func (t *trainer) skip(ctx context.Context, epoch, batches int) error {
+	limit := t.source.steps()
+	for t.skipped = 0; t.skipped <= batches && (limit < 0 || t.skipped < limit); t.skipped++ {
+		b, err := t.source.next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		if t.skipped == batches {
+			t.first = b
+			return nil
+		}
+	}
+	t.c.initialEpoch, t.skipped = epoch+1, 0
+	if epoch+1 >= t.c.epochs {
+		return nil
+	}
+	return t.source.begin(ctx, epoch+1)
 }
 
 func (t *trainer) params() callbacks.Params {
@@ -335,8 +362,9 @@ func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error)
 func (t *trainer) steps(ctx context.Context) error {
 	perExecution := t.m.compiled.config.StepsPerExecution
 	watched := t.list.WantsBatches()
-	limit := t.source.steps()
-	for step := 0; limit < 0 || step < limit; {
+	limit, first := t.source.steps(), t.skipped
+	t.skipped = 0
+	for step := first; limit < 0 || step < limit; {
 		begin := step
 		for ; step < begin+perExecution && (limit < 0 || step < limit); step++ {
 			if err := ctx.Err(); err != nil {

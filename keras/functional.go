@@ -13,8 +13,9 @@ import (
 
 // Tensors are the inputs or outputs of a Functional model, in order, with names where they are a dict.
 type Tensors struct {
-	names []string
-	list  []*layers.KerasTensor
+	names  []string
+	list   []*layers.KerasTensor
+	listed bool // read as a list; without it one tensor is written alone
 }
 
 // Inputs lists the inputs of a Functional model. Data for it are one array, a list in this order, or a dict by input names.
@@ -58,7 +59,7 @@ func Shape(shape ...int) InputOption {
 // InputName names the input; the default is "input_layer", with a count from the second on.
 func InputName(name string) InputOption { return inputOption(func(c *inputConfig) { c.name = name }) }
 
-// DType gives the element type; the default is "float32".
+// DType gives the element type; the default is "float32". "string" is text, which only layers such as TextVectorization take.
 func DType(dtype string) InputOption { return inputOption(func(c *inputConfig) { c.dtype = dtype }) }
 
 // FixedBatch fixes the length of the batch axis, for stateful layers.
@@ -72,7 +73,7 @@ func Input(options ...InputOption) *layers.KerasTensor {
 			o.applyInput(&c)
 		}
 	}
-	dtype, err := ir.ParseDType(c.dtype)
+	dtype, err := layers.ParseInputDType(c.dtype)
 	if err != nil {
 		return layers.Failed(fmt.Errorf("Input: %w", err))
 	}
@@ -88,6 +89,8 @@ type functional struct {
 	order   []listed // byDepth with the inputs among the layers
 	names   []string // of the outputs
 	inNames []string // of the inputs
+	host    *hostStage
+	fed     []*layers.KerasTensor // what the program takes: the inputs, or what the host stage makes of them
 }
 
 // NewFunctional returns the model that computes outputs from inputs, through all layer calls between them. Weights are made
@@ -111,11 +114,7 @@ func NewFunctional(inputs, outputs Tensors, options ...Option) (*Model, error) {
 			}
 		}
 	}
-	types := make([]ir.Type, len(inputs.list))
-	for i, t := range inputs.list {
-		types[i] = ir.Type{DType: t.DType(), Shape: t.Shape()}
-	}
-	if err := m.build(types); err != nil {
+	if err := m.build(typesOf(f.fed)); err != nil {
 		return nil, fmt.Errorf("keras: %w", err)
 	}
 	return m, nil
@@ -159,6 +158,13 @@ func (f *functional) trace() error {
 		}
 	}
 	f.sortByDepth()
+	var err error
+	if f.host, err = newHostStage(f.in.list, f.out.list, f.nodes); err != nil {
+		return err
+	}
+	if f.fed = f.in.list; f.host != nil {
+		f.fed = f.host.fed
+	}
 	return nil
 }
 
@@ -312,17 +318,16 @@ func (f *functional) nameOutputs() {
 }
 
 func (f *functional) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
-	inputs = adjustInputs(c, f.in.list, inputs)
+	inputs = adjustInputs(c, f.fed, inputs)
 	values := make(map[*layers.KerasTensor]*ops.Tensor, len(f.nodes)+len(inputs))
-	for i, t := range f.in.list {
+	for i, t := range f.fed {
 		values[t] = inputs[i]
 	}
 	for _, n := range f.nodes {
-		in := make([]*ops.Tensor, len(n.Inputs))
-		for i, t := range n.Inputs {
-			in[i] = values[t]
+		if _, host := n.Layer.(layers.HostLayer); host {
+			continue
 		}
-		for i, y := range layers.InvokeAll(n.Layer, c, in...) {
+		for i, y := range n.Invoke(c, func(t *layers.KerasTensor) *ops.Tensor { return values[t] }) {
 			if _, given := values[n.Outputs[i]]; !given {
 				values[n.Outputs[i]] = y
 			}
@@ -371,6 +376,8 @@ func (f *functional) className() string             { return "Functional" }
 func (f *functional) outputNames() []string         { return f.names }
 
 func (f *functional) inputNames() []string { return f.inNames }
+
+func (f *functional) hostStage() *hostStage { return f.host }
 
 // isStack reports whether the graph is a plain chain, which Summary shows without connections.
 func (f *functional) isStack() bool {

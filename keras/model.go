@@ -43,6 +43,8 @@ type Model struct {
 	output   io.Writer
 	history  *History
 	resume   *int // the epoch to begin with instead of InitialEpoch, set by a callback when training begins
+
+	resumeBatch int // and the batch
 }
 
 // topology is the way in which a model's layers are connected.
@@ -70,6 +72,7 @@ type modelConfig struct {
 	inputShape []int
 	inputDType string
 	input      *layers.KerasTensor // takes the place of the two
+	err        error               // of the options
 }
 
 type modelOption func(*modelConfig)
@@ -105,9 +108,12 @@ func configure(options []Option) modelConfig {
 		case modelOption:
 			o(&c)
 		default:
-			if s := o.ScopeStrategy(); s != nil {
-				c.strategy = s
+			s, err := distribute.Nest(c.strategy, o.ScopeStrategy())
+			if err != nil {
+				c.err = err
+				continue
 			}
+			c.strategy = s
 		}
 	}
 	if c.strategy == nil {
@@ -118,6 +124,9 @@ func configure(options []Option) modelConfig {
 
 // newModel puts a model together from its topology.
 func newModel(t topology, c modelConfig) (*Model, error) {
+	if c.err != nil {
+		return nil, fmt.Errorf("keras: %w", c.err)
+	}
 	policy, err := ops.ParseDTypePolicy(c.policy)
 	if err != nil {
 		return nil, fmt.Errorf("keras: %w", err)
@@ -221,7 +230,7 @@ func (m *Model) build(types []ir.Type) error {
 	if m.placed && m.inputTypes != nil {
 		return nil
 	}
-	if n := m.topology.inputs(); n != nil && len(n) != len(types) {
+	if n := m.fed(); n != nil && len(n) != len(types) {
 		return fmt.Errorf("model %q has %d inputs, received %d", m.Name(), len(n), len(types))
 	}
 	open := make([]ir.Type, len(types))
@@ -241,7 +250,7 @@ func (m *Model) build(types []ir.Type) error {
 
 // fixedBatch reports whether the length of the batch axis of input i is declared.
 func (m *Model) fixedBatch(i int) bool {
-	declared := m.topology.inputs()
+	declared := m.fed()
 	return i < len(declared) && declared[i].Shape().Rank() > 0 && declared[i].Shape()[0] != layers.Unknown
 }
 

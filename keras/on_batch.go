@@ -26,12 +26,36 @@ func (m *Model) TestOnBatch(ctx context.Context, a *data.ArraySource) (map[strin
 	return m.onBatch(ctx, "TestOnBatch", a, false, nil)
 }
 
-// PredictOnBatch returns the model's output for the examples of a, computed as one batch.
+// PredictOnBatch returns the model's output for the examples of a, computed as one batch. It reads the arrays of a in place, so that
+// a call takes little more than the computation. It may be called from many goroutines at once.
 func (m *Model) PredictOnBatch(ctx context.Context, a *data.ArraySource) (*tensor.Dense, error) {
 	if a == nil || a.Err() != nil {
 		return nil, fmt.Errorf("keras: PredictOnBatch: %w", sourceErr(a))
 	}
-	return m.Predict(ctx, a, BatchSize(a.N()))
+	if ctx == nil || a.N() == 0 {
+		return m.Predict(ctx, a) // which knows what is wrong
+	}
+	out, err := m.predictBatch(ctx, a)
+	if err != nil {
+		return nil, fmt.Errorf("keras: PredictOnBatch: %w", interrupted(ctx, err))
+	}
+	if len(out) != 1 {
+		return nil, fmt.Errorf("keras: PredictOnBatch: model %q has %d outputs; use PredictAll", m.Name(), len(out))
+	}
+	return out[0], nil
+}
+
+func (m *Model) predictBatch(ctx context.Context, a *data.ArraySource) ([]*tensor.Dense, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	b := a.All()
+	p := &predictor{m: m, list: callbacks.NewList(nil, m, callbacks.Params{})}
+	defer p.close()
+	if err := p.batch(ctx, &b, 0); err != nil {
+		return nil, err
+	}
+	return p.join()
 }
 
 func sourceErr(a *data.ArraySource) error {

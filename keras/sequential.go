@@ -15,6 +15,9 @@ type sequential struct {
 	stack []layers.Layer
 	input *layers.KerasTensor
 	name  string
+	host  *hostStage
+	first int    // layer of the program: those before it run on the host
+	dtype string // policy that the document names which the model was read from; layers have their own
 }
 
 // NewSequential returns a model that is a stack of layers. Without InputShape the weights are made when the first batch (or
@@ -35,13 +38,16 @@ func NewSequential(stack []layers.Layer, options ...Option) (*Model, error) {
 	if err := s.declareInput(c); err != nil {
 		return nil, err
 	}
+	if err := s.placeHostLayers(); err != nil {
+		return nil, fmt.Errorf("keras: Sequential model: %w", err)
+	}
 	m, err := newModel(s, c)
 	if err != nil {
 		return nil, err
 	}
 	s.name = m.Name()
 	if s.input != nil {
-		if err := m.build([]ir.Type{{DType: s.input.DType(), Shape: s.input.Shape()}}); err != nil {
+		if err := m.build(typesOf(m.fed())); err != nil {
 			return nil, fmt.Errorf("keras: %w", err)
 		}
 	}
@@ -66,7 +72,7 @@ func (s *sequential) declareInput(c modelConfig) error {
 	dtype := ir.Float32
 	if c.inputDType != "" {
 		var err error
-		if dtype, err = ir.ParseDType(c.inputDType); err != nil {
+		if dtype, err = layers.ParseInputDType(c.inputDType); err != nil {
 			return fmt.Errorf("keras: InputDType: %w", err)
 		}
 	}
@@ -82,9 +88,13 @@ func (s *sequential) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 		ops.Failf(c.Graph(), "the Sequential model has no layers; add at least one")
 	}
 	if s.input != nil {
-		inputs = adjustInputs(c, []*layers.KerasTensor{s.input}, inputs)
+		declared := []*layers.KerasTensor{s.input}
+		if s.host != nil {
+			declared = s.host.fed
+		}
+		inputs = adjustInputs(c, declared, inputs)
 	}
-	for _, l := range s.stack {
+	for _, l := range s.stack[s.first:] {
 		inputs = layers.InvokeAll(l, c, inputs...)
 	}
 	return inputs
@@ -147,10 +157,13 @@ func (m *Model) change(stack []layers.Layer) error {
 	s := m.topology.(*sequential)
 	before := s.stack
 	s.stack = stack
-	err := m.changed()
+	err := s.placeHostLayers()
+	if err == nil {
+		err = m.changed()
+	}
 	if err != nil {
 		s.stack = before
-		err = errors.Join(err, m.changed())
+		err = errors.Join(err, s.placeHostLayers(), m.changed())
 	}
 	return err
 }
@@ -164,8 +177,8 @@ func (m *Model) changed() error {
 	types := m.inputTypes
 	m.placed, m.inputTypes, m.compiled, m.predict = false, nil, nil, nil
 	m.mu.Unlock()
-	if in := m.topology.inputs(); in != nil {
-		types = []ir.Type{{DType: in[0].DType(), Shape: in[0].Shape()}}
+	if in := m.fed(); in != nil {
+		types = typesOf(in)
 	}
 	if types == nil || len(m.Layers()) == 0 {
 		return nil

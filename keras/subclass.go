@@ -12,6 +12,7 @@ import (
 // subclass is a user's own type with a Call method.
 type subclass struct {
 	name  string
+	value any
 	call  func(c *layers.Context, in []*ops.Tensor) []*ops.Tensor
 	found []layers.Layer
 }
@@ -41,7 +42,7 @@ func NewModel(value any, options ...Option) (*Model, error) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	s := &subclass{name: t.Name(), call: call, found: distinct(layers.LayersIn(v))}
+	s := &subclass{name: t.Name(), value: value, call: call, found: distinct(layers.LayersIn(v))}
 	if s.name == "" {
 		s.name = "Model"
 	}
@@ -149,6 +150,16 @@ func (s *subclass) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tenso
 		}
 	}
 	return outputs
+}
+
+// Attributes lists what a model of a user's own type is made of, by the names of its fields; false for other models. Weights files
+// address layers by them.
+func (m *Model) Attributes() ([]layers.Attribute, bool) {
+	s, ok := m.topology.(*subclass)
+	if !ok {
+		return nil, false
+	}
+	return layers.FieldAttributes(s.value), true
 }
 
 func (s *subclass) members() []layers.Layer       { return s.found }

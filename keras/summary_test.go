@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/keras"
@@ -123,4 +124,15 @@ func TestSummaryFunctional(t *testing.T) {
 	m, err := keras.NewFunctional(keras.Inputs(a, b), keras.Outputs(o, h), keras.Name("functional_1"))
 	require.NoError(t, err)
 	require.Equal(t, functionalSummary, summaryOf(t, m))
+}
+
+// TestSummaryOfSharedLayer: a layer that is called twice in one model keeps its open batch axis.
+func TestSummaryOfSharedLayer(t *testing.T) {
+	encoder := &layers.Dense{Units: 2, Name: "encoder"}
+	left, right := keras.Input(keras.Shape(3)), keras.Input(keras.Shape(3))
+	m, err := keras.NewFunctional(keras.Inputs(left, right), keras.Outputs(layers.Apply(&layers.Add{}, layers.Apply(encoder, left), layers.Apply(encoder, right))))
+	require.NoError(t, err)
+	var text bytes.Buffer
+	require.NoError(t, m.Summary(keras.SummaryOutput(&text)))
+	assert.Regexp(t, `encoder \(Dense\) +│ \(None, 2\)`, text.String())
 }

@@ -113,6 +113,9 @@ func (m *Model) SwapEMA() error {
 // SetInitialEpoch makes the Fit that is about to begin start with the given epoch, from 0; callbacks call it in OnTrainBegin.
 func (m *Model) SetInitialEpoch(epoch int) { m.resume = &epoch }
 
+// SetInitialBatch makes that Fit leave out the first batches of the epoch it begins with; callbacks call it in OnTrainBegin.
+func (m *Model) SetInitialBatch(batch int) { m.resumeBatch = batch }
+
 // Output returns where messages of the current run go.
 func (m *Model) Output() io.Writer {
 	if m.output == nil {

@@ -25,12 +25,15 @@ type KerasTensor struct {
 	err   error
 }
 
-// Node is one call of a layer on symbolic tensors.
+// Node is one call of a layer, or of an [Operation], on symbolic tensors.
 type Node struct {
 	Layer    Layer
-	Inputs   []*KerasTensor
+	Inputs   []*KerasTensor // all tensors among the arguments, in the order of the arguments, those by name last
 	Outputs  []*KerasTensor
 	Sequence uint64
+
+	arguments *Arguments // nil where the inputs say everything
+	call      binding
 }
 
 // NewInput returns a symbolic tensor that no layer makes: an input of a model. shape includes the batch axis.
@@ -72,7 +75,7 @@ func (t *KerasTensor) Err() error {
 }
 
 // String prints shape and type with None for open axes: (None, 28, 28, 1) float32.
-func (t *KerasTensor) String() string { return ShapeString(t.shape) + " " + t.dtype.String() }
+func (t *KerasTensor) String() string { return ShapeString(t.shape) + " " + t.DTypeName() }
 
 // ShapeString prints a shape as Keras does: (None, 10), (3,).
 func ShapeString(s ir.Shape) string {
@@ -96,23 +99,28 @@ func Apply(l Layer, inputs ...*KerasTensor) *KerasTensor { return ApplyAll(l, in
 // ApplyAll is Apply for layers with several results. After a mistake the list is longer than any layer's, so that picking a result
 // does not fail before the mistake is reported.
 func ApplyAll(l Layer, inputs ...*KerasTensor) []*KerasTensor {
-	for i, in := range inputs {
+	return record(&Node{Layer: l, Inputs: inputs, call: binding{inputs: inputs}})
+}
+
+// record works out the results of a call.
+func record(n *Node) []*KerasTensor {
+	for i, in := range n.Inputs {
 		if in == nil {
-			return failedAll(fmt.Errorf("layers: input %d of a %s is nil; pass the result of keras.Input or of another Apply", i, describe(l)))
+			return failedAll(fmt.Errorf("layers: input %d of a %s is nil; pass the result of keras.Input or of another Apply", i, describe(n.Layer)))
 		}
 		if in.err != nil {
 			return failedAll(in.err)
 		}
 	}
-	specs := make([]ir.Type, len(inputs))
-	for i, in := range inputs {
+	specs := make([]ir.Type, len(n.Inputs))
+	for i, in := range n.Inputs {
 		specs[i] = ir.Type{DType: in.dtype, Shape: in.shape}
 	}
-	types, err := InferTypes(l, specs)
+	types, err := inferTypes(n.Layer, specs, n.invoke)
 	if err != nil {
 		return failedAll(err)
 	}
-	n := &Node{Layer: l, Inputs: inputs, Sequence: sequences.Add(1)}
+	n.Sequence = sequences.Add(1)
 	for i, t := range types {
 		n.Outputs = append(n.Outputs, &KerasTensor{shape: t.Shape, dtype: t.DType, node: n, index: i})
 	}
@@ -136,8 +144,18 @@ var probes = [2]struct{ batch, other int }{{7919, 64}, {7927, 96}}
 // InferTypes returns the types of a layer's results for inputs with open axes, building the layer on the way. After an error the
 // layers inside it that it has begun to build are as if untouched.
 func InferTypes(l Layer, inputs []ir.Type) ([]ir.Type, error) {
+	return inferTypes(l, inputs, func(c *Context, in []*ops.Tensor) []*ops.Tensor { return InvokeAll(l, c, in...) })
+}
+
+func inferTypes(l Layer, inputs []ir.Type, invoke func(*Context, []*ops.Tensor) []*ops.Tensor) ([]ir.Type, error) {
 	if IsNil(l) {
 		return nil, fmt.Errorf("layers: a layer is nil; make it first, as in &layers.Dense{Units: 10}")
+	}
+	if h, ok := l.(HostLayer); ok {
+		return inferHostTypes(h, inputs)
+	}
+	if err := refuseText(l, inputs); err != nil {
+		return nil, err
 	}
 	built := builtLayers(l)
 	var seen [2][]ir.Type
@@ -155,7 +173,7 @@ func InferTypes(l Layer, inputs []ir.Type) ([]ir.Type, error) {
 			types[i] = ir.Type{DType: t.DType, Shape: s}
 		}
 		var err error
-		if seen[k], err = traceTypes(l, types); err != nil {
+		if seen[k], err = traceTypes(types, invoke); err != nil {
 			unbuild(l, built)
 			if err = openBatch(err, p.batch); k > 0 {
 				err = fmt.Errorf("%w (open axes were tried with other lengths than before, and the layer needs a fixed one: give it in the shape of the input)", err)
@@ -200,7 +218,7 @@ func mergeTypes(seen [2][]ir.Type) []ir.Type {
 	return out
 }
 
-func traceTypes(l Layer, types []ir.Type) (out []ir.Type, err error) {
+func traceTypes(types []ir.Type, invoke func(*Context, []*ops.Tensor) []*ops.Tensor) (out []ir.Type, err error) {
 	defer ops.Catch(&err)
 	batch := 1
 	if len(types) > 0 && len(types[0].Shape) > 0 {
@@ -212,5 +230,5 @@ func traceTypes(l Layer, types []ir.Type) (out []ir.Type, err error) {
 		in[i] = r.Graph().Input(fmt.Sprint("in", i), t.DType, t.Shape...)
 	}
 	r.Probing = true
-	return outputTypes(InvokeAll(l, r.Inference(), in...)), nil
+	return outputTypes(invoke(r.Inference(), in)), nil
 }

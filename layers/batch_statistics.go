@@ -91,7 +91,7 @@ func (l *BatchNormalization) update(c *Context, mean, variance *ops.Tensor) {
 	}
 	for i, value := range l.meanOverReplicas(c, vars, news) {
 		if value != nil {
-			c.Assign(vars[i], value)
+			c.AssignMirrored(vars[i], value)
 		}
 	}
 }

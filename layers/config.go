@@ -35,7 +35,7 @@ func FromObject(raw json.RawMessage, ignore ...string) (Layer, error) {
 }
 
 func fromObject(o config.Object, ignore ...string) (Layer, error) {
-	l, err := New(o.ClassName)
+	l, err := newRegistered(o)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +51,13 @@ func ToObject(l Layer) (map[string]any, error) {
 	if err != nil {
 		return nil, fmt.Errorf("layers: %s: %w", Name(l), err)
 	}
+	if registered := RegisteredName(l); registered != "" {
+		o["module"], o["registered_name"] = nil, registered
+	}
 	c := o["config"].(map[string]any)
+	for key, v := range alwaysWritten[ClassName(l)] {
+		c[key] = v
+	}
 	if _, has := c["name"]; has {
 		c["name"] = Name(l)
 	}
@@ -64,6 +70,12 @@ func ToObject(l Layer) (map[string]any, error) {
 		}
 	}
 	return o, nil
+}
+
+// alwaysWritten are keys without meaning here that Keras writes for a class.
+var alwaysWritten = map[string]map[string]any{
+	"Dense": {"quantization_config": nil}, "EinsumDense": {"quantization_config": nil}, "Embedding": {"quantization_config": nil},
+	"LayerNormalization": {"rms_scaling": false},
 }
 
 // configAdjuster is implemented by layers whose configuration has what tags cannot say.

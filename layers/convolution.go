@@ -171,7 +171,11 @@ func (v *convolution) depthwise(c *Context, x *ops.Tensor) *ops.Tensor {
 // transposed enlarges x by the gradient of a convolution whose kernel is (window..., filters, channels).
 func (v *convolution) transposed(c *Context, x *ops.Tensor) *ops.Tensor {
 	kernel := c.Weight(v.kernel)
-	x = v.enter(x, kernel.Dim(-1))
+	return v.spread(v.enter(x, kernel.Dim(-1)), kernel)
+}
+
+// spread is transposed for an input (batch, spatial..., channels).
+func (v *convolution) spread(x, kernel *ops.Tensor) *ops.Tensor {
 	o := ops.ConvOptions{Strides: v.strides, Dilation: v.dilation, PadLow: make([]int, v.rank), PadHigh: make([]int, v.rank)}
 	shape := x.Shape().Clone()
 	shape[v.rank+1] = kernel.Dim(-2)

@@ -28,7 +28,7 @@ type Dense struct {
 	BiasInitializer     any `keras:"bias_initializer,default=Zeros"`
 	KernelRegularizer   any `keras:"kernel_regularizer"`
 	BiasRegularizer     any `keras:"bias_regularizer"`
-	ActivityRegularizer any `keras:"activity_regularizer"`
+	ActivityRegularizer any `keras:"activity_regularizer,omitempty"`
 	KernelConstraint    any `keras:"kernel_constraint"`
 	BiasConstraint      any `keras:"bias_constraint"`
 

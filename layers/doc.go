@@ -29,4 +29,13 @@
 //	func (l *Scale) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor { return layers.Invoke(l, c, in...) }
 //
 // Layers held in exported fields (also in slices and maps) are found and tracked.
+//
+// # Text and images
+//
+// A program has no strings. Layers that take words ([StringLookup], [TextVectorization], [Hashing], [HashedCrossing]) work on the
+// host: each is a [HostLayer], with Transform in place of Forward, and stands right behind the inputs of a model, which runs it
+// on every batch before its program.
+//
+// The layers of image augmentation ([RandomFlip], [RandomRotation], ...) are part of the program. They change images in training
+// only, by numbers that are drawn anew in each step, for each image, on each replica.
 package layers

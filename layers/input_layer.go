@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/gokeras/gokeras/keras/ops"
-	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // InputLayer declares the input of a Sequential model when it is the first of its layers. It computes nothing:
@@ -26,7 +25,7 @@ func (l *InputLayer) Tensor() (*KerasTensor, error) {
 	if l.DType != "" {
 		name = l.DType
 	}
-	dtype, err := ir.ParseDType(name)
+	dtype, err := ParseInputDType(name)
 	if err != nil {
 		return nil, fmt.Errorf("layers: InputLayer: %w", err)
 	}

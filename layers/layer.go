@@ -58,6 +58,7 @@ type Base struct {
 	sublayers []Layer
 	shapes    []ir.Shape   // inputs at build time
 	probed    [2][]ir.Type // results in the last two traces that worked out shapes
+	probedIn  *ops.Graph   // the last of them
 	activity  func(*ops.Tensor) *ops.Tensor
 }
 
@@ -208,6 +209,11 @@ func Invoke(l Layer, c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 // InvokeAll calls a layer and returns all of its results. It gives names and errors the layer's path, casts float inputs to the
 // layer's compute type, builds the variables on first use, and carries masks.
 func InvokeAll(l Layer, c *Context, inputs ...*ops.Tensor) []*ops.Tensor {
+	return invoke(l, c, inputs, nil)
+}
+
+// invoke is InvokeAll with the computation of a call that has more to it than its inputs; nil is the layer's Forward.
+func invoke(l Layer, c *Context, inputs []*ops.Tensor, compute func(in []*ops.Tensor) []*ops.Tensor) []*ops.Tensor {
 	if IsNil(l) {
 		ops.Failf(c.Graph(), "a layer that is called is nil; make it first, as in &layers.Dense{Units: 10}")
 	}
@@ -233,16 +239,19 @@ func InvokeAll(l Layer, c *Context, inputs ...*ops.Tensor) []*ops.Tensor {
 		}
 	}
 	b.build(c, cast, policy)
-	forward, ok := l.(Forwarder)
-	if !ok {
-		ops.Failf(c.Graph(), "type %T has no Forward method; implement Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor", l)
+	if compute == nil {
+		forward, ok := l.(Forwarder)
+		if !ok {
+			ops.Failf(c.Graph(), "type %T has no Forward method; implement Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor", l)
+		}
+		compute = func(in []*ops.Tensor) []*ops.Tensor { return forward.Forward(c, in) }
 	}
-	outputs := forward.Forward(c, cast)
+	outputs := compute(cast)
 	if len(outputs) == 0 || slices.Contains(outputs, nil) {
 		ops.Failf(c.Graph(), "Forward returned %d tensors, nil among them or none; expected at least one", len(outputs))
 	}
-	if c.Probing {
-		b.probed[0], b.probed[1] = b.probed[1], outputTypes(outputs)
+	if c.Probing && b.probedIn != c.Graph() { // the first call of a shared layer stands for all
+		b.probed[0], b.probed[1], b.probedIn = b.probed[1], outputTypes(outputs), c.Graph()
 	}
 	if b.activity != nil {
 		for _, y := range outputs {
@@ -354,7 +363,7 @@ func unbuild(l Layer, keep map[*Base]bool) {
 }
 
 func (b *Base) reset() {
-	b.built, b.weights, b.shapes, b.probed = false, nil, nil, [2][]ir.Type{}
+	b.built, b.weights, b.shapes, b.probed, b.probedIn = false, nil, nil, [2][]ir.Type{}, nil
 }
 
 // Reset takes a layer's variables away, so that the next call builds new ones. Values are lost.

@@ -37,8 +37,9 @@ func lanczos(radius, d float64) float64 {
 }
 
 // resizeAxis gives one axis another length. Cell i of the result is sampled at (i + ½)·old/new - ½ of the input, from the 2·radius
-// nearest cells; the weights of those outside go to the ones inside.
-func resizeAxis(x *ops.Tensor, axis, length int, interpolation string) *ops.Tensor {
+// nearest cells; the weights of those outside go to the ones inside. With antialias the kernel is old/new times as wide where the
+// axis becomes shorter, so that every cell of the input counts.
+func resizeAxis(x *ops.Tensor, axis, length int, interpolation string, antialias bool) *ops.Tensor {
 	kernel, ok := interpolations[interpolation]
 	if !ok {
 		ops.Failf(x.Graph(), "unknown Interpolation %q; use \"nearest\", \"bilinear\", \"bicubic\", \"lanczos3\" or \"lanczos5\"", interpolation)
@@ -46,18 +47,22 @@ func resizeAxis(x *ops.Tensor, axis, length int, interpolation string) *ops.Tens
 	if !x.DType().IsFloat() {
 		x = ops.Cast(x, ir.Float32)
 	}
-	old := x.Dim(axis)
-	taps := 2 * kernel.radius
+	old, wide := x.Dim(axis), 1.0
+	if antialias {
+		wide = max(float64(old)/float64(length), 1)
+	}
+	reach := int(math.Ceil(float64(kernel.radius) * wide))
+	taps := 2 * reach
 	cells, weights := make([][]float64, taps), make([][]float64, taps)
 	for t := range taps {
 		cells[t], weights[t] = make([]float64, length), make([]float64, length)
 	}
 	for i := range length {
 		at := (float64(i)+0.5)*float64(old)/float64(length) - 0.5
-		first, total := int(math.Floor(at))-kernel.radius+1, 0.0
+		first, total := int(math.Floor(at))-reach+1, 0.0
 		for t := range taps {
 			cell := first + t
-			if d := math.Abs(at - float64(cell)); cell >= 0 && cell < old && d < float64(kernel.radius) {
+			if d := math.Abs(at-float64(cell)) / wide; cell >= 0 && cell < old && d < float64(kernel.radius) {
 				cells[t][i], weights[t][i] = float64(cell), kernel.weight(d)
 				total += weights[t][i]
 			}
@@ -65,6 +70,9 @@ func resizeAxis(x *ops.Tensor, axis, length int, interpolation string) *ops.Tens
 		for t := range taps {
 			weights[t][i] /= total
 		}
+	}
+	if taps > 6 { // as one product with a matrix, most of which is 0
+		return resizeByMatrix(x, axis, length, cells, weights)
 	}
 	var y *ops.Tensor
 	for t := range taps {
@@ -77,4 +85,81 @@ func resizeAxis(x *ops.Tensor, axis, length int, interpolation string) *ops.Tens
 		}
 	}
 	return y
+}
+
+// resizeByMatrix sums the cells of an axis by their weights.
+func resizeByMatrix(x *ops.Tensor, axis, length int, cells, weights [][]float64) *ops.Tensor {
+	matrix := make([]float64, x.Dim(axis)*length)
+	for t := range cells {
+		for i, w := range weights[t] {
+			if w != 0 {
+				matrix[int(cells[t][i])*length+i] = w
+			}
+		}
+	}
+	m := ops.Constant(x, x.DType(), ir.Shape{x.Dim(axis), length}, matrix)
+	return ops.MoveAxis(ops.Tensordot(x, m, []int{axis}, []int{0}), -1, axis)
+}
+
+// resizeNearest gives one axis another length: cell i of the result is cell floor((i + ½)·old/new) of the input.
+func resizeNearest(x *ops.Tensor, axis, length int) *ops.Tensor {
+	old := x.Dim(axis)
+	cells := make([]float64, length)
+	for i := range cells {
+		cells[i] = float64((2*i + 1) * old / (2 * length))
+	}
+	return ops.Take(x, ops.Constant(x, ir.Uint32, ir.Shape{length}, cells), axis)
+}
+
+// resizeImages gives images a height and width; axes are those of the two. An axis that has its length already is left alone.
+func resizeImages(x *ops.Tensor, axes [2]int, height, width int, interpolation string, antialias bool) *ops.Tensor {
+	for i, length := range []int{height, width} {
+		switch {
+		case x.Dim(axes[i]) == length:
+		case interpolation == "nearest":
+			x = resizeNearest(x, axes[i], length)
+		default:
+			x = resizeAxis(x, axes[i], length, interpolation, antialias)
+		}
+	}
+	return x
+}
+
+// cropToAspectRatio cuts the middle out of images, as large as it can be with the ratio of height to width.
+func cropToAspectRatio(x *ops.Tensor, axes [2]int, height, width int) *ops.Tensor {
+	h, w := x.Dim(axes[0]), x.Dim(axes[1])
+	cropHeight := max(min(h, w*height/width), 1)
+	cropWidth := max(min(w, h*width/height), 1)
+	top, left := (h-cropHeight)/2, (w-cropWidth)/2
+	x = ops.SliceAxis(x, axes[0], top, top+cropHeight)
+	return ops.SliceAxis(x, axes[1], left, left+cropWidth)
+}
+
+// padToAspectRatio puts a border of the given value around images so that they get the ratio of height to width, less one cell where
+// the border would be odd. Keras pads along the height, or else along the width.
+func padToAspectRatio(x *ops.Tensor, axes [2]int, height, width int, value float64) *ops.Tensor {
+	h, w := x.Dim(axes[0]), x.Dim(axes[1])
+	top, left := (max(h, w*height/width)-h)/2, (max(w, h*width/height)-w)/2
+	pads := make([]int, x.Rank())
+	if top > 0 {
+		pads[axes[0]] = top
+	} else {
+		pads[axes[1]] = left
+	}
+	return ops.Pad(x, pads, pads, value)
+}
+
+// imageAxes returns the axes of height, width and channels of images (batch, height, width, channels), or of one image without the
+// batch.
+func imageAxes(x *ops.Tensor, dataFormat string) (spatial [2]int, channels int) {
+	first := isChannelsFirst(x.Graph(), dataFormat)
+	if r := x.Rank(); r != 3 && r != 4 {
+		ops.Failf(x.Graph(), "expected images of 4 axes %s, or one image of 3, received shape %v; reshape it or add the missing axes",
+			spatialForm(2, first), x.Shape())
+	}
+	b := x.Rank() - 3
+	if first {
+		return [2]int{b + 1, b + 2}, b
+	}
+	return [2]int{b, b + 1}, b + 2
 }

@@ -79,8 +79,8 @@ func (l *SpectralNormalization) normalizeKernel(c *Context) {
 	// A kernel of zeros has no direction: it stays as it is.
 	zero := ops.LogicalNot(ops.Any(kernel))
 	sigma = ops.Where(zero, ops.OnesLike(sigma), sigma)
-	c.Assign(l.u, ops.Where(zero, u, next))
-	c.Assign(l.kernel, ops.Divide(kernel, sigma))
+	c.AssignMirrored(l.u, ops.Where(zero, u, next))
+	c.AssignMirrored(l.kernel, ops.Divide(kernel, sigma))
 }
 
 // MemberAttributes names the layer as Keras files do.

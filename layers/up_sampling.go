@@ -62,7 +62,7 @@ func (l *UpSampling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		case "", "nearest":
 			x = ops.Repeat(x, n, axes[i])
 		default:
-			x = resizeAxis(x, axes[i], n*x.Dim(axes[i]), l.Interpolation)
+			x = resizeAxis(x, axes[i], n*x.Dim(axes[i]), l.Interpolation, false)
 		}
 	}
 	return []*ops.Tensor{x}

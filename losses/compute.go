@@ -38,16 +38,6 @@ func Values(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
 	return w.values
 }
 
-// ComputeAverage returns the sum of the examples' values, one or more for each, divided by their number in the global batch: what a
-// custom training loop needs for its loss. (It is tf.nn.compute_average_loss, with all values counted.)
-func ComputeAverage(perExample *ops.Tensor, globalBatch int) *ops.Tensor {
-	n := float64(globalBatch)
-	if perExample.Rank() > 1 {
-		n *= float64(perExample.Shape()[1:].Size())
-	}
-	return ops.DivideScalar(ops.Sum(perExample), max(n, 1))
-}
-
 // weighted is what a loss is reduced from.
 type weighted struct {
 	batch     objectives.Batch

@@ -139,6 +139,45 @@ def utilities():
     write_json("utilities.json", {"timeseries": series, "pad_sequences": padded, "to_categorical": one_hot, "split_dataset": split})
 
 
+def resizing():
+    """resizing.npz: rows of image_dataset_from_directory with other interpolations and proportions, over images/."""
+    arrays = {}
+    for label, kw in (
+        *((m, dict(interpolation=m)) for m in ("nearest", "bicubic", "lanczos3", "lanczos5", "gaussian", "mitchellcubic", "area")),
+        ("crop", dict(crop_to_aspect_ratio=True)), ("crop_nearest", dict(crop_to_aspect_ratio=True, interpolation="nearest")),
+        ("pad", dict(pad_to_aspect_ratio=True)), ("pad_bicubic", dict(pad_to_aspect_ratio=True, interpolation="bicubic")),
+    ):
+        ds = keras.utils.image_dataset_from_directory(
+            "images", class_names=["cats", "dogs"], image_size=(6, 4), batch_size=100, shuffle=False, verbose=False, **kw)
+        arrays[label] = next(iter(ds))[0].numpy()
+    np.savez_compressed("resizing.npz", **arrays)
+
+
+def texts():
+    """texts/: folders of classes; texts.json: what text_dataset_from_directory makes of them."""
+    shutil.rmtree("texts", ignore_errors=True)
+    files = {"good/b.txt": "A fine film.\n", "good/a.txt": "Très bien", "good/more/c.TXT": "", "bad/d.txt": "Dull, dull, dull.", "bad/e.txt": "\ttabs\n\nand lines ",
+             "bad/notes.md": "no text", "bad/f.txt": "x", "Other/g.txt": "y"}
+    for path, content in files.items():
+        os.makedirs(os.path.dirname("texts/" + path), exist_ok=True)
+        with open("texts/" + path, "wb") as f:
+            f.write(content.encode())
+    out = {}
+    for label, kw in {
+        "int": dict(shuffle=False), "categorical": dict(shuffle=False, label_mode="categorical"), "none": dict(shuffle=False, labels=None),
+        "binary": dict(shuffle=False, label_mode="binary", class_names=["good", "bad"]), "max_length": dict(shuffle=False, max_length=6),
+        "training": dict(validation_split=0.4, subset="training", seed=11), "validation": dict(validation_split=0.4, subset="validation", seed=11),
+    }.items():
+        ds = keras.utils.text_dataset_from_directory("texts", batch_size=3, verbose=False, **kw)
+        batches = [b if isinstance(b, tuple) else (b, None) for b in ds]
+        out[label] = {"class_names": list(ds.class_names or []),
+                      "x": [[v.decode(errors="replace") for v in x.numpy()] for x, _ in batches],
+                      "y": [None if y is None else y.numpy().tolist() for _, y in batches]}
+    write_json("texts.json", {"cases": out})
+
+
 numpy_files()
 images()
 utilities()
+resizing()
+texts()

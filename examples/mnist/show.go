@@ -3,19 +3,14 @@ package main
 import (
 	"context"
 	"fmt"
-	"image/color"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg"
 
 	"github.com/gokeras/gokeras/data/datasets"
 	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/keras/plot"
 )
 
 const (
@@ -28,49 +23,10 @@ func save(dir string, model *keras.Model, history *keras.History) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	if err := plotCurves(filepath.Join(dir, curvesFile), history); err != nil {
+	if err := plot.History(history, filepath.Join(dir, curvesFile)); err != nil {
 		return err
 	}
 	return model.SaveWeights(filepath.Join(dir, weightsFile))
-}
-
-// plotCurves draws each recorded value over the epochs.
-func plotCurves(path string, history *keras.History) error {
-	p := plot.New()
-	p.Title.Text = "Training curves"
-	p.X.Label.Text = "epoch"
-	p.Y.Min = 0
-	p.X.Tick.Marker = plot.ConstantTicks(epochTicks(history.Epoch))
-	p.Y.Max = 1
-	p.Legend.Top, p.Legend.XOffs, p.Legend.YOffs = true, -vg.Inch/4, -vg.Inch // between losses and accuracies, away from both
-	p.Add(plotter.NewGrid())
-	colors := []color.Color{
-		color.RGBA{R: 0x1f, G: 0x77, B: 0xb4, A: 0xff}, color.RGBA{R: 0xd6, G: 0x27, B: 0x28, A: 0xff},
-		color.RGBA{R: 0x2c, G: 0xa0, B: 0x2c, A: 0xff}, color.RGBA{R: 0xff, G: 0x7f, B: 0x0e, A: 0xff},
-	}
-	for i, name := range history.Names() {
-		points := make(plotter.XYs, len(history.Logs[name]))
-		for j, v := range history.Logs[name] {
-			points[j] = plotter.XY{X: float64(j + 1), Y: v}
-		}
-		line, dots, err := plotter.NewLinePoints(points)
-		if err != nil {
-			return err
-		}
-		line.Color, line.Width = colors[i%len(colors)], vg.Points(1.5)
-		dots.Color = line.Color
-		p.Add(line, dots)
-		p.Legend.Add(strings.ReplaceAll(name, "_", " "), line, dots)
-	}
-	return p.Save(7*vg.Inch, 4.5*vg.Inch, path)
-}
-
-func epochTicks(epochs []int) []plot.Tick {
-	ticks := make([]plot.Tick, len(epochs))
-	for i := range epochs {
-		ticks[i] = plot.Tick{Value: float64(i + 1), Label: fmt.Sprint(epochs[i] + 1)}
-	}
-	return ticks
 }
 
 // showPredictions draws the first n test images side by side with what the model reads.

@@ -48,7 +48,7 @@ func (f field) encode(v reflect.Value) (any, error) {
 		return !v.Bool(), nil
 	}
 	if v.IsZero() && f.hasDefault {
-		return f.encodeDefault()
+		return f.encodeDefault(v.Type())
 	}
 	if v.IsZero() && (v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer || v.Kind() == reflect.Slice) {
 		return nil, nil
@@ -79,19 +79,47 @@ func (f field) encodeInterfaces(v reflect.Value) (any, error) {
 	return out, nil
 }
 
-// encodeDefault returns the default of the tag: JSON where it is, otherwise a string, resolved where the key has a kind.
-func (f field) encodeDefault() (any, error) {
-	var x any
-	if json.Unmarshal([]byte(f.def), &x) != nil {
-		x = f.def
+// encodeDefault returns the default of the tag: JSON where it is, otherwise a string, resolved where the key has a kind. Numbers are
+// floats where the field, of type t, holds floats.
+func (f field) encodeDefault(t reflect.Type) (any, error) {
+	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+		t = t.Elem()
 	}
+	var x any
+	d := json.NewDecoder(strings.NewReader(f.def))
+	d.UseNumber()
+	if d.Decode(&x) != nil || d.More() {
+		return describe(f.key, f.def)
+	}
+	x = numbers(x, t.Kind() == reflect.Float64 || t.Kind() == reflect.Float32)
 	if s, ok := x.(string); ok {
 		return describe(f.key, s)
 	}
-	if n, ok := x.(float64); ok && f.length > 0 {
-		x = []any{n}
+	switch x.(type) {
+	case float64, int64:
+		if f.length > 0 {
+			x = []any{x}
+		}
 	}
 	return f.list(x), nil
+}
+
+// numbers turns the numbers in a JSON value into whole ones where they are written so, and into floats otherwise or where all are.
+func numbers(x any, floats bool) any {
+	switch x := x.(type) {
+	case json.Number:
+		if n, err := x.Int64(); err == nil && !floats {
+			return n
+		}
+		if v, err := x.Float64(); err == nil {
+			return v
+		}
+	case []any:
+		for i, e := range x {
+			x[i] = numbers(e, floats)
+		}
+	}
+	return x
 }
 
 // list applies the options length and scalar.

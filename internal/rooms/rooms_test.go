@@ -16,6 +16,7 @@ const module = "github.com/gokeras/gokeras/"
 var floors = map[string]int{
 	"kernels/ir":          1,
 	"internal":            1,
+	"internal/benchpeers": 8,
 	"kernels":             2,
 	"kernels/reference":   3,
 	"kernels/kernelstest": 4,

@@ -30,6 +30,8 @@
 //
 // # Differences from keras.ops
 //
+// [Inventory] lists every function of keras.ops with its name here.
+//
 // Shapes are static, so functions whose result's shape depends on numbers (nonzero, unique, one-argument where) do not exist, and
 // bincount, histogram and the segment functions take the length of the result. There are no complex numbers. Function names are
 // Keras's in Go casing; where Python has optional arguments there are several functions or an options struct. keras.ops.dot is

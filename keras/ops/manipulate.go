@@ -34,6 +34,22 @@ func Repeat(x *Tensor, n, axis int) *Tensor {
 	return Reshape(y, out...)
 }
 
+// RepeatEach repeats slice i along axis counts[i] times: [a b] with counts 1 and 2 becomes [a b b].
+func RepeatEach(x *Tensor, counts []int, axis int) *Tensor {
+	axis = x.Axis(axis)
+	if len(counts) != x.Dim(axis) {
+		Failf(x.g, "repeat: needs one count for each of the %d elements of axis %d, received %d", x.Dim(axis), axis, len(counts))
+	}
+	var places []float64
+	for i, n := range counts {
+		if n < 0 {
+			Failf(x.g, "repeat: the counts must not be negative, received %v", counts)
+		}
+		places = append(places, slices.Repeat([]float64{float64(i)}, n)...)
+	}
+	return Take(x, Constant(x, ir.Int32, ir.Shape{len(places)}, places), axis)
+}
+
 // Tile lays copies of x side by side, reps[i] along axis i: [a b] becomes [a b a b]. Missing axes of x, or missing reps, count as 1
 // at the front.
 func Tile(x *Tensor, reps ...int) *Tensor {
@@ -116,6 +132,18 @@ func Diagonal(x *Tensor, axis1, axis2 int) *Tensor {
 	limit[len(limit)-1] = (n-1)*(columns+1) + 1
 	stride[len(stride)-1] = columns + 1
 	return StridedSlice(flat, start, limit, stride)
+}
+
+// DiagonalAt is [Diagonal] for the diagonal offset places above the main one (below it where offset is negative): the elements whose
+// position along axis2 is that along axis1 plus offset.
+func DiagonalAt(x *Tensor, offset, axis1, axis2 int) *Tensor {
+	if a := x.Axis(axis2); offset > 0 {
+		x = SliceAxis(x, a, min(offset, x.Dim(a)), x.Dim(a))
+	}
+	if a := x.Axis(axis1); offset < 0 {
+		x = SliceAxis(x, a, min(-offset, x.Dim(a)), x.Dim(a))
+	}
+	return Diagonal(x, axis1, axis2)
 }
 
 // Trace returns the sum of the main diagonal of two axes, which disappear.

@@ -9,16 +9,23 @@ import (
 )
 
 // Attention is computed head by head, for a block of queries at a time, so that the block's scores stay in the second-level cache
-// and are never stored. The gradient computes the probabilities again from the scores and the logsumexp.
+// and are never stored. The keys (and, for the gradient, the values) are packed once a head. A causal head is cut into more blocks,
+// since a block looks at no key behind its last query. The gradient computes the probabilities again from the scores and the
+// logsumexp.
 
-// scoreBlock is the number of scores of a block of queries.
-const scoreBlock = 1 << 16
+const (
+	scoreBlock   = 1 << 16 // scores of a block of queries
+	causalBlocks = 8       // blocks of queries of a causal head, if they have causalRows rows
+	causalRows   = 32
+	headItems    = 16 // items that a loop over heads should have at least
+)
 
 // heads is the geometry of an attention.
 type heads struct {
 	ir.AttentionAttrs
 	batch, queries, keys, heads, depth, width int
 	rows                                      int // queries of a block
+	items                                     int // pieces of a head that are computed independently: runs of blocks
 	mask                                      *operand
 	maskStride                                [4]int
 }
@@ -26,7 +33,12 @@ type heads struct {
 func newHeads(b *build, mask *operand) *heads {
 	q, k, v := b.in(0).typ.Shape, b.in(1).typ.Shape, b.in(2).typ.Shape
 	h := &heads{AttentionAttrs: b.n.Attrs.(ir.AttentionAttrs), batch: q[0], queries: q[1], keys: k[1], heads: q[2], depth: q[3], width: v[3], mask: mask}
-	h.rows = min(max(scoreBlock/max(h.keys, 1)/16*16, 16), max(h.queries, 1))
+	h.rows = max(scoreBlock/max(h.keys, 1)/16*16, 16)
+	if h.Causal {
+		h.rows = min(h.rows, max(h.queries/causalBlocks/16*16, causalRows))
+	}
+	h.rows = min(h.rows, max(h.queries, 1))
+	h.items = min(max(headItems/max(h.batch*h.heads, 1), 1), max(h.blocks(), 1))
 	if mask != nil {
 		for i, n := range mask.typ.Shape {
 			if n > 1 {
@@ -53,15 +65,12 @@ func (h *heads) at(batch, steps, step, head, size int) int {
 	return ((batch*steps+step)*h.heads + head) * size
 }
 
-// hide puts -inf where a query must not see a key.
+// hide puts -inf where the mask says that a query must not see a key; row holds the keys that it sees otherwise.
 func hide[T float](h *heads, row []T, batch, head, query int) {
-	hidden := T(math.Inf(-1))
-	if h.Causal && query+1 < len(row) {
-		fillWith(row[query+1:], hidden)
-	}
 	if h.mask == nil {
 		return
 	}
+	hidden := T(math.Inf(-1))
 	s := h.maskStride
 	mask := data[uint8](h.mask)[batch*s[0]+head*s[1]+query*s[2]:]
 	for i := range row {
@@ -73,16 +82,17 @@ func hide[T float](h *heads, row []T, batch, head, query int) {
 
 // product is a gemm on one goroutine with operands that begin at the given elements.
 type product[T float] struct {
-	m, n, k        int
-	a, b, c        []T
-	lda, ldb, ldc  int
-	transA, transB bool
-	accumulate     bool
+	m, n, k       int
+	a, b, c       []T
+	lda, ldb, ldc int
+	transA        bool
+	packed        bool // b is packed
+	accumulate    bool
 }
 
 func (p *product[T]) args() gemm.Args[T] {
 	return gemm.Args[T]{M: p.m, N: p.n, K: p.k, A: p.a, B: p.b, C: p.c, LDA: p.lda, LDB: p.ldb, LDC: p.ldc,
-		TransA: p.transA, TransB: p.transB, Accumulate: p.accumulate}
+		TransA: p.transA, Packed: p.packed, Accumulate: p.accumulate}
 }
 
 func (p *product[T]) run(scratch []T) {
@@ -94,8 +104,8 @@ func (p *product[T]) run(scratch []T) {
 func productScratch[T float](h *heads) int {
 	size := 0
 	for _, p := range []product[T]{
-		{m: h.rows, n: h.keys, k: h.depth, transB: true},
-		{m: h.rows, n: h.keys, k: h.width, transB: true},
+		{m: h.rows, n: h.keys, k: h.depth, packed: true},
+		{m: h.rows, n: h.keys, k: h.width, packed: true},
 		{m: h.rows, n: h.width, k: h.keys},
 		{m: h.rows, n: h.depth, k: h.keys},
 		{m: h.keys, n: h.width, k: h.rows, transA: true},
@@ -108,66 +118,96 @@ func productScratch[T float](h *heads) int {
 	return size
 }
 
+// atStep returns the elements of an operand from a step of a head on; nil if it has none.
+func atStep[T float](h *heads, o *operand, batch, steps, step, head, size int) []T {
+	if o.n == 0 {
+		return nil
+	}
+	return data[T](o)[h.at(batch, steps, step, head, size):]
+}
+
+// packHead packs the transpose of the keys or values of a head, which have the given size.
+func packHead[T float](h *heads, dst []T, o *operand, batch, head, size int) {
+	gemm.PackB(nil, dst, atStep[T](h, o, batch, h.keys, 0, head, size), size, h.keys, h.heads*size, true)
+}
+
 func buildAttention(b *build) (func(), error) {
 	return byFloat(b, attention[float64], attention[float32])
 }
 
+// attentionForward are the operands of an attention.
+type attentionForward[T float] struct {
+	*heads
+	q, k, v, y, total *operand
+}
+
 func attention[T float](b *build) func() {
-	q, k, v, y, total := b.in(0), b.in(1), b.in(2), b.out(0), b.out(1)
+	f := &attentionForward[T]{q: b.in(0), k: b.in(1), v: b.in(2), y: b.out(0), total: b.out(1)}
 	var mask *operand
 	if len(b.n.Inputs) == 4 {
 		mask = b.in(3)
 	}
-	h := newHeads(b, mask)
-	tile, extra := h.rows*h.keys, productScratch[T](h)
-	b.rt().need((tile + extra) * q.typ.DType.Size())
-	blocks := h.blocks()
-	work := h.rows * h.keys * (h.depth + h.width)
-	return b.rt().parallel(h.batch*h.heads*blocks, grain(work/8), func(w *worker, lo, hi int) {
-		memory := scratchOf[T](w, tile+extra)
-		scores, scratch := memory[:tile], memory[tile:]
+	f.heads = newHeads(b, mask)
+	tile, keys, extra := f.rows*f.keys, gemm.PackedSize[T](f.keys, f.depth), productScratch[T](f.heads)
+	b.rt().need((tile + keys + extra) * f.q.typ.DType.Size())
+	blocks := f.blocks()
+	work := f.queries * f.keys * (f.depth + f.width) / max(f.items, 1)
+	return b.rt().parallel(f.batch*f.heads.heads*f.items, grain(work/8), func(w *worker, lo, hi int) {
+		memory := scratchOf[T](w, tile+keys+extra)
 		for item := lo; item < hi; item++ {
-			head, block := item/blocks, item%blocks
-			bn, hd := head/h.heads, head%h.heads
-			first := block * h.rows
-			last := min(first+h.rows, h.queries)
-			n := h.visible(last)
-			p := product[T]{m: last - first, n: n, k: h.depth, transB: true, lda: h.heads * h.depth, ldb: h.heads * h.depth,
-				a: data[T](q)[h.at(bn, h.queries, first, hd, h.depth):], c: scores, ldc: n}
-			if n > 0 {
-				p.b = data[T](k)[h.at(bn, h.keys, 0, hd, h.depth):]
-				p.run(scratch)
+			head, part := item/f.items, item%f.items
+			bn, hd := head/f.heads.heads, head%f.heads.heads
+			packHead(f.heads, memory[tile:], f.k, bn, hd, f.depth)
+			for block := part * blocks / f.items; block < (part+1)*blocks/f.items; block++ {
+				f.block(bn, hd, block*f.rows, memory[:tile], memory[tile:tile+keys], memory[tile+keys:])
 			}
-			p = product[T]{m: last - first, n: h.width, k: n, a: scores, lda: n, ldb: h.heads * h.width, ldc: h.heads * h.width}
-			if h.width > 0 {
-				p.c = data[T](y)[h.at(bn, h.queries, first, hd, h.width):]
-			}
-			if n > 0 && h.width > 0 {
-				p.b = data[T](v)[h.at(bn, h.keys, 0, hd, h.width):]
-			}
-			sums := data[T](total)[head*h.queries+first : head*h.queries+last]
-			for r := range sums {
-				sums[r] = probabilities(h, scores[r*n:(r+1)*n], bn, hd, first+r)
-			}
-			p.run(scratch)
 		}
 	})
+}
+
+// block computes the results of the queries from first on.
+func (f *attentionForward[T]) block(bn, hd, first int, scores, keys, scratch []T) {
+	last := min(first+f.rows, f.queries)
+	m, n := last-first, f.visible(last)
+	strideD, strideV := f.heads.heads*f.depth, f.heads.heads*f.width
+	q, v, y := atStep[T](f.heads, f.q, bn, f.queries, first, hd, f.depth), atStep[T](f.heads, f.v, bn, f.keys, 0, hd, f.width), atStep[T](f.heads, f.y, bn, f.queries, first, hd, f.width)
+	p := product[T]{m: m, n: n, k: f.depth, a: q, b: keys, c: scores, lda: strideD, ldc: n, packed: true}
+	p.run(scratch)
+	total := data[T](f.total)[(bn*f.heads.heads+hd)*f.queries+first:]
+	for r := range m {
+		total[r] = probabilities(f.heads, scores[r*n:(r+1)*n], bn, hd, first+r)
+	}
+	p = product[T]{m: m, n: f.width, k: n, a: scores, b: v, c: y, lda: n, ldb: strideV, ldc: strideV}
+	p.run(scratch)
+}
+
+// look returns the part of a row of scores that the query sees, with -inf where the mask hides a key, and the positive number that the
+// scores are to be multiplied by. The rest of the row becomes 0.
+func look[T float](h *heads, row []T, batch, head, query int) ([]T, T) {
+	if h.Causal && query+1 < len(row) {
+		clear(row[query+1:])
+		row = row[:query+1]
+	}
+	scale := T(h.Scale)
+	if !(scale > 0) { // hidden scores must stay hidden
+		vec.Scale(row, row, scale)
+		scale = 1
+	}
+	hide(h, row, batch, head, query)
+	return row, scale
 }
 
 // probabilities turns the products of a query with the keys into probabilities and returns their logsumexp. A query that sees
 // nothing gets zeros and -inf.
 func probabilities[T float](h *heads, row []T, batch, head, query int) T {
-	vec.Scale(row, row, T(h.Scale))
-	hide(h, row, batch, head, query)
-	largest := vec.MaxOf(row)
-	if math.IsInf(float64(largest), -1) {
-		clear(row)
-		return largest
+	seen, scale := look(h, row, batch, head, query)
+	largest := vec.MaxOf(seen) * scale
+	if math.IsInf(float64(largest), -1) || len(seen) == 0 {
+		clear(seen)
+		return T(math.Inf(-1))
 	}
-	vec.AddScalar(row, row, -largest)
-	vec.Exp(row, row)
-	sum := vec.Sum(row)
-	vec.Scale(row, row, 1/sum)
+	sum := vec.ExpAffine(seen, seen, scale, -largest, 1)
+	vec.Scale(seen, seen, 1/sum)
 	return largest + T(math.Log(float64(sum)))
 }
 
@@ -185,18 +225,27 @@ func attentionGrad[T float](b *build) func() {
 	}
 	g.heads = newHeads(b, mask)
 	tile, extra := g.rows*g.keys, productScratch[T](g.heads)
-	b.rt().need((2*tile + extra) * g.q.typ.DType.Size())
+	keys, values := gemm.PackedSize[T](g.keys, g.depth), gemm.PackedSize[T](g.keys, g.width)
+	size := 2*tile + keys + values + extra
+	b.rt().need(size * g.q.typ.DType.Size())
 	work := g.queries * g.keys * (g.depth + g.width)
 	return b.rt().parallel(g.batch*g.heads.heads, grain(work/4), func(w *worker, lo, hi int) {
-		memory := scratchOf[T](w, 2*tile+extra)
+		memory := scratchOf[T](w, size)
+		g := *g
+		g.p, memory = memory[:tile], memory[tile:]
+		g.ds, memory = memory[:tile], memory[tile:]
+		g.packedK, memory = memory[:keys], memory[keys:]
+		g.packedV, g.scratch = memory[:values], memory[values:]
 		for head := lo; head < hi; head++ {
 			bn, hd := head/g.heads.heads, head%g.heads.heads
 			for s := range g.keys {
 				clear(data[T](g.dk)[g.at(bn, g.keys, s, hd, g.depth):][:g.depth])
 				clear(data[T](g.dv)[g.at(bn, g.keys, s, hd, g.width):][:g.width])
 			}
+			packHead(g.heads, g.packedK, g.k, bn, hd, g.depth)
+			packHead(g.heads, g.packedV, g.v, bn, hd, g.width)
 			for first := 0; first < g.queries; first += g.rows {
-				g.block(bn, hd, first, memory[:tile], memory[tile:2*tile], memory[2*tile:])
+				g.block(bn, hd, first)
 			}
 		}
 	})
@@ -205,51 +254,44 @@ func attentionGrad[T float](b *build) func() {
 type attentionGradient[T float] struct {
 	*heads
 	q, k, v, y, total, dy, dq, dk, dv *operand
+	p, ds, packedK, packedV, scratch  []T // of the worker: a block of probabilities and of their gradients, the head's operands
 }
 
-// step returns the elements of an operand from a step of a head on; nil if it has none.
-func (g *attentionGradient[T]) step(o *operand, batch, steps, step, head, size int) []T {
-	if o.n == 0 {
-		return nil
-	}
-	return data[T](o)[g.at(batch, steps, step, head, size):]
-}
-
-// block adds the gradients of the queries from first on; p and ds are its blocks of scores.
-func (g *attentionGradient[T]) block(bn, hd, first int, p, ds, scratch []T) {
+// block adds the gradients of the queries from first on.
+func (g *attentionGradient[T]) block(bn, hd, first int) {
+	h := g.heads
 	last := min(first+g.rows, g.queries)
 	m, n := last-first, g.visible(last)
-	strideD, strideV := g.heads.heads*g.depth, g.heads.heads*g.width
-	q, dq := g.step(g.q, bn, g.queries, first, hd, g.depth), g.step(g.dq, bn, g.queries, first, hd, g.depth)
-	k, dk := g.step(g.k, bn, g.keys, 0, hd, g.depth), g.step(g.dk, bn, g.keys, 0, hd, g.depth)
-	v, dv := g.step(g.v, bn, g.keys, 0, hd, g.width), g.step(g.dv, bn, g.keys, 0, hd, g.width)
-	y, dy := g.step(g.y, bn, g.queries, first, hd, g.width), g.step(g.dy, bn, g.queries, first, hd, g.width)
-	total := data[T](g.total)[(bn*g.heads.heads+hd)*g.queries+first:]
-	scores := product[T]{m: m, n: n, k: g.depth, a: q, b: k, c: p, lda: strideD, ldb: strideD, ldc: n, transB: true}
-	scores.run(scratch)
-	upstream := product[T]{m: m, n: n, k: g.width, a: dy, b: v, c: ds, lda: strideV, ldb: strideV, ldc: n, transB: true}
-	upstream.run(scratch)
+	strideD, strideV := h.heads*g.depth, h.heads*g.width
+	q, dq := atStep[T](h, g.q, bn, g.queries, first, hd, g.depth), atStep[T](h, g.dq, bn, g.queries, first, hd, g.depth)
+	k, dk := atStep[T](h, g.k, bn, g.keys, 0, hd, g.depth), atStep[T](h, g.dk, bn, g.keys, 0, hd, g.depth)
+	dv := atStep[T](h, g.dv, bn, g.keys, 0, hd, g.width)
+	y, dy := atStep[T](h, g.y, bn, g.queries, first, hd, g.width), atStep[T](h, g.dy, bn, g.queries, first, hd, g.width)
+	total := data[T](g.total)[(bn*h.heads+hd)*g.queries+first:]
+	scores := product[T]{m: m, n: n, k: g.depth, a: q, b: g.packedK, c: g.p, lda: strideD, ldc: n, packed: true}
+	scores.run(g.scratch)
+	upstream := product[T]{m: m, n: n, k: g.width, a: dy, b: g.packedV, c: g.ds, lda: strideV, ldc: n, packed: true}
+	upstream.run(g.scratch)
 	for r := range m {
-		row, d := p[r*n:(r+1)*n], ds[r*n:(r+1)*n]
-		vec.Scale(row, row, T(g.Scale))
-		hide(g.heads, row, bn, hd, first+r)
-		if t := total[r]; !math.IsInf(float64(t), -1) {
-			vec.AddScalar(row, row, -t)
+		row, scale := look(h, g.p[r*n:(r+1)*n], bn, hd, first+r)
+		d := g.ds[r*n : (r+1)*n]
+		clear(d[len(row):])
+		t := total[r]
+		if math.IsInf(float64(t), -1) { // nothing was seen: all scores are -inf
+			t = 0
 		}
-		vec.Exp(row, row)
+		vec.ExpAffine(row, row, scale, -t, 1)
 		mean := T(0)
 		if g.width > 0 {
 			mean = vec.Dot(y[r*strideV:r*strideV+g.width], dy[r*strideV:r*strideV+g.width])
 		}
-		vec.AddScalar(d, d, -mean)
-		vec.Mul(d, d, row)
-		vec.Scale(d, d, T(g.Scale))
+		vec.AffineMul(d[:len(row)], d[:len(row)], row, T(g.Scale), -mean*T(g.Scale))
 	}
 	for _, x := range [...]product[T]{
-		{m: n, n: g.width, k: m, a: p, b: dy, c: dv, lda: n, ldb: strideV, ldc: strideV, transA: true, accumulate: true},
-		{m: n, n: g.depth, k: m, a: ds, b: q, c: dk, lda: n, ldb: strideD, ldc: strideD, transA: true, accumulate: true},
-		{m: m, n: g.depth, k: n, a: ds, b: k, c: dq, lda: n, ldb: strideD, ldc: strideD},
+		{m: n, n: g.width, k: m, a: g.p, b: dy, c: dv, lda: n, ldb: strideV, ldc: strideV, transA: true, accumulate: true},
+		{m: n, n: g.depth, k: m, a: g.ds, b: q, c: dk, lda: n, ldb: strideD, ldc: strideD, transA: true, accumulate: true},
+		{m: m, n: g.depth, k: n, a: g.ds, b: k, c: dq, lda: n, ldb: strideD, ldc: strideD},
 	} {
-		x.run(scratch)
+		x.run(g.scratch)
 	}
 }

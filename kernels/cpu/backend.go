@@ -75,7 +75,7 @@ func (b Backend) compile(p *ir.Program, o kernels.CompileOptions, plain bool) (*
 		return nil, err
 	}
 	shared := pool.Shared()
-	rt := &runtime{pool: shared, workers: make([]worker, shared.Size()), comm: o.Comm, profiling: profileAll}
+	rt := &runtime{pool: shared, workers: make([]worker, shared.Size()), comm: o.Comm, profiling: profiles.on.Load()}
 	c := &compiler{rt: rt, device: o.Device, replica: o.Replica, replicas: o.Replicas, plain: plain}
 	s, err := c.compile(p, true)
 	if err != nil {

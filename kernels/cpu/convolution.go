@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/conv"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -29,6 +30,9 @@ func buildConv(b *build) (func(), error) {
 }
 
 func convForward[T float](b *build, s *conv.Shape) func() {
+	if e := b.u.fused; e != nil && e.pool {
+		return convPool[T](b, s)
+	}
 	x, kernel, y, rt := b.in(0), b.in(1), b.out(0), b.rt()
 	scratch := b.scratch(x.typ.DType, conv.ForwardScratch[T](s, rt.pool.Size()))
 	relu, bias := false, (*operand)(nil)
@@ -45,6 +49,34 @@ func convForward[T float](b *build, s *conv.Shape) func() {
 		}
 		conv.Forward(rt.pool, s, data[T](x), data[T](kernel), vector, relu, data[T](y), data[T](scratch))
 	}
+}
+
+// convPool is a convolution with bias and relu whose result's 2x2 maxima are taken while an image is in the cache.
+func convPool[T float](b *build, s *conv.Shape) func() {
+	e := b.u.fused
+	x, kernel, pooled := b.in(0), b.in(1), b.out(0)
+	var bias *operand
+	if e.bias >= 0 {
+		bias = &b.operands[e.bias]
+	}
+	image := *s
+	image.Batch = 1
+	out := s.Out()
+	nx, ny, np := x.n/s.Batch, out[1]*out[2]*s.OutChannels, pooled.n/s.Batch
+	extra := conv.ForwardScratch[T](&image, 1)
+	b.rt().need((ny + extra) * x.typ.DType.Size())
+	return b.rt().parallel(s.Batch, grain(s.FLOPs()/s.Batch/16), func(w *worker, lo, hi int) {
+		memory := scratchOf[T](w, ny+extra)
+		for n := lo; n < hi; n++ {
+			var vector []T
+			if bias != nil {
+				vector = data[T](bias)
+			}
+			c := memory[:ny]
+			conv.Forward(nil, &image, data[T](x)[n*nx:(n+1)*nx], data[T](kernel), vector, e.relu, c, memory[ny:])
+			vec.MaxPool2x2(data[T](pooled)[n*np:(n+1)*np], c, 1, out[1], out[2], s.OutChannels)
+		}
+	})
 }
 
 func buildConvInputGrad(b *build) (func(), error) {

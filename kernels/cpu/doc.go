@@ -6,11 +6,14 @@
 //
 //  1. normalize: half precision is computed in float32, composites without a kernel of their own are decomposed, and the
 //     program is simplified (dead code, common subexpressions, exact algebraic identities, folding of constants of one
-//     repeated element, transposes into products). All-reduces of a bucket become one call.
+//     repeated element, transposes into products). All-reduces of a bucket become one call. Sums of products over the steps of a
+//     loop leave the loop and become one product (scan_sums.go); what a loop backwards can cheaply compute again from other things
+//     that it reads, the forward loop does not store (scan_recompute.go).
 //  2. group: nodes are gathered into units. Elementwise nodes over one index space run together, block by block, on a small
 //     vector machine (vm.go) that reads broadcasts, slices and reshapes in place; reductions of what they compute join them
 //     (sink.go). A bias and a relu join the product or convolution before them, the gradient of relu and of a bias the gradient
-//     of pooling, a transpose the product it follows (epilogue.go).
+//     of pooling, a transpose the product it follows, and 2x2 maxima the convolution whose result nothing else needs
+//     (epilogue.go). Elementwise units that follow each other and share operands become one (neighbours.go).
 //  3. hoist: updates of variables run as soon as they may.
 //  4. place: every value that is needed in memory gets a storage. Reshapes and contiguous slices share their operand's, outputs
 //     are computed in the output buffers, a variable's new value in the variable, results in place of an operand that is not

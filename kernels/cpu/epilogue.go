@@ -12,10 +12,11 @@ type epilogue struct {
 	bias   ir.Value // a vector over the last axis, or -1
 	relu   bool
 	perm   []int // transpose of a contraction's result; without bias and relu
+	pool   bool  // 2x2 maxima are taken of a convolution's result, which is then not stored
 	result ir.Value
 }
 
-// findEpilogues makes units of products whose only reader adds a bias or is a relu, and of pooling gradients that go through a
+// findEpilogues makes units of products whose only reader adds a bias or is a relu, of convolutions that are pooled, and of pooling gradients that go through a
 // relu.
 func (g *graph) findEpilogues() {
 	for i := range g.p.Nodes {
@@ -34,6 +35,9 @@ func (g *graph) findEpilogues() {
 		}
 		if next, perm, ok := g.transposed(n); ok && len(nodes) == 1 {
 			nodes, e.perm, e.result = append(nodes, next), perm, g.p.Nodes[next].Outputs[0]
+		}
+		if next, ok := g.pools(n, e.result); ok {
+			nodes, e.pool, e.result = append(nodes, next), true, g.p.Nodes[next].Outputs[0]
 		}
 		if len(nodes) == 1 {
 			continue
@@ -94,6 +98,28 @@ func (g *graph) transposed(n *ir.Node) (node int, perm []int, ok bool) {
 	rows := g.p.Type(n.Inputs[0]).Shape.Rank() - len(a.LhsBatch) - len(a.LhsContract)
 	_, ok = productLayout(g.p.Type(n.Outputs[0]).Shape, len(a.LhsBatch), rows, perm)
 	return i, perm, ok
+}
+
+// poolMinImages and poolMinPixels bound the convolutions that are computed image by image: there must be enough images to share out, and
+// the kernel must be small beside an image's work, because it is packed for each.
+const (
+	poolMinImages = 4
+	poolMinPixels = 64
+)
+
+// pools returns the node that takes 2x2 maxima of the result v of a convolution, if that is all that happens to v.
+func (g *graph) pools(n *ir.Node, v ir.Value) (node int, ok bool) {
+	i, ok := g.onlyReader(v)
+	if !ok || n.Op != ir.Conv {
+		return 0, false
+	}
+	pool := &g.p.Nodes[i]
+	if pool.Op != ir.MaxPool || g.unitOf[i] != nil {
+		return 0, false
+	}
+	s := g.p.Type(v).Shape
+	p := newPooling(s, g.p.Type(pool.Outputs[0]).Shape, pool.Attrs.(ir.PoolAttrs))
+	return i, p != nil && p.halves2x2() && p.batch >= poolMinImages && p.in[1]*p.in[2] >= poolMinPixels
 }
 
 // onlyReader returns the one node that reads v.

@@ -14,6 +14,7 @@ import (
 
 // executable is a compiled program and its memory.
 type executable struct {
+	name     string
 	mu       sync.Mutex // one call at a time
 	rt       *runtime
 	schedule *schedule
@@ -35,7 +36,7 @@ type port struct {
 var errClosed = errors.New("cpu: the executable is closed")
 
 func newExecutable(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOptions) *executable {
-	e := &executable{rt: rt, schedule: s, arena: alignedBytes(s.bytes)}
+	e := &executable{name: p.Name, rt: rt, schedule: s, arena: alignedBytes(s.bytes)}
 	for _, in := range p.Inputs {
 		e.inputs = append(e.inputs, port{in.Name, p.Type(in.Value), -1})
 	}
@@ -46,6 +47,7 @@ func newExecutable(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOpt
 	e.stats = kernels.Stats{Nodes: len(p.Nodes), Steps: len(s.steps), ArenaBytes: int64(s.bytes)}
 	s.place(pointerTo(e.arena))
 	s.prepare()
+	e.register()
 	return e
 }
 
@@ -60,6 +62,7 @@ func (e *executable) Stats() kernels.Stats { return e.stats }
 
 // Close frees the memory. Later runs return an error.
 func (e *executable) Close() {
+	e.unregister()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closed = true

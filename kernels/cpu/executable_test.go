@@ -330,7 +330,25 @@ func TestProfile(t *testing.T) {
 	for i, op := range profile {
 		assert.Equal(t, 2, op.Calls)
 		assert.True(t, i == 0 || op.Time <= profile[i-1].Time)
-		found = found || strings.Contains(op.Name, "dot+add+relu")
+		assert.Positive(t, op.Bytes, op.Name)
+		if strings.Contains(op.Name, "dot+add+relu") {
+			found = true
+			assert.EqualValues(t, 2*8*20*30, op.FLOPs)
+		}
 	}
 	assert.True(t, found, "the dense layer's bias and relu are part of its product: %v", profile)
+}
+
+func TestProfiles(t *testing.T) {
+	cpu.SetProfiling(true)
+	s := newSession(t, mlp("sgd", 8, 20, 30, 10))
+	cpu.SetProfiling(false)
+	other := newSession(t, mlp("sgd", 8, 20, 30, 10))
+	s.run(t)
+	other.run(t)
+	all := cpu.Profiles()
+	require.Len(t, all, 1)
+	assert.Len(t, all[0].Ops, s.e.Stats().Steps)
+	s.e.Close()
+	assert.Empty(t, cpu.Profiles())
 }

@@ -133,6 +133,9 @@ func (g *graph) group() {
 	for _, u := range g.units {
 		slices.Sort(u.nodes)
 	}
+	if !g.plain {
+		g.mergeNeighbours()
+	}
 	g.collectMemory()
 }
 

@@ -100,6 +100,24 @@ func mapBinary[T float](f func(dst, x, y []T)) blockFn {
 	return func(dst, a, b, _ unsafe.Pointer, n int) { f(view[T](dst, n), view[T](a, n), view[T](b, n)) }
 }
 
+// scalarKernel returns the kernel of a sum, difference or product whose operand b is one number.
+func scalarKernel(op ir.Op, d ir.DType) blockFn {
+	if d == ir.Float64 {
+		return scalarBlock[float64](op)
+	}
+	return scalarBlock[float32](op)
+}
+
+func scalarBlock[T float](op ir.Op) blockFn {
+	switch op {
+	case ir.Mul:
+		return func(dst, a, b, _ unsafe.Pointer, n int) { vec.Scale(view[T](dst, n), view[T](a, n), *(*T)(b)) }
+	case ir.Add:
+		return func(dst, a, b, _ unsafe.Pointer, n int) { vec.AddScalar(view[T](dst, n), view[T](a, n), *(*T)(b)) }
+	}
+	return func(dst, a, b, _ unsafe.Pointer, n int) { vec.AddScalar(view[T](dst, n), view[T](a, n), -*(*T)(b)) }
+}
+
 // binaryReluGrad is dy where y > 0, else 0, of operands dy and y.
 func binaryReluGrad(d ir.DType) blockFn {
 	if d == ir.Float64 {

@@ -186,6 +186,8 @@ func floatUnary[T float](op ir.Op) blockFn {
 		return mapUnary(vec.Tanh[T])
 	case ir.Sigmoid:
 		return mapUnary(vec.Sigmoid[T])
+	case ir.Erf:
+		return mapUnary(vec.Erf[T])
 	case ir.Sign:
 		return signBlock[T]
 	case ir.Identity:
@@ -217,7 +219,7 @@ var mathFunctions = map[ir.Op]func(float64) float64{
 	ir.Floor: math.Floor, ir.Ceil: math.Ceil, ir.Round: math.RoundToEven, ir.Expm1: math.Expm1, ir.Log1p: math.Log1p,
 	ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tan: math.Tan, ir.Asin: math.Asin, ir.Acos: math.Acos, ir.Atan: math.Atan,
 	ir.Sinh: math.Sinh, ir.Cosh: math.Cosh, ir.Asinh: asinh, ir.Acosh: math.Acosh, ir.Atanh: math.Atanh,
-	ir.Erf: math.Erf, ir.ErfInv: math.Erfinv,
+	ir.ErfInv: math.Erfinv,
 	ir.Lgamma: func(x float64) float64 { v, _ := math.Lgamma(x); return v },
 }
 

@@ -108,6 +108,11 @@ func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) 
 	if err != nil {
 		return nil, err
 	}
+	if !c.plain {
+		if q, err = improveScans(q, c.replicas); err != nil {
+			return nil, err
+		}
+	}
 	g := newGraph(q)
 	g.plain = c.plain
 	g.group()
@@ -135,6 +140,21 @@ func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) 
 	return s, nil
 }
 
+// improveScans rewrites what passes between loops and the rest of the program.
+func improveScans(p *ir.Program, replicas int) (*ir.Program, error) {
+	if !slices.ContainsFunc(p.Nodes, func(n ir.Node) bool { return n.Op == ir.Scan }) {
+		return p, nil
+	}
+	q, err := sumAfterScans(p)
+	if err == nil {
+		q, err = recomputeInScans(q)
+	}
+	if err == nil && q != p {
+		q, err = normalize(q, replicas)
+	}
+	return q, err
+}
+
 // lower compiles one unit.
 func (c *compiler) lower(p *placement, u *unit, s *schedule) (step, error) {
 	st := step{scope: p.p.Nodes[u.nodes[len(u.nodes)-1]].Scope}
@@ -143,6 +163,7 @@ func (c *compiler) lower(p *placement, u *unit, s *schedule) (step, error) {
 		names = append(names, p.p.Nodes[i].Op.String())
 	}
 	st.name = strings.Join(names, "+")
+	st.describe(p, u)
 	if u.elementwise {
 		st.run = p.compileElementwise(u, c.rt)
 		return st, nil

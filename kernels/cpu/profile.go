@@ -4,19 +4,31 @@ import (
 	"cmp"
 	"os"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// OpProfile is the time spent in one step of an executable.
+// OpProfile is the time spent in one step of an executable, and what it had to do.
 type OpProfile struct {
 	Name  string // the ops of the step, joined by "+"
 	Scope string // the layer of the last one
 	Calls int
 	Time  time.Duration
+	Bytes int64 // of one call: the values that the step reads from memory and writes to it
+	FLOPs int64 // of one call: multiplications and additions of products, convolutions and attention, padding included; 0 for other ops
+}
+
+// ProgramProfile is the profile of an executable.
+type ProgramProfile struct {
+	Program string
+	Ops     []OpProfile // the longest first
 }
 
 // Profiler is implemented by this backend's executables. It times steps when the environment variable GOKERAS_PROFILE was 1 at
-// compilation, and after Profiling(true).
+// compilation, after SetProfiling(true), and after Profiling(true).
 type Profiler interface {
 	// Profiling switches timing on or off; the times collected so far are kept. It waits for a run in progress.
 	Profiling(on bool)
@@ -26,7 +38,47 @@ type Profiler interface {
 
 var _ Profiler = (*executable)(nil)
 
-var profileAll = os.Getenv("GOKERAS_PROFILE") == "1"
+// profiles holds what has been compiled while profiling was on, until it is closed.
+var profiles struct {
+	on   atomic.Bool
+	mu   sync.Mutex
+	list []*executable
+}
+
+func init() { profiles.on.Store(os.Getenv("GOKERAS_PROFILE") == "1") }
+
+// SetProfiling says whether executables compiled from now on time their steps, as the environment variable GOKERAS_PROFILE=1 does from
+// the start of the process. [Profiles] returns what they measured.
+func SetProfiling(on bool) { profiles.on.Store(on) }
+
+// Profiles returns the profiles of all executables that were compiled while profiling was on and are not closed yet, in the order in
+// which they were compiled. It waits for runs in progress.
+func Profiles() []ProgramProfile {
+	profiles.mu.Lock()
+	list := slices.Clone(profiles.list)
+	profiles.mu.Unlock()
+	var all []ProgramProfile
+	for _, e := range list {
+		all = append(all, ProgramProfile{Program: e.name, Ops: e.Profile()})
+	}
+	return all
+}
+
+// register lists the executable for Profiles if profiling is on.
+func (e *executable) register() {
+	if !e.rt.profiling {
+		return
+	}
+	profiles.mu.Lock()
+	defer profiles.mu.Unlock()
+	profiles.list = append(profiles.list, e)
+}
+
+func (e *executable) unregister() {
+	profiles.mu.Lock()
+	defer profiles.mu.Unlock()
+	profiles.list = slices.DeleteFunc(profiles.list, func(x *executable) bool { return x == e })
+}
 
 // Profiling switches timing on or off.
 func (e *executable) Profiling(on bool) {
@@ -50,7 +102,7 @@ func (e *executable) Profile() []OpProfile {
 func (s *schedule) profile(all []OpProfile) []OpProfile {
 	for i := range s.steps {
 		if st := &s.steps[i]; st.calls > 0 {
-			all = append(all, OpProfile{Name: st.name, Scope: st.scope, Calls: st.calls, Time: st.time})
+			all = append(all, OpProfile{Name: st.name, Scope: st.scope, Calls: st.calls, Time: st.time, Bytes: st.bytes, FLOPs: st.flops})
 		}
 	}
 	for _, c := range s.children {
@@ -71,4 +123,47 @@ func (s *schedule) timed(rt *runtime) {
 			return
 		}
 	}
+}
+
+// describe notes what a step has to do, for profiles.
+func (st *step) describe(p *placement, u *unit) {
+	for _, list := range [][]ir.Value{u.reads, u.writes} {
+		for _, v := range list {
+			st.bytes += int64(p.p.Type(v).Bytes())
+		}
+	}
+	for _, i := range u.nodes {
+		st.flops += flops(p.p, &p.p.Nodes[i])
+	}
+}
+
+// flops returns the multiplications and additions of a node that multiplies matrices in one form or another.
+func flops(p *ir.Program, n *ir.Node) int64 {
+	size := func(v ir.Value) int64 { return int64(p.Type(v).Shape.Size()) }
+	switch n.Op {
+	case ir.Dot:
+		sums := int64(1)
+		for _, axis := range n.Attrs.(ir.DotAttrs).LhsContract {
+			sums *= int64(p.Type(n.Inputs[0]).Shape[axis])
+		}
+		return 2 * size(n.Outputs[0]) * sums
+	case ir.Conv: // every output is a sum over the kernel of one output channel
+		return convFLOPs(size(n.Outputs[0]), p.Type(n.Inputs[1]).Shape)
+	case ir.ConvInputGrad:
+		return convFLOPs(size(n.Inputs[0]), p.Type(n.Inputs[1]).Shape)
+	case ir.ConvKernelGrad:
+		return convFLOPs(size(n.Inputs[1]), p.Type(n.Outputs[0]).Shape)
+	case ir.Attention, ir.AttentionGrad:
+		q, k, v := p.Type(n.Inputs[0]).Shape, p.Type(n.Inputs[1]).Shape, p.Type(n.Inputs[2]).Shape
+		pairs := int64(q[0]) * int64(q[1]) * int64(k[1]) * int64(q[2])
+		if n.Op == ir.Attention {
+			return 2 * pairs * int64(q[3]+v[3])
+		}
+		return 2 * pairs * int64(3*q[3]+2*v[3])
+	}
+	return 0
+}
+
+func convFLOPs(outputs int64, kernel ir.Shape) int64 {
+	return 2 * outputs * int64(kernel[:len(kernel)-1].Size())
 }

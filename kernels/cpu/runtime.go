@@ -85,6 +85,8 @@ type step struct {
 	scope string
 	calls int
 	time  time.Duration
+	bytes int64
+	flops int64
 }
 
 // schedule is a compiled program or sub-program.

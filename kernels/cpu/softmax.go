@@ -45,8 +45,7 @@ func softmaxGrad[T float](b *build) func() {
 	y, dy, dx := b.in(0), b.in(1), b.out(0)
 	return b.rowLoop(y, 4, func(_ *worker, _, lo, hi int) {
 		p, g, d := data[T](y)[lo:hi], data[T](dy)[lo:hi], data[T](dx)[lo:hi]
-		vec.AddScalar(d, g, -vec.Dot(p, g))
-		vec.Mul(d, d, p)
+		vec.AffineMul(d, g, p, 1, -vec.Dot(p, g))
 	})
 }
 
@@ -57,9 +56,7 @@ func buildLogSoftmax(b *build) (func(), error) {
 // logSumExp is log Σ exp(x), computed around the maximum, with scratch for the exponentials.
 func logSumExp[T float](scratch, x []T) T {
 	m := vec.MaxOf(x)
-	vec.AddScalar(scratch, x, -m)
-	vec.Exp(scratch, scratch)
-	return m + T(math.Log(float64(vec.Sum(scratch))))
+	return m + T(math.Log(float64(vec.ExpAffine(scratch[:len(x)], x, 1, -m, 1))))
 }
 
 // needRow reserves scratch memory for a row of the operand.
@@ -88,8 +85,7 @@ func logSoftmaxGrad[T float](b *build) func() {
 	n := b.needRow(y)
 	return b.rowLoop(y, 4, func(w *worker, _, lo, hi int) {
 		e, g := scratchOf[T](w, n), data[T](dy)[lo:hi]
-		vec.Exp(e, data[T](y)[lo:hi])
-		vec.Scale(e, e, vec.Sum(g))
+		vec.ExpAffine(e, data[T](y)[lo:hi], 1, 0, vec.Sum(g))
 		vec.Sub(data[T](dx)[lo:hi], g, e)
 	})
 }
@@ -131,10 +127,9 @@ func crossEntropyGrad[T float](b *build) func() {
 	positions, find := b.labels(x, labels)
 	rows := b.rowLoop(x, 4, func(_ *worker, r, lo, hi int) {
 		d := data[T](dx)[lo:hi]
-		vec.AddScalar(d, data[T](x)[lo:hi], -data[T](total)[r])
-		vec.Exp(d, d)
-		d[data[int64](positions)[r]]--
-		vec.Scale(d, d, data[T](dloss)[r])
+		g := data[T](dloss)[r]
+		vec.ExpAffine(d, data[T](x)[lo:hi], 1, -data[T](total)[r], g)
+		d[data[int64](positions)[r]] -= g
 	})
 	return func() {
 		if find() {

@@ -30,8 +30,9 @@ type vmMemory struct {
 type vmProgram struct {
 	n, block  int
 	memory    []vmMemory
-	once      []vmLoad // the same for every block: scalars and periodic rows
-	onceOps   []vmOp   // conversions of those
+	scalars   []vmMemory // operands that do not follow the index space
+	once      []vmLoad   // the same for every block: scalars and periodic rows
+	onceOps   []vmOp     // conversions of those
 	each      []vmLoad
 	ops       []vmOp
 	registers []vmRegister
@@ -69,6 +70,22 @@ func (p *placement) compileElementwise(u *unit, rt *runtime) func() {
 	if u.size == 0 {
 		return func() {}
 	}
+	// A first round tells how much memory the operands of a block take.
+	trial := newVMBuilder(p, u)
+	trial.prog.block = 64
+	trial.compileNodes()
+	b := newVMBuilder(p, u)
+	b.chooseBlock(trial.elementBytes())
+	b.compileNodes()
+	// Kernels take about a quarter of the time of plain Go; every chunk fills the registers that hold scalars and rows anew.
+	b.prog.grain = grain(max(b.prog.block*(len(b.prog.ops)+len(b.prog.each)+len(u.sinks))/4, 1))
+	for _, i := range u.sinks {
+		b.compileSink(i, rt)
+	}
+	return b.finish(rt)
+}
+
+func newVMBuilder(p *placement, u *unit) *vmBuilder {
 	b := &vmBuilder{placement: p, u: u, ptrOf: map[ir.Value]uint8{}, source: map[string]uint8{}, lastUse: map[ir.Value]int{},
 		free: map[int][]vmRegister{}, held: map[ir.Value]vmRegister{}, reluMask: map[int]ir.Value{}, skip: map[int]bool{}}
 	b.prog.n = u.size
@@ -84,28 +101,27 @@ func (p *placement) compileElementwise(u *unit, rt *runtime) func() {
 	for _, i := range u.sinks {
 		b.lastUse[b.sinkOperand(i)] = math.MaxInt
 	}
-	b.chooseBlock()
-	for _, i := range u.nodes {
-		b.compileNode(i)
-	}
-	b.prog.grain = grain(b.prog.block * (len(b.prog.ops) + len(b.prog.each) + len(u.sinks)))
-	for _, i := range u.sinks {
-		b.compileSink(i, rt)
-	}
-	return b.finish(rt)
+	return b
 }
 
-// chooseBlock sets the number of elements of a block: a multiple of the periods of row operands if that is possible.
-func (b *vmBuilder) chooseBlock() {
-	bytes := 0
+func (b *vmBuilder) compileNodes() {
 	for _, i := range b.u.nodes {
-		for _, v := range b.p.Nodes[i].Outputs {
-			bytes += computeType(b.p.Type(v).DType).Size()
-		}
+		b.compileNode(i)
 	}
-	for _, v := range b.u.reads {
-		bytes += computeType(b.p.Type(v).DType).Size()
+}
+
+// elementBytes is the memory that one element of all operands takes.
+func (b *vmBuilder) elementBytes() int {
+	bytes := b.prog.scratch / b.prog.block
+	for _, m := range b.prog.memory {
+		bytes += m.size
 	}
+	return bytes
+}
+
+// chooseBlock sets the number of elements of a block, each of which takes the given memory: a multiple of the periods of row operands
+// if that is possible.
+func (b *vmBuilder) chooseBlock(bytes int) {
 	block := min(max(blockBytes/max(bytes, 1)/64*64, 256), 4096)
 	unit := max(b.u.columns, 1)
 	for _, a := range b.u.accesses {
@@ -153,8 +169,12 @@ func (b *vmBuilder) compileNode(i int) {
 	}
 	args := make([]uint8, len(n.Inputs))
 	_, masked := b.reluMask[i]
+	scalar := b.scalarSide(n)
 	for j, x := range n.Inputs {
-		if !masked || j == 1 {
+		switch {
+		case j == scalar:
+			args[j] = b.scalarOperand(b.u.accesses[x])
+		case !masked || j == 1:
 			args[j] = b.operand(b.u.accesses[x])
 		}
 	}
@@ -172,6 +192,8 @@ func (b *vmBuilder) compileNode(i int) {
 	b.ptrOf[v] = dst
 	if y, ok := b.reluMask[i]; ok {
 		b.prog.ops = append(b.prog.ops, vmOp{fn: binaryReluGrad(d), dst: dst, a: args[1], b: b.operand(b.u.accesses[y])})
+	} else if scalar >= 0 {
+		b.prog.ops = append(b.prog.ops, vmOp{fn: scalarKernel(n.Op, d), dst: dst, a: args[1-scalar], b: args[scalar]})
 	} else {
 		b.prog.ops = appendKernel(b.prog.ops, b.p, n, dst, args)
 	}
@@ -179,6 +201,38 @@ func (b *vmBuilder) compileNode(i int) {
 		b.prog.ops = append(b.prog.ops, vmOp{fn: narrowBlock(d), dst: b.memory(b.operands[v]), a: dst})
 	}
 	b.release(n, i)
+}
+
+// scalarSide returns which operand of a sum, difference or product is one number for the whole index space, where there is a kernel for
+// that, or -1.
+func (b *vmBuilder) scalarSide(n *ir.Node) int {
+	if d := b.p.Type(n.Outputs[0]).DType; d != ir.Float32 && d != ir.Float64 || n.Op != ir.Add && n.Op != ir.Sub && n.Op != ir.Mul {
+		return -1
+	}
+	for side := 1; side >= 0 && (side == 1 || n.Op != ir.Sub); side-- {
+		a := b.u.accesses[n.Inputs[side]]
+		if _, computed := b.ptrOf[a.source]; computed && a.dense || n.Inputs[0] == n.Inputs[1] {
+			continue
+		}
+		if o := &b.operands[a.source]; a.scalar() || o.mem != nil && o.mem.bytes == o.typ.DType.Size() && o.n > 1 {
+			return side
+		}
+	}
+	return -1
+}
+
+// scalarOperand returns the pointer to the one number that the access yields.
+func (b *vmBuilder) scalarOperand(a access) uint8 {
+	key := "one" + accessKey(&a)
+	if ptr, ok := b.source[key]; ok {
+		return ptr
+	}
+	o := b.operands[a.source]
+	o.off += a.offset * o.typ.DType.Size()
+	ptr := b.newPointer()
+	b.prog.scalars = append(b.prog.scalars, vmMemory{o: o, ptr: ptr})
+	b.source[key] = ptr
+	return ptr
 }
 
 // release frees the registers of values that no later node reads.
@@ -305,6 +359,9 @@ func (p *vmProgram) run(w *worker, lo, hi int) {
 	base := unsafe.Pointer(unsafe.SliceData(w.scratch))
 	for _, r := range p.registers {
 		ptrs[r.ptr] = unsafe.Add(base, r.offset)
+	}
+	for i := range p.scalars {
+		ptrs[p.scalars[i].ptr] = p.scalars[i].o.ptr()
 	}
 	for i := range p.once {
 		l := &p.once[i]

@@ -59,9 +59,14 @@ func fillElement(dst, src unsafe.Pointer, size, n int) {
 	}
 }
 
+// fillWith repeats v. Beyond the first elements, copies of what is there already are faster than single stores.
 func fillWith[T any](dst []T, v T) {
-	for i := range dst {
+	first := min(len(dst), 32)
+	for i := range first {
 		dst[i] = v
+	}
+	for n := first; n < len(dst); {
+		n += copy(dst[n:], dst[:n])
 	}
 }
 

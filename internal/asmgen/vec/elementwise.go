@@ -109,7 +109,7 @@ func (m machine) unaryKernels() {
 		{"log", 2, m.log},
 		{"tanh", 4, m.tanh},
 		{"sigmoid", 2, m.sigmoid},
-		{"erf", 4, m.erf},
+		{"erf", 2, m.erf},
 	}
 	for _, k := range kernels {
 		m.begin("unary", k.name, "dst, x *float32, n uintptr", "")

@@ -193,6 +193,8 @@ func main() {
 		m.unaryKernels()
 		m.scalarKernels()
 		m.reductions()
+		m.expAffine()
+		m.affineMul()
 		m.rowKernels()
 		m.optimizers()
 		m.conversions()

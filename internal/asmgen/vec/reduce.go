@@ -90,3 +90,52 @@ func (m machine) reductions() {
 	Store(result, ReturnIndex(0))
 	end()
 }
+
+// expAffine: dst = c·exp(a·x + b), and the sum of it.
+func (m machine) expAffine() {
+	m.begin("", "expAffine", "dst, x *float32, n uintptr, scalars unsafe.Pointer", "float32")
+	dst, x, n, scalars := param("dst"), param("x"), param("n"), param("scalars")
+	a, b, c := m.broadcast(scalars, 0), m.broadcast(scalars, 1), m.broadcast(scalars, 2)
+	unroll := 2 // as many as there are registers for
+	if m.wide {
+		unroll = 4
+	}
+	s := m.zeros(unroll)
+	m.loop(unroll, n, []reg.GPVirtual{dst, x}, func(offsets []int) {
+		v := m.vectors(len(offsets))
+		for i, o := range offsets {
+			VMOVUPS(Mem{Base: x, Disp: o}, v[i])
+			VFMADD213PS(b, a, v[i])
+		}
+		v = m.exp(v)
+		for i, o := range offsets {
+			VMULPS(c, v[i], v[i])
+			VADDPS(v[i], s[i], s[i])
+			VMOVUPS(v[i], Mem{Base: dst, Disp: o})
+		}
+	})
+	for i := unroll / 2; i > 0; i /= 2 {
+		for j := range i {
+			VADDPS(s[i+j], s[j], s[j])
+		}
+	}
+	Store(m.fold(s[0], func(a, b, dst reg.VecVirtual) { VADDPS(a, b, dst) }), ReturnIndex(0))
+	end()
+}
+
+// affineMul: dst = (a·x + b)·y.
+func (m machine) affineMul() {
+	m.begin("", "affineMul", "dst, x, y *float32, n uintptr, scalars unsafe.Pointer", "")
+	dst, x, y, n, scalars := param("dst"), param("x"), param("y"), param("n"), param("scalars")
+	a, b := m.broadcast(scalars, 0), m.broadcast(scalars, 1)
+	m.loop(4, n, []reg.GPVirtual{dst, x, y}, func(offsets []int) {
+		for _, o := range offsets {
+			v := m.vector()
+			VMOVUPS(Mem{Base: x, Disp: o}, v)
+			VFMADD213PS(b, a, v)
+			VMULPS(Mem{Base: y, Disp: o}, v, v)
+			VMOVUPS(v, Mem{Base: dst, Disp: o})
+		}
+	})
+	end()
+}

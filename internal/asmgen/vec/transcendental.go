@@ -155,15 +155,29 @@ func (m machine) sigmoid(x vectors) vectors {
 	return e
 }
 
+// erf is x + x·P(x²) for |x| up to erfSplit, and 1 − exp(|x|·Q(|x|)) with the sign of x beyond.
 func (m machine) erf(x vectors) vectors {
-	m.clamp(x, constant("erfMin", float(-4)), constant("erfMax", float(4)))
-	square := m.vectors(len(x))
-	x.each(func(i int) { VMULPS(x[i], x[i], square[i]) })
-	p := m.horner("erfP", square, -2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
-		-7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02)
-	q := m.horner("erfQ", square, -1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03,
-		-1.42647390514189e-02)
-	x.each(func(i int) { VDIVPS(q[i], p[i], p[i]) })
-	x.each(func(i int) { VMULPS(x[i], p[i], p[i]) }) // last, or tiny results would lose digits
-	return p
+	t, square, original := m.vectors(len(x)), m.vectors(len(x)), m.vectors(len(x))
+	x.each(func(i int) {
+		VMOVAPS(x[i], original[i])
+		VANDPS(magnitude(), x[i], t[i])
+		VMULPS(x[i], x[i], square[i])
+	})
+	near := m.horner("erfP", square, -5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1)
+	near.each(func(i int) { VFMADD213PS(original[i], original[i], near[i]) })
+	m.clamp(t, constant("zero", 0), constant("erfMax", float(4)))
+	r := m.horner("erfQ", t, -1.72853470e-5, 3.83197126e-4, -3.88396438e-3, 2.42546219e-2, -1.06777877e-1, -6.34846687e-1, -1.28717512e-1)
+	r.each(func(i int) { VFMSUB213PS(t[i], t[i], r[i]) }) // r·t − t
+	e := m.exp(r)
+	split := m.vector()
+	VMOVUPS(constant("erfSplit", float(0.927734375)), split)
+	e.each(func(i int) {
+		far, sign := m.vector(), m.vector()
+		VMOVUPS(one(), far)
+		VSUBPS(e[i], far, far)
+		VANDPS(signBit(), original[i], sign)
+		VORPS(sign, far, far)
+		m.blend(m.compare(greaterThan, t[i], split), far, near[i])
+	})
+	return near
 }

@@ -324,6 +324,161 @@ def table():
     add("image.rgb_to_grayscale", T(1, 2, 3, 3))
 
 
+def table_more():
+    # elementwise
+    for name in ("absolute", "fabs", "erfc", "real", "conj", "copy"):
+        add(name, T(2, 3), tag="more")
+    add("erfc", T(3, 5, low=-3, high=5), tag="tail")
+    for name in ("fmax", "fmin", "logaddexp2", "fmod"):
+        add(name, T(2, 3, 4), T(3, 1), grad=name != "fmod")
+    add("fmod", np.array([-7.5, 7.5, -7.5, 7.5]), np.array([2.0, 2.0, -2.0, -2.0]), grad=False, tag="signs")
+    add("heaviside", np.array([-1.5, 0.0, 2.5]), np.array([0.5, 0.5, 0.5]), grad=False)
+    add("isin", I(5, 2, 3), np.array([1, 3], "int32"))
+    add("isin", I(5, 2, 3), np.array([1, 3], "int32"), invert=True)
+    for name in ("isneginf", "isposinf"):
+        add(name, np.array([1.0, np.nan, np.inf, -np.inf, 0.0]), grad=False)
+    add("allclose", np.array([1.0, 2.0]), np.array([1.0, 2.0 + 1e-9]), grad=False)
+    add("isclose", np.array([1.0, np.nan]), np.array([1.5, np.nan]), rtol=0.4, atol=0.2, equal_nan=True, grad=False)
+    for name in ("bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"):
+        add(name, I(9, 2, 3), I(4, 2, 3))
+    add("bitwise_not", I(9, 2, 3))
+    add("round", np.array([1234.5, 1250.0, -1350.0]), decimals=-2, grad=False, tag="hundreds")
+    add("clip", I(9, 2, 3), 2, 5, tag="integer")
+    add("where", B(2, 3), T(2, 3), 0.5, tag="scalar")
+    add("subtract", 1.5, T(2, 3), tag="scalar")
+    add("true_divide", I(9, 2, 3), 2, tag="integer")
+    add("multiply", I(9, 2, 3), 0.5, tag="fraction")
+    add("add", B(2, 3), 1, tag="boolean")
+    add("power", I(4, 2, 3, low=1), 2, tag="integer")
+
+    add("gcd", I(40, 2, 3), I(40, 2, 3))
+    add("lcm", I(12, 2, 3), I(12, 2, 3))
+    add("ldexp", T(2, 3), I(5, 2, 3, low=-3))
+    add("i0", np.array([-30.0, -18.5, -17.5, -3.0, 0.0, 0.5, 2.0, 9.0, 40.0]))
+    add("angle", np.array([-1.5, 2.0, 0.0]), grad=False)
+    for mode in ("valid", "same", "full"):
+        add("correlate", T(6), T(3), mode=mode)
+        add("correlate", T(3), T(6), mode=mode)
+        add("correlate", T(5), T(4), mode=mode)
+    add("correlate", I(5, 6), I(5, 2), mode="full", tag="integer")
+
+    # reductions
+    gaps = np.array([[1.0, np.nan, 3.0, -0.5], [np.nan, 2.0, 0.25, 1.5]])
+    for name in ("nansum", "nanmean", "nanmax", "nanmin", "nanprod", "nanvar", "nanstd"):
+        add(name, gaps, grad=False)
+        add(name, gaps, axis=1, keepdims=True, grad=False)
+    for name in ("nancumsum", "nancumprod"):
+        add(name, gaps, axis=1, grad=False)
+    for name in ("nanargmax", "nanargmin"):
+        add(name, gaps, axis=1, grad=False)
+    for name in ("nanmedian",):
+        add(name, gaps, axis=1, grad=False)
+    add("nanquantile", gaps, 0.3, axis=1, grad=False)
+    add("nanpercentile", gaps, 70.0, axis=0, keepdims=True, grad=False)
+    add("ptp", T(3, 4), axis=1)
+    add("percentile", T(3, 5), 30.0, axis=1, grad=False)
+    add("quantile", T(3, 5), [0.25, 0.5], grad=False)
+    add("median", T(2, 3, 5), axis=[0, 2])
+    add("median", T(3, 4), keepdims=True)
+    add("trapezoid", T(3, 5), dx=0.5)
+    add("corrcoef", T(3, 6))
+    add("average", T(3, 4))
+    add("average", T(3, 4), weights=T(3, 4, low=0.1, high=2), tag="all")
+    add("sum", T(2, 3), axis=[], tag="no_axes")
+    add("logsumexp", np.array([[1000.0, 1000.5], [-1000.0, -1002.0]]), axis=1, tag="large")
+    add("trace", T(2, 3, 4), offset=1, axis1=1, axis2=2)
+    add("segment_min", T(6, 2), np.array([0, 0, 1, 1, 2, 2], "int32"), num_segments=3)
+    add("segment_prod", T(6, 2), np.array([0, 0, 1, 1, 2, 2], "int32"), num_segments=3, grad=False)
+
+    # shape
+    add("dstack", [T(2, 3), T(2, 3)])
+    add("append", T(2, 3), T(4))
+    for name, shape in (("hsplit", (2, 4)), ("vsplit", (4, 2)), ("dsplit", (2, 3, 4))):
+        add(name, T(*shape), 2)
+    add("array_split", T(7, 2), 3)
+    add("diagflat", T(2, 2), k=1)
+    add("diag", T(3), k=-1)
+    add("diag", T(4, 3), k=-2)
+    add("diagonal", T(3, 4), offset=1)
+    add("diagonal", T(2, 4, 3), offset=-1, axis1=1, axis2=2)
+    add("vander", T(3), N=4)
+    add("vander", T(3), increasing=True)
+    add("unravel_index", np.array([5, 0, 11], "int32"), [3, 4])
+    add("expand_dims", T(2, 3), [0, -1])
+    add("moveaxis", T(2, 3, 4), [-1], [0])
+    add("transpose", T(2, 3))
+    add("flip", T(2, 3), axis=[0, 1])
+    add("fliplr", T(2, 3))
+    add("flipud", T(2, 3))
+    add("rot90", T(2, 3), k=3)
+    add("pad", T(2, 3), [[0, 0], [2, 2]], mode="edge")
+    add("pad", T(2, 3), [[0, 0], [2, 2]], mode="wrap")
+    add("unstack", T(2, 3, 2), axis=-1)
+    add("repeat", T(2, 3), 3, axis=0)
+    add("take_along_axis", T(3, 4), I(3, 3, 4), axis=0)
+    add("argmax", B(3, 4), axis=1, tag="boolean")
+    add("sort", T(2, 3), axis=None)
+    add("segment_sum", I(9, 6), np.array([0, 0, 2, 2, 2, 3], "int32"), num_segments=4, tag="integer")
+
+    # products
+    add("kron", T(2, 3), T(3, 2))
+    add("cdist", T(3, 4), T(2, 4))
+    add("cross", T(4, 3), T(3), tag="broadcast")
+    add("dot", T(3, 4), 2.0, tag="scalar")
+    add("tensordot", T(2, 3), T(4, 5), axes=0)
+
+    # linear algebra
+    square = np.array([[0.0, 2.0, 1.0], [1.5, -1.0, 0.3], [-0.5, 0.3, 2.0]])
+    stack = np.stack([square, square.T + 2.0 * np.eye(3)])
+    spd = np.array([[4.0, 1.0, -0.5], [1.0, 3.0, 0.3], [-0.5, 0.3, 2.0]])
+    for name in ("inv", "det"):
+        add(name, square, tag="pivot")
+        add(name, stack, tag="stack")
+    add("slogdet", square)
+    add("slogdet", stack)
+    add("logdet", spd, tag="gradient")
+    add("solve", stack, T(2, 3, 2))
+    add("solve", square, T(3))
+    add("solve_triangular", np.triu(spd), T(3, 2), lower=False)
+    add("cholesky", spd, tag="gradient")
+    add("cholesky", spd, upper=True)
+    add("cholesky", np.stack([spd, spd + np.eye(3)]), tag="stack")
+    add("cholesky_inverse", np.array([[2.0, 0.0, 0.0], [0.5, 1.5, 0.0], [-0.3, 0.2, 1.2]]))
+    add("qr", T(4, 3))
+    add("qr", T(3, 3))
+    add("qr", T(2, 4))
+    add("qr", T(2, 4, 2), tag="stack")
+    add("qr", T(4, 2), mode="complete", grad=False)
+    for order in (1, -1, np.inf, -np.inf):
+        add("norm", T(3, 4), ord=order, axis=[0, 1])
+        add("norm", T(2, 3, 4), ord=order, axis=[2, 1], keepdims=True)
+    add("norm", T(3, 4), ord=3, axis=0)
+    add("norm", T(3, 4), ord=-np.inf, axis=1)
+    add("norm", np.array([[1.0, 0.0, 2.0]]), ord=0, axis=1, grad=False)
+
+    # nn
+    for name in ("celu", "glu", "squareplus", "sparse_plus", "sparse_sigmoid", "sparsemax", "soft_shrink", "hard_shrink"):
+        add(name, T(3, 6, low=-2.5, high=2.5))
+    add("sparsemax", T(3, 5, low=-1, high=1), axis=0)
+    add("threshold", T(3, 5), 0.3, -1.0)
+    add("relu6", T(3, 5, low=-2, high=9), tag="wide")
+    add("softmax", T(2, 3, 4), axis=[1, 2])
+    add("normalize", T(3, 4), axis=1, order=3)
+    add("adaptive_average_pool", T(2, 5, 7, 2), [2, 3])
+    add("adaptive_max_pool", T(2, 5, 7, 2), [2, 3])
+    add("conv", T(2, 3, 5, 6), T(2, 2, 3, 4), data_format="channels_first")
+    add("conv", T(1, 4, 5, 4, 2), T(2, 2, 2, 2, 3), strides=[1, 2, 1])
+    add("depth_to_space", T(1, 2, 3, 8), 2)
+    add("space_to_depth", T(1, 4, 6, 2), 2)
+    add("psnr", T(2, 3), T(2, 3), 2.0)
+    add("layer_normalization", T(2, 3, 4), T(3, 4), T(3, 4), axis=[1, 2])
+    add("dot_product_attention", T(1, 3, 2, 4), T(1, 5, 2, 4), T(1, 5, 2, 4), bias=T(1, 2, 3, 5))
+    add("dot_product_attention", T(1, 3, 4, 2), T(1, 5, 2, 2), T(1, 5, 2, 2), tag="groups")
+    add("saturate_cast", np.array([-300, 5, 300], "int32"), "int8")
+    add("image.resize", T(4, 5, 2), [8, 3], interpolation="lanczos3")
+    add("image.resize", T(1, 6, 8, 2), [3, 3], interpolation="bilinear", crop_to_aspect_ratio=True)
+
+
 def fill(structure, r):
     if isinstance(structure, T):
         return structure.fill(r)
@@ -428,6 +583,7 @@ def check(w, full, objective, floats, g, r):
 
 def main():
     table()
+    table_more()
     w = common.Writer("ops", __file__)
     failed = 0
     for row in ROWS:

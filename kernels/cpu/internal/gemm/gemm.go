@@ -43,6 +43,9 @@ func ScratchSize[T Float](a *Args[T], workers int) int {
 		return 0
 	}
 	n := a.normal()
+	if n.isRow() {
+		return 0
+	}
 	p := newPlan(&n)
 	return p.scratchSize(&n, workers)
 }
@@ -57,6 +60,10 @@ func Run[T Float](p *pool.Pool, a *Args[T], scratch []T) {
 	n.check()
 	if a.K <= 0 {
 		n.emptySum()
+		return
+	}
+	if n.isRow() {
+		runRow(p, &n)
 		return
 	}
 	plan := newPlan(&n)

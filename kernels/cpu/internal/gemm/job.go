@@ -13,6 +13,7 @@ type job[T Float] struct {
 	plan    plan[T]
 	scratch []T
 	packing packTask[T]
+	row     rowTask[T]
 }
 
 var (
@@ -28,7 +29,7 @@ func getJob[T Float]() *job[T] {
 	} else {
 		j = (*job[T])(unsafe.Pointer(jobs64.Get()))
 	}
-	j.packing.job = j
+	j.packing.job, j.row.job = j, j
 	return j
 }
 
@@ -110,9 +111,11 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 			t.A = matrixA[m*t.ARow+k*t.AK:]
 		}
 		t.Accumulate = a.Accumulate || i > 0
+		t.FetchC = p.fetchC
 		t.ReLU = a.ReLU && i == blocks-1
 		for c := n; c < endN; c += width {
 			t.Cols = min(width, endN-c)
+			t.Next = nil
 			t.C = matrixC[m*a.LDC+c:]
 			t.Bias = nil
 			if a.Bias != nil && i == 0 {
@@ -131,6 +134,9 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 				t.B, t.BK = p.shared[k*width:], width
 			default:
 				t.B, t.BK = matrixB[k*a.LDB+c:], a.LDB
+				if p.fetchB && c+width < endN {
+					t.Next = matrixB[k*a.LDB+c+width:]
+				}
 			}
 			micro.Run(&t)
 		}

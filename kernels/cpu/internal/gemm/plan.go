@@ -17,6 +17,10 @@ const (
 	maxCols     = 512
 	packMinRows = 256 // B is reused often enough for packing to pay
 	packMinCols = 96  // A is
+
+	fetchMinSums   = 32      // shorter sums leave no time to fetch C ahead
+	fetchMinStride = 1024    // bytes
+	fetchMinBytes  = 1 << 20 // of C
 )
 
 // source says where the vector operand is read.
@@ -37,6 +41,8 @@ type plan[T Float] struct {
 	batch      int
 	tail       bool // inPlace: the last panel is incomplete and read from shared
 	packA      bool // blocks of A are copied to the worker's scratch first
+	fetchB     bool // the rows of B are too far apart for the processor to fetch them ahead by itself
+	fetchC     bool // C is too large to be in the cache
 
 	shared []T // packed B or its last panel
 }
@@ -61,6 +67,9 @@ func newPlan[T Float](a *Args[T]) plan[T] {
 	}
 	p.chunk(a)
 	p.packA = p.rows <= maxRows && conflicts(a) && a.N >= packMinCols
+	var zero T
+	p.fetchB = a.K >= fetchMinSums && a.LDB*int(unsafe.Sizeof(zero)) >= fetchMinStride
+	p.fetchC = a.K >= fetchMinSums && p.batch*a.M*a.N*int(unsafe.Sizeof(zero)) >= fetchMinBytes
 	return p
 }
 

@@ -51,6 +51,7 @@ func testGuarded[T Float](t *testing.T) {
 			tile.AK, tile.ARow = cols, cols
 			tile.A = guarded(t, random[T](rng, (rows+k-1)*cols, 0), atStart)
 			RunChannels(&tile)
+			AddRowProduct(tile.C[:cols], guarded(t, random[T](rng, k, 0), atStart), tile.B, cols)
 			panel := guarded(t, make([]T, k*PanelWidth[T]()), atStart)
 			PackPanel(panel, tile.B, k, cols, cols, 1)
 			PackPanel(panel, tile.B, k, cols, 1, k)

@@ -21,12 +21,15 @@ type call struct {
 	flags                      int
 	lines                      int
 	aLine, cLine               int
+	next                       unsafe.Pointer // what to fetch while the first tile is computed,
+	nextStep                   int            // a row of two vectors for each k; the assembly sets it to 0
 }
 
 const (
 	flagAccumulate = 1 << iota
 	flagReLU
 	flagMasked // the last vector of a row is incomplete; for AVX2, AVX-512 always uses mask
+	flagFetchC // fetch the tile of C before its sums are formed
 )
 
 // laneMasks holds, at index 8−n, the mask of the first n of 8 lanes of 32 bits; with pairs, of 64 bits.
@@ -83,6 +86,9 @@ func fill[T Float](c *call, t *Tile[T]) {
 	c.bK, c.bSegment, c.bOuter = t.BK*size, t.BSegment*size, t.BOuter*size
 	c.cRow = t.CRow * size
 	c.aLine, c.cLine = t.ALine*size, t.CLine*size
+	if t.FetchC {
+		c.flags |= flagFetchC
+	}
 	if t.Accumulate {
 		c.flags |= flagAccumulate
 	}
@@ -103,6 +109,10 @@ func runColumns[T Float](level isa.Level, t *Tile[T], c *call, col, n, vectors i
 	}
 	c.maskTable = unsafe.Pointer(&laneMasks[8-min(last*size/4, 8)])
 	c.b = unsafe.Pointer(&t.B[col])
+	c.next, c.nextStep = c.b, 0
+	if col < len(t.Next) {
+		c.next, c.nextStep = unsafe.Pointer(&t.Next[col]), c.bK
+	}
 	if t.Bias != nil {
 		c.bias = unsafe.Pointer(&t.Bias[col])
 	}

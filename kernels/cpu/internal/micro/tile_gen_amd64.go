@@ -738,3 +738,29 @@ func callTranspose8(dst, src unsafe.Pointer, stride, blocks uintptr) {
 
 //go:noescape
 func transpose8(dst, src unsafe.Pointer, stride, blocks uintptr)
+
+//go:noinline
+func callRowProduct(wide, eight bool, dst, x, b unsafe.Pointer, groups, vectors, stride uintptr, mask uint64, maskTable unsafe.Pointer) {
+	switch {
+	case wide && eight:
+		rowProduct8AVX512(dst, x, b, groups, vectors, stride, mask, maskTable)
+	case wide:
+		rowProduct1AVX512(dst, x, b, groups, vectors, stride, mask, maskTable)
+	case eight:
+		rowProduct8AVX2(dst, x, b, groups, vectors, stride, mask, maskTable)
+	default:
+		rowProduct1AVX2(dst, x, b, groups, vectors, stride, mask, maskTable)
+	}
+}
+
+//go:noescape
+func rowProduct8AVX512(dst, x, b unsafe.Pointer, groups, vectors, stride uintptr, mask uint64, maskTable unsafe.Pointer)
+
+//go:noescape
+func rowProduct1AVX512(dst, x, b unsafe.Pointer, groups, vectors, stride uintptr, mask uint64, maskTable unsafe.Pointer)
+
+//go:noescape
+func rowProduct8AVX2(dst, x, b unsafe.Pointer, groups, vectors, stride uintptr, mask uint64, maskTable unsafe.Pointer)
+
+//go:noescape
+func rowProduct1AVX2(dst, x, b unsafe.Pointer, groups, vectors, stride uintptr, mask uint64, maskTable unsafe.Pointer)

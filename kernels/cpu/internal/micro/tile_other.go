@@ -19,3 +19,6 @@ func transpose[T Float](_, _ []T, _, _, _ int) int { return 0 }
 
 // copyPanel packs a panel of whole rows; it reports whether it did.
 func copyPanel[T Float](_, _ []T, _, _ int) bool { return false }
+
+// rowProduct adds x·b to dst; it reports whether it did.
+func rowProduct[T Float](_, _, _ []T, _ int) bool { return false }

@@ -143,6 +143,47 @@ func dot32(x, y []float32) (float32, bool) {
 	return s, true
 }
 
+// expAffine32 is for at most sumBlock elements.
+func expAffine32(dst, x []float32, scalars [3]float32) (float32, bool) {
+	wide, ok := vectors()
+	if !ok {
+		return 0, false
+	}
+	n := whole(wide, len(dst))
+	s := callExpAffine(wide, at(dst, 0), at(x, 0), uintptr(n), unsafe.Pointer(&scalars))
+	if n < len(dst) {
+		var p buffer
+		copy(p[:], x[n:])
+		callExpAffine(wide, &p[0], &p[0], uintptr(len(p)), unsafe.Pointer(&scalars))
+		rest := float32(0)
+		for i := range dst[n:] {
+			rest += p[i]
+			dst[n+i] = p[i]
+		}
+		s += rest
+	}
+	return s, true
+}
+
+func affineMul32(dst, x, y []float32, scalars [2]float32) bool {
+	wide, ok := vectors()
+	if !ok {
+		return false
+	}
+	n := whole(wide, len(dst))
+	for i := 0; i < n; i += callElements {
+		callAffineMul(wide, at(dst, i), at(x, i), at(y, i), uintptr(min(callElements, n-i)), unsafe.Pointer(&scalars))
+	}
+	if n < len(dst) {
+		var p, q buffer
+		copy(p[:], x[n:])
+		copy(q[:], y[n:])
+		callAffineMul(wide, &p[0], &p[0], &q[0], uintptr(len(p)), unsafe.Pointer(&scalars))
+		copy(dst[n:], p[:])
+	}
+	return true
+}
+
 func max32(x []float32) (float32, bool) {
 	wide, ok := vectors()
 	if !ok {

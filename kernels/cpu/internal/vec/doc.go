@@ -9,6 +9,8 @@
 //	Add, Sub, Mul, Div, Max, Min      (dst, a, b []T)              Max and Min: NaN if either is NaN
 //	Neg, Abs, Relu, Square, Sqrt, Rsqrt, Exp, Log, Tanh, Sigmoid, Erf (dst, x []T)
 //	Affine                            (dst, x []T, a, b T)         a·x + b
+//	AffineMul                         (dst, x, y []T, a, b T)      (a·x + b)·y
+//	ExpAffine                         (dst, x []T, a, b, c T) T    c·exp(a·x + b), returns the sum
 //	Scale, AddScalar                  (dst, x []T, a T)            a·x;  x + a
 //	Axpy                              (dst []T, a T, x []T)        dst += a·x
 //	MulAdd                            (dst, a, b, c []T)           a·b + c
@@ -36,7 +38,7 @@
 //	Log      relative 1.2e-7, or absolute 1e-7 near 1; Log(0) = −Inf, of negative numbers NaN
 //	Tanh     relative 4e-7 and absolute 3e-7
 //	Sigmoid  relative 3e-7, also for large negative x
-//	Erf      relative 6e-7 and absolute 3e-7
+//	Erf      relative 1.3e-7
 //	Rsqrt    relative 1.2e-7: 1/sqrt(x), not the hardware's estimate
 //
 // For float64 they are Go's math functions. NaN gives NaN everywhere.

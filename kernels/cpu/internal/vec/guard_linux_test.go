@@ -45,6 +45,8 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			}
 			MulAdd(x, y, z, w)
 			Affine(x, y, 1, 2)
+			AffineMul(x, y, z, 1, 2)
+			ExpAffine(x, y, 1, 2, 3)
 			Axpy(x, 2, y)
 			Sum(x)
 			Dot(x, y)

@@ -117,25 +117,29 @@ func sigmoid32(x float32) float32 {
 	return n / (1 + e)
 }
 
-// Coefficients of the rational minimax approximation of erf on [−4, 4] used by Eigen: x·P(x²)/Q(x²).
+// Coefficients of minimax approximations of erf by N. Juffa: x + x·P(x²) for |x| ≤ erfSplit, 1 − exp(|x|·Q(|x|) − |x|) beyond.
 var (
-	erfP = [...]float32{-2.72614225801306e-10, 2.77068142495902e-08, -2.10102402082508e-06, -5.69250639462346e-05,
-		-7.34990630326855e-04, -2.95459980854025e-03, -1.60960333262415e-02}
-	erfQ = [...]float32{-1.45660718464996e-05, -2.13374055278905e-04, -1.68282697438203e-03, -7.37332916720468e-03, -1.42647390514189e-02}
+	erfP = [...]float32{-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1}
+	erfQ = [...]float32{-1.72853470e-5, 3.83197126e-4, -3.88396438e-3, 2.42546219e-2, -1.06777877e-1, -6.34846687e-1, -1.28717512e-1}
 )
 
+const erfSplit = 0.927734375
+
 func erf32(x float32) float32 {
-	if x != x {
-		return x
+	t := float32(math.Abs(float64(x)))
+	if !(t > erfSplit) {
+		xx := x * x
+		p := erfP[0]
+		for _, c := range erfP[1:] {
+			p = p*xx + c
+		}
+		return p*x + x
 	}
-	x = min(max(x, -4), 4)
-	xx := x * x
-	p, q := erfP[0], erfQ[0]
-	for _, c := range erfP[1:] {
-		p = p*xx + c
-	}
+	t = min(t, 4)
+	q := erfQ[0]
 	for _, c := range erfQ[1:] {
-		q = q*xx + c
+		q = q*t + c
 	}
-	return x * (p / q) // in this order, or tiny results would lose digits
+	r := 1 - exp32(q*t-t)
+	return float32(math.Copysign(float64(r), float64(x)))
 }

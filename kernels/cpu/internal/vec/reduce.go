@@ -85,7 +85,27 @@ func Softmax[T Float](dst, x []T) {
 	if len(dst) == 0 {
 		return
 	}
-	AddScalar(dst, x, -MaxOf(x))
+	Scale(dst, dst, 1/ExpAffine(dst, x, 1, -MaxOf(x), 1))
+}
+
+// ExpAffine stores c·exp(a·x + b) and returns the sum of what it stored.
+func ExpAffine[T Float](dst, x []T, a, b, c T) T {
+	x = x[:len(dst)]
+	if len(dst) > sumBlock {
+		half := split(len(dst))
+		return ExpAffine(dst[:half], x[:half], a, b, c) + ExpAffine(dst[half:], x[half:], a, b, c)
+	}
+	if single[T]() {
+		if s, ok := expAffine32(as32(dst), as32(x), [3]float32{float32(a), float32(b), float32(c)}); ok {
+			return T(s)
+		}
+	}
+	for i, v := range x {
+		dst[i] = a*v + b
+	}
 	Exp(dst, dst)
-	Scale(dst, dst, 1/Sum(dst))
+	if c != 1 {
+		Scale(dst, dst, c)
+	}
+	return Sum(dst)
 }

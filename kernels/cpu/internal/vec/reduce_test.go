@@ -81,3 +81,55 @@ func TestSoftmax(t *testing.T) {
 		require.True(t, x[0] != x[0] && x[1] != x[1])
 	})
 }
+
+func TestExpAffine(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(15, 16))
+		for _, n := range append(lengths, 1024, 1025, 100000) {
+			x, dst := random[float32](rng, n), make([]float32, n)
+			for i := range x {
+				if i%7 == 3 {
+					x[i] = special[i/7%3] * 30
+				}
+			}
+			const a, b, c = 1.5, -0.75, 3.0
+			sum := ExpAffine(dst, x, a, b, c)
+			want := 0.0
+			for i, v := range x {
+				e := c * math.Exp(a*float64(v)+b)
+				want += e
+				require.InEpsilon(t, e, float64(dst[i]), 6e-8*(4+math.Abs(a*float64(v))), "x %v", v)
+			}
+			require.InDelta(t, want, float64(sum), 2e-6*want, "n %d", n)
+			ExpAffine(x, x, a, b, c)
+			require.Equal(t, dst, x, "in place")
+		}
+		inf := float32(math.Inf(-1))
+		x := []float32{inf, 0, -inf, float32(math.NaN())}
+		s := ExpAffine(x, x, 2, 0, 1)
+		require.True(t, s != s && x[3] != x[3])
+		require.Equal(t, []float32{0, 1, -inf}, x[:3])
+		require.InDelta(t, 2*math.E+2, ExpAffine([]float64{0, 0}, []float64{1, 0}, 1, 0, 2), 1e-12)
+	})
+}
+
+func TestAffineMul(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(17, 18))
+		for _, n := range lengths {
+			x, y, dst := random[float32](rng, n), random[float32](rng, n), make([]float32, n)
+			AffineMul(dst, x, y, 1.25, -0.5)
+			for i := range dst {
+				want := (1.25*float64(x[i]) - 0.5) * float64(y[i])
+				require.InDelta(t, want, float64(dst[i]), 2e-7*(1.25*math.Abs(float64(x[i]))+1)*math.Abs(float64(y[i])))
+			}
+			AffineMul(x, x, y, 1.25, -0.5)
+			require.Equal(t, dst, x, "in place")
+		}
+		require.True(t, math.IsNaN(float64(func() float32 {
+			x := []float32{float32(math.NaN())}
+			AffineMul(x, x, x, 0, 0)
+			return x[0]
+		}())))
+	})
+}

@@ -166,6 +166,17 @@ func Affine[T Float](dst, x []T, a, b T) {
 	}
 }
 
+// AffineMul stores (a·x + b)·y.
+func AffineMul[T Float](dst, x, y []T, a, b T) {
+	x, y = x[:len(dst)], y[:len(dst)]
+	if single[T]() && affineMul32(as32(dst), as32(x), as32(y), [2]float32{float32(a), float32(b)}) {
+		return
+	}
+	for i := range dst {
+		dst[i] = (a*x[i] + b) * y[i]
+	}
+}
+
 // Scale stores a·x.
 func Scale[T Float](dst, x []T, a T) {
 	x = x[:len(dst)]

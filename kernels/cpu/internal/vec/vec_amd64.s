@@ -2237,149 +2237,324 @@ end1:
 	RET
 
 // func erfAVX2(dst uintptr, x uintptr, n uintptr)
-// Requires: AVX, FMA3
+// Requires: AVX, AVX2, FMA3
 TEXT ·erfAVX2(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop4:
-	CMPQ        DX, $0x00000020
-	JB          end4
-	VMOVUPS     (CX), Y0
-	VMOVUPS     32(CX), Y1
-	VMOVUPS     64(CX), Y2
-	VMOVUPS     96(CX), Y3
-	VMOVUPS     erfMin<>+0(SB), Y4
-	VMAXPS      Y0, Y4, Y0
-	VMAXPS      Y1, Y4, Y1
-	VMAXPS      Y2, Y4, Y2
-	VMAXPS      Y3, Y4, Y3
-	VMOVUPS     erfMax<>+0(SB), Y4
-	VMINPS      Y0, Y4, Y0
-	VMINPS      Y1, Y4, Y1
-	VMINPS      Y2, Y4, Y2
-	VMINPS      Y3, Y4, Y3
-	VMULPS      Y0, Y0, Y4
-	VMULPS      Y1, Y1, Y5
-	VMULPS      Y2, Y2, Y6
-	VMULPS      Y3, Y3, Y7
-	VMOVUPS     erfP0<>+0(SB), Y8
-	VMOVUPS     erfP0<>+0(SB), Y9
-	VMOVUPS     erfP0<>+0(SB), Y10
-	VMOVUPS     erfP0<>+0(SB), Y11
-	VFMADD213PS erfP1<>+0(SB), Y4, Y8
-	VFMADD213PS erfP1<>+0(SB), Y5, Y9
-	VFMADD213PS erfP1<>+0(SB), Y6, Y10
-	VFMADD213PS erfP1<>+0(SB), Y7, Y11
-	VFMADD213PS erfP2<>+0(SB), Y4, Y8
-	VFMADD213PS erfP2<>+0(SB), Y5, Y9
-	VFMADD213PS erfP2<>+0(SB), Y6, Y10
-	VFMADD213PS erfP2<>+0(SB), Y7, Y11
-	VFMADD213PS erfP3<>+0(SB), Y4, Y8
-	VFMADD213PS erfP3<>+0(SB), Y5, Y9
-	VFMADD213PS erfP3<>+0(SB), Y6, Y10
-	VFMADD213PS erfP3<>+0(SB), Y7, Y11
-	VFMADD213PS erfP4<>+0(SB), Y4, Y8
-	VFMADD213PS erfP4<>+0(SB), Y5, Y9
-	VFMADD213PS erfP4<>+0(SB), Y6, Y10
-	VFMADD213PS erfP4<>+0(SB), Y7, Y11
-	VFMADD213PS erfP5<>+0(SB), Y4, Y8
-	VFMADD213PS erfP5<>+0(SB), Y5, Y9
-	VFMADD213PS erfP5<>+0(SB), Y6, Y10
-	VFMADD213PS erfP5<>+0(SB), Y7, Y11
-	VFMADD213PS erfP6<>+0(SB), Y4, Y8
-	VFMADD213PS erfP6<>+0(SB), Y5, Y9
-	VFMADD213PS erfP6<>+0(SB), Y6, Y10
-	VFMADD213PS erfP6<>+0(SB), Y7, Y11
-	VMOVUPS     erfQ0<>+0(SB), Y12
-	VMOVUPS     erfQ0<>+0(SB), Y13
-	VMOVUPS     erfQ0<>+0(SB), Y14
-	VMOVUPS     erfQ0<>+0(SB), Y15
-	VFMADD213PS erfQ1<>+0(SB), Y4, Y12
-	VFMADD213PS erfQ1<>+0(SB), Y5, Y13
-	VFMADD213PS erfQ1<>+0(SB), Y6, Y14
-	VFMADD213PS erfQ1<>+0(SB), Y7, Y15
-	VFMADD213PS erfQ2<>+0(SB), Y4, Y12
-	VFMADD213PS erfQ2<>+0(SB), Y5, Y13
-	VFMADD213PS erfQ2<>+0(SB), Y6, Y14
-	VFMADD213PS erfQ2<>+0(SB), Y7, Y15
-	VFMADD213PS erfQ3<>+0(SB), Y4, Y12
-	VFMADD213PS erfQ3<>+0(SB), Y5, Y13
-	VFMADD213PS erfQ3<>+0(SB), Y6, Y14
-	VFMADD213PS erfQ3<>+0(SB), Y7, Y15
-	VFMADD213PS erfQ4<>+0(SB), Y4, Y12
-	VFMADD213PS erfQ4<>+0(SB), Y5, Y13
-	VFMADD213PS erfQ4<>+0(SB), Y6, Y14
-	VFMADD213PS erfQ4<>+0(SB), Y7, Y15
-	VDIVPS      Y12, Y8, Y8
-	VDIVPS      Y13, Y9, Y9
-	VDIVPS      Y14, Y10, Y10
-	VDIVPS      Y15, Y11, Y11
-	VMULPS      Y0, Y8, Y8
-	VMULPS      Y1, Y9, Y9
-	VMULPS      Y2, Y10, Y10
-	VMULPS      Y3, Y11, Y11
-	VMOVUPS     Y8, (AX)
-	VMOVUPS     Y9, 32(AX)
-	VMOVUPS     Y10, 64(AX)
-	VMOVUPS     Y11, 96(AX)
-	ADDQ        $0x00000080, AX
-	ADDQ        $0x00000080, CX
-	SUBQ        $0x00000020, DX
-	JMP         loop4
+loop2:
+	CMPQ         DX, $0x00000010
+	JB           end2
+	VMOVUPS      (CX), Y0
+	VMOVUPS      32(CX), Y1
+	VMOVAPS      Y0, Y3
+	VANDPS       magnitude<>+0(SB), Y0, Y2
+	VMULPS       Y0, Y0, Y4
+	VMOVAPS      Y1, Y5
+	VANDPS       magnitude<>+0(SB), Y1, Y0
+	VMULPS       Y1, Y1, Y1
+	VMOVUPS      erfP0<>+0(SB), Y6
+	VMOVUPS      erfP0<>+0(SB), Y7
+	VFMADD213PS  erfP1<>+0(SB), Y4, Y6
+	VFMADD213PS  erfP1<>+0(SB), Y1, Y7
+	VFMADD213PS  erfP2<>+0(SB), Y4, Y6
+	VFMADD213PS  erfP2<>+0(SB), Y1, Y7
+	VFMADD213PS  erfP3<>+0(SB), Y4, Y6
+	VFMADD213PS  erfP3<>+0(SB), Y1, Y7
+	VFMADD213PS  erfP4<>+0(SB), Y4, Y6
+	VFMADD213PS  erfP4<>+0(SB), Y1, Y7
+	VFMADD213PS  erfP5<>+0(SB), Y4, Y6
+	VFMADD213PS  erfP5<>+0(SB), Y1, Y7
+	VFMADD213PS  Y3, Y3, Y6
+	VFMADD213PS  Y5, Y5, Y7
+	VMOVUPS      zero<>+0(SB), Y1
+	VMAXPS       Y2, Y1, Y2
+	VMAXPS       Y0, Y1, Y0
+	VMOVUPS      erfMax<>+0(SB), Y1
+	VMINPS       Y2, Y1, Y2
+	VMINPS       Y0, Y1, Y0
+	VMOVUPS      erfQ0<>+0(SB), Y1
+	VMOVUPS      erfQ0<>+0(SB), Y4
+	VFMADD213PS  erfQ1<>+0(SB), Y2, Y1
+	VFMADD213PS  erfQ1<>+0(SB), Y0, Y4
+	VFMADD213PS  erfQ2<>+0(SB), Y2, Y1
+	VFMADD213PS  erfQ2<>+0(SB), Y0, Y4
+	VFMADD213PS  erfQ3<>+0(SB), Y2, Y1
+	VFMADD213PS  erfQ3<>+0(SB), Y0, Y4
+	VFMADD213PS  erfQ4<>+0(SB), Y2, Y1
+	VFMADD213PS  erfQ4<>+0(SB), Y0, Y4
+	VFMADD213PS  erfQ5<>+0(SB), Y2, Y1
+	VFMADD213PS  erfQ5<>+0(SB), Y0, Y4
+	VFMADD213PS  erfQ6<>+0(SB), Y2, Y1
+	VFMADD213PS  erfQ6<>+0(SB), Y0, Y4
+	VFMSUB213PS  Y2, Y2, Y1
+	VFMSUB213PS  Y0, Y0, Y4
+	VMOVUPS      expMin<>+0(SB), Y8
+	VMAXPS       Y1, Y8, Y1
+	VMAXPS       Y4, Y8, Y4
+	VMOVUPS      expMax<>+0(SB), Y8
+	VMINPS       Y1, Y8, Y1
+	VMINPS       Y4, Y8, Y4
+	VMULPS       log2e<>+0(SB), Y1, Y8
+	VMULPS       log2e<>+0(SB), Y4, Y9
+	VCVTPS2DQ    Y8, Y10
+	VCVTPS2DQ    Y9, Y11
+	VCVTDQ2PS    Y10, Y8
+	VCVTDQ2PS    Y11, Y9
+	VFNMADD231PS ln2High<>+0(SB), Y8, Y1
+	VFNMADD231PS ln2High<>+0(SB), Y9, Y4
+	VFNMADD231PS ln2Low<>+0(SB), Y8, Y1
+	VFNMADD231PS ln2Low<>+0(SB), Y9, Y4
+	VMOVUPS      expP0<>+0(SB), Y8
+	VMOVUPS      expP0<>+0(SB), Y9
+	VFMADD213PS  expP1<>+0(SB), Y1, Y8
+	VFMADD213PS  expP1<>+0(SB), Y4, Y9
+	VFMADD213PS  expP2<>+0(SB), Y1, Y8
+	VFMADD213PS  expP2<>+0(SB), Y4, Y9
+	VFMADD213PS  expP3<>+0(SB), Y1, Y8
+	VFMADD213PS  expP3<>+0(SB), Y4, Y9
+	VFMADD213PS  expP4<>+0(SB), Y1, Y8
+	VFMADD213PS  expP4<>+0(SB), Y4, Y9
+	VFMADD213PS  expP5<>+0(SB), Y1, Y8
+	VFMADD213PS  expP5<>+0(SB), Y4, Y9
+	VMULPS       Y1, Y1, Y12
+	VFMADD213PS  Y1, Y12, Y8
+	VMULPS       Y4, Y4, Y12
+	VFMADD213PS  Y4, Y12, Y9
+	VADDPS       one<>+0(SB), Y8, Y8
+	VADDPS       one<>+0(SB), Y9, Y9
+	VPSRAD       $0x01, Y10, Y1
+	VPSUBD       Y1, Y10, Y10
+	VPADDD       exponentBias<>+0(SB), Y1, Y1
+	VPADDD       exponentBias<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y1, Y1
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y1, Y8, Y8
+	VMULPS       Y10, Y8, Y8
+	VPSRAD       $0x01, Y11, Y1
+	VPSUBD       Y1, Y11, Y11
+	VPADDD       exponentBias<>+0(SB), Y1, Y1
+	VPADDD       exponentBias<>+0(SB), Y11, Y11
+	VPSLLD       $0x17, Y1, Y1
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y1, Y9, Y9
+	VMULPS       Y11, Y9, Y9
+	VMOVUPS      erfSplit<>+0(SB), Y1
+	VMOVUPS      one<>+0(SB), Y4
+	VSUBPS       Y8, Y4, Y4
+	VANDPS       signBit<>+0(SB), Y3, Y3
+	VORPS        Y3, Y4, Y4
+	VCMPPS       $0x1e, Y1, Y2, Y2
+	VBLENDVPS    Y2, Y4, Y6, Y6
+	VMOVUPS      one<>+0(SB), Y2
+	VSUBPS       Y9, Y2, Y2
+	VANDPS       signBit<>+0(SB), Y5, Y3
+	VORPS        Y3, Y2, Y2
+	VCMPPS       $0x1e, Y1, Y0, Y0
+	VBLENDVPS    Y0, Y2, Y7, Y7
+	VMOVUPS      Y6, (AX)
+	VMOVUPS      Y7, 32(AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop2
 
-end4:
+end2:
 loop1:
-	CMPQ        DX, $0x00000008
-	JB          end1
-	VMOVUPS     (CX), Y0
-	VMOVUPS     erfMin<>+0(SB), Y1
-	VMAXPS      Y0, Y1, Y0
-	VMOVUPS     erfMax<>+0(SB), Y1
-	VMINPS      Y0, Y1, Y0
-	VMULPS      Y0, Y0, Y1
-	VMOVUPS     erfP0<>+0(SB), Y2
-	VFMADD213PS erfP1<>+0(SB), Y1, Y2
-	VFMADD213PS erfP2<>+0(SB), Y1, Y2
-	VFMADD213PS erfP3<>+0(SB), Y1, Y2
-	VFMADD213PS erfP4<>+0(SB), Y1, Y2
-	VFMADD213PS erfP5<>+0(SB), Y1, Y2
-	VFMADD213PS erfP6<>+0(SB), Y1, Y2
-	VMOVUPS     erfQ0<>+0(SB), Y3
-	VFMADD213PS erfQ1<>+0(SB), Y1, Y3
-	VFMADD213PS erfQ2<>+0(SB), Y1, Y3
-	VFMADD213PS erfQ3<>+0(SB), Y1, Y3
-	VFMADD213PS erfQ4<>+0(SB), Y1, Y3
-	VDIVPS      Y3, Y2, Y2
-	VMULPS      Y0, Y2, Y2
-	VMOVUPS     Y2, (AX)
-	ADDQ        $0x00000020, AX
-	ADDQ        $0x00000020, CX
-	SUBQ        $0x00000008, DX
-	JMP         loop1
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMOVAPS      Y0, Y2
+	VANDPS       magnitude<>+0(SB), Y0, Y1
+	VMULPS       Y0, Y0, Y0
+	VMOVUPS      erfP0<>+0(SB), Y3
+	VFMADD213PS  erfP1<>+0(SB), Y0, Y3
+	VFMADD213PS  erfP2<>+0(SB), Y0, Y3
+	VFMADD213PS  erfP3<>+0(SB), Y0, Y3
+	VFMADD213PS  erfP4<>+0(SB), Y0, Y3
+	VFMADD213PS  erfP5<>+0(SB), Y0, Y3
+	VFMADD213PS  Y2, Y2, Y3
+	VMOVUPS      zero<>+0(SB), Y0
+	VMAXPS       Y1, Y0, Y1
+	VMOVUPS      erfMax<>+0(SB), Y0
+	VMINPS       Y1, Y0, Y1
+	VMOVUPS      erfQ0<>+0(SB), Y0
+	VFMADD213PS  erfQ1<>+0(SB), Y1, Y0
+	VFMADD213PS  erfQ2<>+0(SB), Y1, Y0
+	VFMADD213PS  erfQ3<>+0(SB), Y1, Y0
+	VFMADD213PS  erfQ4<>+0(SB), Y1, Y0
+	VFMADD213PS  erfQ5<>+0(SB), Y1, Y0
+	VFMADD213PS  erfQ6<>+0(SB), Y1, Y0
+	VFMSUB213PS  Y1, Y1, Y0
+	VMOVUPS      expMin<>+0(SB), Y4
+	VMAXPS       Y0, Y4, Y0
+	VMOVUPS      expMax<>+0(SB), Y4
+	VMINPS       Y0, Y4, Y0
+	VMULPS       log2e<>+0(SB), Y0, Y4
+	VCVTPS2DQ    Y4, Y5
+	VCVTDQ2PS    Y5, Y4
+	VFNMADD231PS ln2High<>+0(SB), Y4, Y0
+	VFNMADD231PS ln2Low<>+0(SB), Y4, Y0
+	VMOVUPS      expP0<>+0(SB), Y4
+	VFMADD213PS  expP1<>+0(SB), Y0, Y4
+	VFMADD213PS  expP2<>+0(SB), Y0, Y4
+	VFMADD213PS  expP3<>+0(SB), Y0, Y4
+	VFMADD213PS  expP4<>+0(SB), Y0, Y4
+	VFMADD213PS  expP5<>+0(SB), Y0, Y4
+	VMULPS       Y0, Y0, Y6
+	VFMADD213PS  Y0, Y6, Y4
+	VADDPS       one<>+0(SB), Y4, Y4
+	VPSRAD       $0x01, Y5, Y0
+	VPSUBD       Y0, Y5, Y5
+	VPADDD       exponentBias<>+0(SB), Y0, Y0
+	VPADDD       exponentBias<>+0(SB), Y5, Y5
+	VPSLLD       $0x17, Y0, Y0
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y0, Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VMOVUPS      erfSplit<>+0(SB), Y0
+	VMOVUPS      one<>+0(SB), Y5
+	VSUBPS       Y4, Y5, Y5
+	VANDPS       signBit<>+0(SB), Y2, Y2
+	VORPS        Y2, Y5, Y5
+	VCMPPS       $0x1e, Y0, Y1, Y0
+	VBLENDVPS    Y0, Y5, Y3, Y3
+	VMOVUPS      Y3, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
 
 end1:
 	VZEROUPPER
 	RET
 
-DATA erfMin<>+0(SB)/4, $0xc0800000
-DATA erfMin<>+4(SB)/4, $0xc0800000
-DATA erfMin<>+8(SB)/4, $0xc0800000
-DATA erfMin<>+12(SB)/4, $0xc0800000
-DATA erfMin<>+16(SB)/4, $0xc0800000
-DATA erfMin<>+20(SB)/4, $0xc0800000
-DATA erfMin<>+24(SB)/4, $0xc0800000
-DATA erfMin<>+28(SB)/4, $0xc0800000
-DATA erfMin<>+32(SB)/4, $0xc0800000
-DATA erfMin<>+36(SB)/4, $0xc0800000
-DATA erfMin<>+40(SB)/4, $0xc0800000
-DATA erfMin<>+44(SB)/4, $0xc0800000
-DATA erfMin<>+48(SB)/4, $0xc0800000
-DATA erfMin<>+52(SB)/4, $0xc0800000
-DATA erfMin<>+56(SB)/4, $0xc0800000
-DATA erfMin<>+60(SB)/4, $0xc0800000
-GLOBL erfMin<>(SB), RODATA|NOPTR, $64
+DATA erfP0<>+0(SB)/4, $0xba1c7000
+DATA erfP0<>+4(SB)/4, $0xba1c7000
+DATA erfP0<>+8(SB)/4, $0xba1c7000
+DATA erfP0<>+12(SB)/4, $0xba1c7000
+DATA erfP0<>+16(SB)/4, $0xba1c7000
+DATA erfP0<>+20(SB)/4, $0xba1c7000
+DATA erfP0<>+24(SB)/4, $0xba1c7000
+DATA erfP0<>+28(SB)/4, $0xba1c7000
+DATA erfP0<>+32(SB)/4, $0xba1c7000
+DATA erfP0<>+36(SB)/4, $0xba1c7000
+DATA erfP0<>+40(SB)/4, $0xba1c7000
+DATA erfP0<>+44(SB)/4, $0xba1c7000
+DATA erfP0<>+48(SB)/4, $0xba1c7000
+DATA erfP0<>+52(SB)/4, $0xba1c7000
+DATA erfP0<>+56(SB)/4, $0xba1c7000
+DATA erfP0<>+60(SB)/4, $0xba1c7000
+GLOBL erfP0<>(SB), RODATA|NOPTR, $64
+
+DATA erfP1<>+0(SB)/4, $0x3ba38d2c
+DATA erfP1<>+4(SB)/4, $0x3ba38d2c
+DATA erfP1<>+8(SB)/4, $0x3ba38d2c
+DATA erfP1<>+12(SB)/4, $0x3ba38d2c
+DATA erfP1<>+16(SB)/4, $0x3ba38d2c
+DATA erfP1<>+20(SB)/4, $0x3ba38d2c
+DATA erfP1<>+24(SB)/4, $0x3ba38d2c
+DATA erfP1<>+28(SB)/4, $0x3ba38d2c
+DATA erfP1<>+32(SB)/4, $0x3ba38d2c
+DATA erfP1<>+36(SB)/4, $0x3ba38d2c
+DATA erfP1<>+40(SB)/4, $0x3ba38d2c
+DATA erfP1<>+44(SB)/4, $0x3ba38d2c
+DATA erfP1<>+48(SB)/4, $0x3ba38d2c
+DATA erfP1<>+52(SB)/4, $0x3ba38d2c
+DATA erfP1<>+56(SB)/4, $0x3ba38d2c
+DATA erfP1<>+60(SB)/4, $0x3ba38d2c
+GLOBL erfP1<>(SB), RODATA|NOPTR, $64
+
+DATA erfP2<>+0(SB)/4, $0xbcdb48d9
+DATA erfP2<>+4(SB)/4, $0xbcdb48d9
+DATA erfP2<>+8(SB)/4, $0xbcdb48d9
+DATA erfP2<>+12(SB)/4, $0xbcdb48d9
+DATA erfP2<>+16(SB)/4, $0xbcdb48d9
+DATA erfP2<>+20(SB)/4, $0xbcdb48d9
+DATA erfP2<>+24(SB)/4, $0xbcdb48d9
+DATA erfP2<>+28(SB)/4, $0xbcdb48d9
+DATA erfP2<>+32(SB)/4, $0xbcdb48d9
+DATA erfP2<>+36(SB)/4, $0xbcdb48d9
+DATA erfP2<>+40(SB)/4, $0xbcdb48d9
+DATA erfP2<>+44(SB)/4, $0xbcdb48d9
+DATA erfP2<>+48(SB)/4, $0xbcdb48d9
+DATA erfP2<>+52(SB)/4, $0xbcdb48d9
+DATA erfP2<>+56(SB)/4, $0xbcdb48d9
+DATA erfP2<>+60(SB)/4, $0xbcdb48d9
+GLOBL erfP2<>(SB), RODATA|NOPTR, $64
+
+DATA erfP3<>+0(SB)/4, $0x3de70e22
+DATA erfP3<>+4(SB)/4, $0x3de70e22
+DATA erfP3<>+8(SB)/4, $0x3de70e22
+DATA erfP3<>+12(SB)/4, $0x3de70e22
+DATA erfP3<>+16(SB)/4, $0x3de70e22
+DATA erfP3<>+20(SB)/4, $0x3de70e22
+DATA erfP3<>+24(SB)/4, $0x3de70e22
+DATA erfP3<>+28(SB)/4, $0x3de70e22
+DATA erfP3<>+32(SB)/4, $0x3de70e22
+DATA erfP3<>+36(SB)/4, $0x3de70e22
+DATA erfP3<>+40(SB)/4, $0x3de70e22
+DATA erfP3<>+44(SB)/4, $0x3de70e22
+DATA erfP3<>+48(SB)/4, $0x3de70e22
+DATA erfP3<>+52(SB)/4, $0x3de70e22
+DATA erfP3<>+56(SB)/4, $0x3de70e22
+DATA erfP3<>+60(SB)/4, $0x3de70e22
+GLOBL erfP3<>(SB), RODATA|NOPTR, $64
+
+DATA erfP4<>+0(SB)/4, $0xbec09380
+DATA erfP4<>+4(SB)/4, $0xbec09380
+DATA erfP4<>+8(SB)/4, $0xbec09380
+DATA erfP4<>+12(SB)/4, $0xbec09380
+DATA erfP4<>+16(SB)/4, $0xbec09380
+DATA erfP4<>+20(SB)/4, $0xbec09380
+DATA erfP4<>+24(SB)/4, $0xbec09380
+DATA erfP4<>+28(SB)/4, $0xbec09380
+DATA erfP4<>+32(SB)/4, $0xbec09380
+DATA erfP4<>+36(SB)/4, $0xbec09380
+DATA erfP4<>+40(SB)/4, $0xbec09380
+DATA erfP4<>+44(SB)/4, $0xbec09380
+DATA erfP4<>+48(SB)/4, $0xbec09380
+DATA erfP4<>+52(SB)/4, $0xbec09380
+DATA erfP4<>+56(SB)/4, $0xbec09380
+DATA erfP4<>+60(SB)/4, $0xbec09380
+GLOBL erfP4<>(SB), RODATA|NOPTR, $64
+
+DATA erfP5<>+0(SB)/4, $0x3e0375d4
+DATA erfP5<>+4(SB)/4, $0x3e0375d4
+DATA erfP5<>+8(SB)/4, $0x3e0375d4
+DATA erfP5<>+12(SB)/4, $0x3e0375d4
+DATA erfP5<>+16(SB)/4, $0x3e0375d4
+DATA erfP5<>+20(SB)/4, $0x3e0375d4
+DATA erfP5<>+24(SB)/4, $0x3e0375d4
+DATA erfP5<>+28(SB)/4, $0x3e0375d4
+DATA erfP5<>+32(SB)/4, $0x3e0375d4
+DATA erfP5<>+36(SB)/4, $0x3e0375d4
+DATA erfP5<>+40(SB)/4, $0x3e0375d4
+DATA erfP5<>+44(SB)/4, $0x3e0375d4
+DATA erfP5<>+48(SB)/4, $0x3e0375d4
+DATA erfP5<>+52(SB)/4, $0x3e0375d4
+DATA erfP5<>+56(SB)/4, $0x3e0375d4
+DATA erfP5<>+60(SB)/4, $0x3e0375d4
+GLOBL erfP5<>(SB), RODATA|NOPTR, $64
+
+DATA zero<>+0(SB)/4, $0x00000000
+DATA zero<>+4(SB)/4, $0x00000000
+DATA zero<>+8(SB)/4, $0x00000000
+DATA zero<>+12(SB)/4, $0x00000000
+DATA zero<>+16(SB)/4, $0x00000000
+DATA zero<>+20(SB)/4, $0x00000000
+DATA zero<>+24(SB)/4, $0x00000000
+DATA zero<>+28(SB)/4, $0x00000000
+DATA zero<>+32(SB)/4, $0x00000000
+DATA zero<>+36(SB)/4, $0x00000000
+DATA zero<>+40(SB)/4, $0x00000000
+DATA zero<>+44(SB)/4, $0x00000000
+DATA zero<>+48(SB)/4, $0x00000000
+DATA zero<>+52(SB)/4, $0x00000000
+DATA zero<>+56(SB)/4, $0x00000000
+DATA zero<>+60(SB)/4, $0x00000000
+GLOBL zero<>(SB), RODATA|NOPTR, $64
 
 DATA erfMax<>+0(SB)/4, $0x40800000
 DATA erfMax<>+4(SB)/4, $0x40800000
@@ -2399,221 +2574,149 @@ DATA erfMax<>+56(SB)/4, $0x40800000
 DATA erfMax<>+60(SB)/4, $0x40800000
 GLOBL erfMax<>(SB), RODATA|NOPTR, $64
 
-DATA erfP0<>+0(SB)/4, $0xaf95df0b
-DATA erfP0<>+4(SB)/4, $0xaf95df0b
-DATA erfP0<>+8(SB)/4, $0xaf95df0b
-DATA erfP0<>+12(SB)/4, $0xaf95df0b
-DATA erfP0<>+16(SB)/4, $0xaf95df0b
-DATA erfP0<>+20(SB)/4, $0xaf95df0b
-DATA erfP0<>+24(SB)/4, $0xaf95df0b
-DATA erfP0<>+28(SB)/4, $0xaf95df0b
-DATA erfP0<>+32(SB)/4, $0xaf95df0b
-DATA erfP0<>+36(SB)/4, $0xaf95df0b
-DATA erfP0<>+40(SB)/4, $0xaf95df0b
-DATA erfP0<>+44(SB)/4, $0xaf95df0b
-DATA erfP0<>+48(SB)/4, $0xaf95df0b
-DATA erfP0<>+52(SB)/4, $0xaf95df0b
-DATA erfP0<>+56(SB)/4, $0xaf95df0b
-DATA erfP0<>+60(SB)/4, $0xaf95df0b
-GLOBL erfP0<>(SB), RODATA|NOPTR, $64
-
-DATA erfP1<>+0(SB)/4, $0x32edffee
-DATA erfP1<>+4(SB)/4, $0x32edffee
-DATA erfP1<>+8(SB)/4, $0x32edffee
-DATA erfP1<>+12(SB)/4, $0x32edffee
-DATA erfP1<>+16(SB)/4, $0x32edffee
-DATA erfP1<>+20(SB)/4, $0x32edffee
-DATA erfP1<>+24(SB)/4, $0x32edffee
-DATA erfP1<>+28(SB)/4, $0x32edffee
-DATA erfP1<>+32(SB)/4, $0x32edffee
-DATA erfP1<>+36(SB)/4, $0x32edffee
-DATA erfP1<>+40(SB)/4, $0x32edffee
-DATA erfP1<>+44(SB)/4, $0x32edffee
-DATA erfP1<>+48(SB)/4, $0x32edffee
-DATA erfP1<>+52(SB)/4, $0x32edffee
-DATA erfP1<>+56(SB)/4, $0x32edffee
-DATA erfP1<>+60(SB)/4, $0x32edffee
-GLOBL erfP1<>(SB), RODATA|NOPTR, $64
-
-DATA erfP2<>+0(SB)/4, $0xb60cff51
-DATA erfP2<>+4(SB)/4, $0xb60cff51
-DATA erfP2<>+8(SB)/4, $0xb60cff51
-DATA erfP2<>+12(SB)/4, $0xb60cff51
-DATA erfP2<>+16(SB)/4, $0xb60cff51
-DATA erfP2<>+20(SB)/4, $0xb60cff51
-DATA erfP2<>+24(SB)/4, $0xb60cff51
-DATA erfP2<>+28(SB)/4, $0xb60cff51
-DATA erfP2<>+32(SB)/4, $0xb60cff51
-DATA erfP2<>+36(SB)/4, $0xb60cff51
-DATA erfP2<>+40(SB)/4, $0xb60cff51
-DATA erfP2<>+44(SB)/4, $0xb60cff51
-DATA erfP2<>+48(SB)/4, $0xb60cff51
-DATA erfP2<>+52(SB)/4, $0xb60cff51
-DATA erfP2<>+56(SB)/4, $0xb60cff51
-DATA erfP2<>+60(SB)/4, $0xb60cff51
-GLOBL erfP2<>(SB), RODATA|NOPTR, $64
-
-DATA erfP3<>+0(SB)/4, $0xb86ec2d2
-DATA erfP3<>+4(SB)/4, $0xb86ec2d2
-DATA erfP3<>+8(SB)/4, $0xb86ec2d2
-DATA erfP3<>+12(SB)/4, $0xb86ec2d2
-DATA erfP3<>+16(SB)/4, $0xb86ec2d2
-DATA erfP3<>+20(SB)/4, $0xb86ec2d2
-DATA erfP3<>+24(SB)/4, $0xb86ec2d2
-DATA erfP3<>+28(SB)/4, $0xb86ec2d2
-DATA erfP3<>+32(SB)/4, $0xb86ec2d2
-DATA erfP3<>+36(SB)/4, $0xb86ec2d2
-DATA erfP3<>+40(SB)/4, $0xb86ec2d2
-DATA erfP3<>+44(SB)/4, $0xb86ec2d2
-DATA erfP3<>+48(SB)/4, $0xb86ec2d2
-DATA erfP3<>+52(SB)/4, $0xb86ec2d2
-DATA erfP3<>+56(SB)/4, $0xb86ec2d2
-DATA erfP3<>+60(SB)/4, $0xb86ec2d2
-GLOBL erfP3<>(SB), RODATA|NOPTR, $64
-
-DATA erfP4<>+0(SB)/4, $0xba40ac63
-DATA erfP4<>+4(SB)/4, $0xba40ac63
-DATA erfP4<>+8(SB)/4, $0xba40ac63
-DATA erfP4<>+12(SB)/4, $0xba40ac63
-DATA erfP4<>+16(SB)/4, $0xba40ac63
-DATA erfP4<>+20(SB)/4, $0xba40ac63
-DATA erfP4<>+24(SB)/4, $0xba40ac63
-DATA erfP4<>+28(SB)/4, $0xba40ac63
-DATA erfP4<>+32(SB)/4, $0xba40ac63
-DATA erfP4<>+36(SB)/4, $0xba40ac63
-DATA erfP4<>+40(SB)/4, $0xba40ac63
-DATA erfP4<>+44(SB)/4, $0xba40ac63
-DATA erfP4<>+48(SB)/4, $0xba40ac63
-DATA erfP4<>+52(SB)/4, $0xba40ac63
-DATA erfP4<>+56(SB)/4, $0xba40ac63
-DATA erfP4<>+60(SB)/4, $0xba40ac63
-GLOBL erfP4<>(SB), RODATA|NOPTR, $64
-
-DATA erfP5<>+0(SB)/4, $0xbb41a1f6
-DATA erfP5<>+4(SB)/4, $0xbb41a1f6
-DATA erfP5<>+8(SB)/4, $0xbb41a1f6
-DATA erfP5<>+12(SB)/4, $0xbb41a1f6
-DATA erfP5<>+16(SB)/4, $0xbb41a1f6
-DATA erfP5<>+20(SB)/4, $0xbb41a1f6
-DATA erfP5<>+24(SB)/4, $0xbb41a1f6
-DATA erfP5<>+28(SB)/4, $0xbb41a1f6
-DATA erfP5<>+32(SB)/4, $0xbb41a1f6
-DATA erfP5<>+36(SB)/4, $0xbb41a1f6
-DATA erfP5<>+40(SB)/4, $0xbb41a1f6
-DATA erfP5<>+44(SB)/4, $0xbb41a1f6
-DATA erfP5<>+48(SB)/4, $0xbb41a1f6
-DATA erfP5<>+52(SB)/4, $0xbb41a1f6
-DATA erfP5<>+56(SB)/4, $0xbb41a1f6
-DATA erfP5<>+60(SB)/4, $0xbb41a1f6
-GLOBL erfP5<>(SB), RODATA|NOPTR, $64
-
-DATA erfP6<>+0(SB)/4, $0xbc83dbd4
-DATA erfP6<>+4(SB)/4, $0xbc83dbd4
-DATA erfP6<>+8(SB)/4, $0xbc83dbd4
-DATA erfP6<>+12(SB)/4, $0xbc83dbd4
-DATA erfP6<>+16(SB)/4, $0xbc83dbd4
-DATA erfP6<>+20(SB)/4, $0xbc83dbd4
-DATA erfP6<>+24(SB)/4, $0xbc83dbd4
-DATA erfP6<>+28(SB)/4, $0xbc83dbd4
-DATA erfP6<>+32(SB)/4, $0xbc83dbd4
-DATA erfP6<>+36(SB)/4, $0xbc83dbd4
-DATA erfP6<>+40(SB)/4, $0xbc83dbd4
-DATA erfP6<>+44(SB)/4, $0xbc83dbd4
-DATA erfP6<>+48(SB)/4, $0xbc83dbd4
-DATA erfP6<>+52(SB)/4, $0xbc83dbd4
-DATA erfP6<>+56(SB)/4, $0xbc83dbd4
-DATA erfP6<>+60(SB)/4, $0xbc83dbd4
-GLOBL erfP6<>(SB), RODATA|NOPTR, $64
-
-DATA erfQ0<>+0(SB)/4, $0xb77460cd
-DATA erfQ0<>+4(SB)/4, $0xb77460cd
-DATA erfQ0<>+8(SB)/4, $0xb77460cd
-DATA erfQ0<>+12(SB)/4, $0xb77460cd
-DATA erfQ0<>+16(SB)/4, $0xb77460cd
-DATA erfQ0<>+20(SB)/4, $0xb77460cd
-DATA erfQ0<>+24(SB)/4, $0xb77460cd
-DATA erfQ0<>+28(SB)/4, $0xb77460cd
-DATA erfQ0<>+32(SB)/4, $0xb77460cd
-DATA erfQ0<>+36(SB)/4, $0xb77460cd
-DATA erfQ0<>+40(SB)/4, $0xb77460cd
-DATA erfQ0<>+44(SB)/4, $0xb77460cd
-DATA erfQ0<>+48(SB)/4, $0xb77460cd
-DATA erfQ0<>+52(SB)/4, $0xb77460cd
-DATA erfQ0<>+56(SB)/4, $0xb77460cd
-DATA erfQ0<>+60(SB)/4, $0xb77460cd
+DATA erfQ0<>+0(SB)/4, $0xb7910000
+DATA erfQ0<>+4(SB)/4, $0xb7910000
+DATA erfQ0<>+8(SB)/4, $0xb7910000
+DATA erfQ0<>+12(SB)/4, $0xb7910000
+DATA erfQ0<>+16(SB)/4, $0xb7910000
+DATA erfQ0<>+20(SB)/4, $0xb7910000
+DATA erfQ0<>+24(SB)/4, $0xb7910000
+DATA erfQ0<>+28(SB)/4, $0xb7910000
+DATA erfQ0<>+32(SB)/4, $0xb7910000
+DATA erfQ0<>+36(SB)/4, $0xb7910000
+DATA erfQ0<>+40(SB)/4, $0xb7910000
+DATA erfQ0<>+44(SB)/4, $0xb7910000
+DATA erfQ0<>+48(SB)/4, $0xb7910000
+DATA erfQ0<>+52(SB)/4, $0xb7910000
+DATA erfQ0<>+56(SB)/4, $0xb7910000
+DATA erfQ0<>+60(SB)/4, $0xb7910000
 GLOBL erfQ0<>(SB), RODATA|NOPTR, $64
 
-DATA erfQ1<>+0(SB)/4, $0xb95fbd29
-DATA erfQ1<>+4(SB)/4, $0xb95fbd29
-DATA erfQ1<>+8(SB)/4, $0xb95fbd29
-DATA erfQ1<>+12(SB)/4, $0xb95fbd29
-DATA erfQ1<>+16(SB)/4, $0xb95fbd29
-DATA erfQ1<>+20(SB)/4, $0xb95fbd29
-DATA erfQ1<>+24(SB)/4, $0xb95fbd29
-DATA erfQ1<>+28(SB)/4, $0xb95fbd29
-DATA erfQ1<>+32(SB)/4, $0xb95fbd29
-DATA erfQ1<>+36(SB)/4, $0xb95fbd29
-DATA erfQ1<>+40(SB)/4, $0xb95fbd29
-DATA erfQ1<>+44(SB)/4, $0xb95fbd29
-DATA erfQ1<>+48(SB)/4, $0xb95fbd29
-DATA erfQ1<>+52(SB)/4, $0xb95fbd29
-DATA erfQ1<>+56(SB)/4, $0xb95fbd29
-DATA erfQ1<>+60(SB)/4, $0xb95fbd29
+DATA erfQ1<>+0(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+4(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+8(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+12(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+16(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+20(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+24(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+28(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+32(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+36(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+40(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+44(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+48(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+52(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+56(SB)/4, $0x39c8e7d9
+DATA erfQ1<>+60(SB)/4, $0x39c8e7d9
 GLOBL erfQ1<>(SB), RODATA|NOPTR, $64
 
-DATA erfQ2<>+0(SB)/4, $0xbadc924e
-DATA erfQ2<>+4(SB)/4, $0xbadc924e
-DATA erfQ2<>+8(SB)/4, $0xbadc924e
-DATA erfQ2<>+12(SB)/4, $0xbadc924e
-DATA erfQ2<>+16(SB)/4, $0xbadc924e
-DATA erfQ2<>+20(SB)/4, $0xbadc924e
-DATA erfQ2<>+24(SB)/4, $0xbadc924e
-DATA erfQ2<>+28(SB)/4, $0xbadc924e
-DATA erfQ2<>+32(SB)/4, $0xbadc924e
-DATA erfQ2<>+36(SB)/4, $0xbadc924e
-DATA erfQ2<>+40(SB)/4, $0xbadc924e
-DATA erfQ2<>+44(SB)/4, $0xbadc924e
-DATA erfQ2<>+48(SB)/4, $0xbadc924e
-DATA erfQ2<>+52(SB)/4, $0xbadc924e
-DATA erfQ2<>+56(SB)/4, $0xbadc924e
-DATA erfQ2<>+60(SB)/4, $0xbadc924e
+DATA erfQ2<>+0(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+4(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+8(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+12(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+16(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+20(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+24(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+28(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+32(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+36(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+40(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+44(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+48(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+52(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+56(SB)/4, $0xbb7e8a1c
+DATA erfQ2<>+60(SB)/4, $0xbb7e8a1c
 GLOBL erfQ2<>(SB), RODATA|NOPTR, $64
 
-DATA erfQ3<>+0(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+4(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+8(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+12(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+16(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+20(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+24(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+28(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+32(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+36(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+40(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+44(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+48(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+52(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+56(SB)/4, $0xbbf19bf8
-DATA erfQ3<>+60(SB)/4, $0xbbf19bf8
+DATA erfQ3<>+0(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+4(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+8(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+12(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+16(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+20(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+24(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+28(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+32(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+36(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+40(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+44(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+48(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+52(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+56(SB)/4, $0x3cc6b1a1
+DATA erfQ3<>+60(SB)/4, $0x3cc6b1a1
 GLOBL erfQ3<>(SB), RODATA|NOPTR, $64
 
-DATA erfQ4<>+0(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+4(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+8(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+12(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+16(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+20(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+24(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+28(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+32(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+36(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+40(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+44(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+48(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+52(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+56(SB)/4, $0xbc69b6a7
-DATA erfQ4<>+60(SB)/4, $0xbc69b6a7
+DATA erfQ4<>+0(SB)/4, $0xbddaae5c
+DATA erfQ4<>+4(SB)/4, $0xbddaae5c
+DATA erfQ4<>+8(SB)/4, $0xbddaae5c
+DATA erfQ4<>+12(SB)/4, $0xbddaae5c
+DATA erfQ4<>+16(SB)/4, $0xbddaae5c
+DATA erfQ4<>+20(SB)/4, $0xbddaae5c
+DATA erfQ4<>+24(SB)/4, $0xbddaae5c
+DATA erfQ4<>+28(SB)/4, $0xbddaae5c
+DATA erfQ4<>+32(SB)/4, $0xbddaae5c
+DATA erfQ4<>+36(SB)/4, $0xbddaae5c
+DATA erfQ4<>+40(SB)/4, $0xbddaae5c
+DATA erfQ4<>+44(SB)/4, $0xbddaae5c
+DATA erfQ4<>+48(SB)/4, $0xbddaae5c
+DATA erfQ4<>+52(SB)/4, $0xbddaae5c
+DATA erfQ4<>+56(SB)/4, $0xbddaae5c
+DATA erfQ4<>+60(SB)/4, $0xbddaae5c
 GLOBL erfQ4<>(SB), RODATA|NOPTR, $64
+
+DATA erfQ5<>+0(SB)/4, $0xbf228550
+DATA erfQ5<>+4(SB)/4, $0xbf228550
+DATA erfQ5<>+8(SB)/4, $0xbf228550
+DATA erfQ5<>+12(SB)/4, $0xbf228550
+DATA erfQ5<>+16(SB)/4, $0xbf228550
+DATA erfQ5<>+20(SB)/4, $0xbf228550
+DATA erfQ5<>+24(SB)/4, $0xbf228550
+DATA erfQ5<>+28(SB)/4, $0xbf228550
+DATA erfQ5<>+32(SB)/4, $0xbf228550
+DATA erfQ5<>+36(SB)/4, $0xbf228550
+DATA erfQ5<>+40(SB)/4, $0xbf228550
+DATA erfQ5<>+44(SB)/4, $0xbf228550
+DATA erfQ5<>+48(SB)/4, $0xbf228550
+DATA erfQ5<>+52(SB)/4, $0xbf228550
+DATA erfQ5<>+56(SB)/4, $0xbf228550
+DATA erfQ5<>+60(SB)/4, $0xbf228550
+GLOBL erfQ5<>(SB), RODATA|NOPTR, $64
+
+DATA erfQ6<>+0(SB)/4, $0xbe03ce86
+DATA erfQ6<>+4(SB)/4, $0xbe03ce86
+DATA erfQ6<>+8(SB)/4, $0xbe03ce86
+DATA erfQ6<>+12(SB)/4, $0xbe03ce86
+DATA erfQ6<>+16(SB)/4, $0xbe03ce86
+DATA erfQ6<>+20(SB)/4, $0xbe03ce86
+DATA erfQ6<>+24(SB)/4, $0xbe03ce86
+DATA erfQ6<>+28(SB)/4, $0xbe03ce86
+DATA erfQ6<>+32(SB)/4, $0xbe03ce86
+DATA erfQ6<>+36(SB)/4, $0xbe03ce86
+DATA erfQ6<>+40(SB)/4, $0xbe03ce86
+DATA erfQ6<>+44(SB)/4, $0xbe03ce86
+DATA erfQ6<>+48(SB)/4, $0xbe03ce86
+DATA erfQ6<>+52(SB)/4, $0xbe03ce86
+DATA erfQ6<>+56(SB)/4, $0xbe03ce86
+DATA erfQ6<>+60(SB)/4, $0xbe03ce86
+GLOBL erfQ6<>(SB), RODATA|NOPTR, $64
+
+DATA erfSplit<>+0(SB)/4, $0x3f6d8000
+DATA erfSplit<>+4(SB)/4, $0x3f6d8000
+DATA erfSplit<>+8(SB)/4, $0x3f6d8000
+DATA erfSplit<>+12(SB)/4, $0x3f6d8000
+DATA erfSplit<>+16(SB)/4, $0x3f6d8000
+DATA erfSplit<>+20(SB)/4, $0x3f6d8000
+DATA erfSplit<>+24(SB)/4, $0x3f6d8000
+DATA erfSplit<>+28(SB)/4, $0x3f6d8000
+DATA erfSplit<>+32(SB)/4, $0x3f6d8000
+DATA erfSplit<>+36(SB)/4, $0x3f6d8000
+DATA erfSplit<>+40(SB)/4, $0x3f6d8000
+DATA erfSplit<>+44(SB)/4, $0x3f6d8000
+DATA erfSplit<>+48(SB)/4, $0x3f6d8000
+DATA erfSplit<>+52(SB)/4, $0x3f6d8000
+DATA erfSplit<>+56(SB)/4, $0x3f6d8000
+DATA erfSplit<>+60(SB)/4, $0x3f6d8000
+GLOBL erfSplit<>(SB), RODATA|NOPTR, $64
 
 // func affineAVX2(dst uintptr, x uintptr, n uintptr, scalars uintptr)
 // Requires: AVX, FMA3
@@ -2963,6 +3066,195 @@ end1:
 	VADDPS       X2, X1, X1
 	VADDSS       X1, X0, X0
 	MOVSS        X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func expAffineAVX2(dst uintptr, x uintptr, n uintptr, scalars uintptr) float32
+// Requires: AVX, AVX2, FMA3, SSE
+TEXT ·expAffineAVX2(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         scalars+24(FP), BX
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS 4(BX), Y1
+	VBROADCASTSS 8(BX), Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+
+loop2:
+	CMPQ         DX, $0x00000010
+	JB           end2
+	VMOVUPS      (CX), Y5
+	VFMADD213PS  Y1, Y0, Y5
+	VMOVUPS      32(CX), Y6
+	VFMADD213PS  Y1, Y0, Y6
+	VMOVUPS      expMin<>+0(SB), Y7
+	VMAXPS       Y5, Y7, Y5
+	VMAXPS       Y6, Y7, Y6
+	VMOVUPS      expMax<>+0(SB), Y7
+	VMINPS       Y5, Y7, Y5
+	VMINPS       Y6, Y7, Y6
+	VMULPS       log2e<>+0(SB), Y5, Y7
+	VMULPS       log2e<>+0(SB), Y6, Y8
+	VCVTPS2DQ    Y7, Y9
+	VCVTPS2DQ    Y8, Y10
+	VCVTDQ2PS    Y9, Y7
+	VCVTDQ2PS    Y10, Y8
+	VFNMADD231PS ln2High<>+0(SB), Y7, Y5
+	VFNMADD231PS ln2High<>+0(SB), Y8, Y6
+	VFNMADD231PS ln2Low<>+0(SB), Y7, Y5
+	VFNMADD231PS ln2Low<>+0(SB), Y8, Y6
+	VMOVUPS      expP0<>+0(SB), Y7
+	VMOVUPS      expP0<>+0(SB), Y8
+	VFMADD213PS  expP1<>+0(SB), Y5, Y7
+	VFMADD213PS  expP1<>+0(SB), Y6, Y8
+	VFMADD213PS  expP2<>+0(SB), Y5, Y7
+	VFMADD213PS  expP2<>+0(SB), Y6, Y8
+	VFMADD213PS  expP3<>+0(SB), Y5, Y7
+	VFMADD213PS  expP3<>+0(SB), Y6, Y8
+	VFMADD213PS  expP4<>+0(SB), Y5, Y7
+	VFMADD213PS  expP4<>+0(SB), Y6, Y8
+	VFMADD213PS  expP5<>+0(SB), Y5, Y7
+	VFMADD213PS  expP5<>+0(SB), Y6, Y8
+	VMULPS       Y5, Y5, Y11
+	VFMADD213PS  Y5, Y11, Y7
+	VMULPS       Y6, Y6, Y11
+	VFMADD213PS  Y6, Y11, Y8
+	VADDPS       one<>+0(SB), Y7, Y7
+	VADDPS       one<>+0(SB), Y8, Y8
+	VPSRAD       $0x01, Y9, Y5
+	VPSUBD       Y5, Y9, Y9
+	VPADDD       exponentBias<>+0(SB), Y5, Y5
+	VPADDD       exponentBias<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y5, Y5
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y5, Y7, Y7
+	VMULPS       Y9, Y7, Y7
+	VPSRAD       $0x01, Y10, Y5
+	VPSUBD       Y5, Y10, Y10
+	VPADDD       exponentBias<>+0(SB), Y5, Y5
+	VPADDD       exponentBias<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y5, Y5
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y5, Y8, Y8
+	VMULPS       Y10, Y8, Y8
+	VMULPS       Y2, Y7, Y7
+	VADDPS       Y7, Y3, Y3
+	VMOVUPS      Y7, (AX)
+	VMULPS       Y2, Y8, Y8
+	VADDPS       Y8, Y4, Y4
+	VMOVUPS      Y8, 32(AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop2
+
+end2:
+loop1:
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y5
+	VFMADD213PS  Y1, Y0, Y5
+	VMOVUPS      expMin<>+0(SB), Y6
+	VMAXPS       Y5, Y6, Y5
+	VMOVUPS      expMax<>+0(SB), Y6
+	VMINPS       Y5, Y6, Y5
+	VMULPS       log2e<>+0(SB), Y5, Y6
+	VCVTPS2DQ    Y6, Y7
+	VCVTDQ2PS    Y7, Y6
+	VFNMADD231PS ln2High<>+0(SB), Y6, Y5
+	VFNMADD231PS ln2Low<>+0(SB), Y6, Y5
+	VMOVUPS      expP0<>+0(SB), Y6
+	VFMADD213PS  expP1<>+0(SB), Y5, Y6
+	VFMADD213PS  expP2<>+0(SB), Y5, Y6
+	VFMADD213PS  expP3<>+0(SB), Y5, Y6
+	VFMADD213PS  expP4<>+0(SB), Y5, Y6
+	VFMADD213PS  expP5<>+0(SB), Y5, Y6
+	VMULPS       Y5, Y5, Y8
+	VFMADD213PS  Y5, Y8, Y6
+	VADDPS       one<>+0(SB), Y6, Y6
+	VPSRAD       $0x01, Y7, Y5
+	VPSUBD       Y5, Y7, Y7
+	VPADDD       exponentBias<>+0(SB), Y5, Y5
+	VPADDD       exponentBias<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y5, Y5
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y5, Y6, Y6
+	VMULPS       Y7, Y6, Y6
+	VMULPS       Y2, Y6, Y6
+	VADDPS       Y6, Y3, Y3
+	VMOVUPS      Y6, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
+
+end1:
+	VADDPS       Y4, Y3, Y3
+	VMOVAPS      Y3, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VEXTRACTF128 $0x00, Y0, X0
+	VADDPS       X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VADDPS       X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VADDPS       X1, X0, X0
+	MOVSS        X0, ret+32(FP)
+	VZEROUPPER
+	RET
+
+// func affineMulAVX2(dst uintptr, x uintptr, y uintptr, n uintptr, scalars uintptr)
+// Requires: AVX, FMA3
+TEXT ·affineMulAVX2(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         scalars+32(FP), SI
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+
+loop4:
+	CMPQ        BX, $0x00000020
+	JB          end4
+	VMOVUPS     (CX), Y2
+	VFMADD213PS Y1, Y0, Y2
+	VMULPS      (DX), Y2, Y2
+	VMOVUPS     Y2, (AX)
+	VMOVUPS     32(CX), Y2
+	VFMADD213PS Y1, Y0, Y2
+	VMULPS      32(DX), Y2, Y2
+	VMOVUPS     Y2, 32(AX)
+	VMOVUPS     64(CX), Y2
+	VFMADD213PS Y1, Y0, Y2
+	VMULPS      64(DX), Y2, Y2
+	VMOVUPS     Y2, 64(AX)
+	VMOVUPS     96(CX), Y2
+	VFMADD213PS Y1, Y0, Y2
+	VMULPS      96(DX), Y2, Y2
+	VMOVUPS     Y2, 96(AX)
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
+	ADDQ        $0x00000080, DX
+	SUBQ        $0x00000020, BX
+	JMP         loop4
+
+end4:
+loop1:
+	CMPQ        BX, $0x00000008
+	JB          end1
+	VMOVUPS     (CX), Y2
+	VFMADD213PS Y1, Y0, Y2
+	VMULPS      (DX), Y2, Y2
+	VMOVUPS     Y2, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	SUBQ        $0x00000008, BX
+	JMP         loop1
+
+end1:
 	VZEROUPPER
 	RET
 
@@ -5188,127 +5480,173 @@ end1:
 	RET
 
 // func erfAVX512(dst uintptr, x uintptr, n uintptr)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512DQ, AVX512F
 TEXT ·erfAVX512(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), AX
 	MOVQ x+8(FP), CX
 	MOVQ n+16(FP), DX
 
-loop4:
-	CMPQ        DX, $0x00000040
-	JB          end4
-	VMOVUPS     (CX), Z0
-	VMOVUPS     64(CX), Z1
-	VMOVUPS     128(CX), Z2
-	VMOVUPS     192(CX), Z3
-	VMOVUPS     erfMin<>+0(SB), Z4
-	VMAXPS      Z0, Z4, Z0
-	VMAXPS      Z1, Z4, Z1
-	VMAXPS      Z2, Z4, Z2
-	VMAXPS      Z3, Z4, Z3
-	VMOVUPS     erfMax<>+0(SB), Z4
-	VMINPS      Z0, Z4, Z0
-	VMINPS      Z1, Z4, Z1
-	VMINPS      Z2, Z4, Z2
-	VMINPS      Z3, Z4, Z3
-	VMULPS      Z0, Z0, Z4
-	VMULPS      Z1, Z1, Z5
-	VMULPS      Z2, Z2, Z6
-	VMULPS      Z3, Z3, Z7
-	VMOVUPS     erfP0<>+0(SB), Z8
-	VMOVUPS     erfP0<>+0(SB), Z9
-	VMOVUPS     erfP0<>+0(SB), Z10
-	VMOVUPS     erfP0<>+0(SB), Z11
-	VFMADD213PS erfP1<>+0(SB), Z4, Z8
-	VFMADD213PS erfP1<>+0(SB), Z5, Z9
-	VFMADD213PS erfP1<>+0(SB), Z6, Z10
-	VFMADD213PS erfP1<>+0(SB), Z7, Z11
-	VFMADD213PS erfP2<>+0(SB), Z4, Z8
-	VFMADD213PS erfP2<>+0(SB), Z5, Z9
-	VFMADD213PS erfP2<>+0(SB), Z6, Z10
-	VFMADD213PS erfP2<>+0(SB), Z7, Z11
-	VFMADD213PS erfP3<>+0(SB), Z4, Z8
-	VFMADD213PS erfP3<>+0(SB), Z5, Z9
-	VFMADD213PS erfP3<>+0(SB), Z6, Z10
-	VFMADD213PS erfP3<>+0(SB), Z7, Z11
-	VFMADD213PS erfP4<>+0(SB), Z4, Z8
-	VFMADD213PS erfP4<>+0(SB), Z5, Z9
-	VFMADD213PS erfP4<>+0(SB), Z6, Z10
-	VFMADD213PS erfP4<>+0(SB), Z7, Z11
-	VFMADD213PS erfP5<>+0(SB), Z4, Z8
-	VFMADD213PS erfP5<>+0(SB), Z5, Z9
-	VFMADD213PS erfP5<>+0(SB), Z6, Z10
-	VFMADD213PS erfP5<>+0(SB), Z7, Z11
-	VFMADD213PS erfP6<>+0(SB), Z4, Z8
-	VFMADD213PS erfP6<>+0(SB), Z5, Z9
-	VFMADD213PS erfP6<>+0(SB), Z6, Z10
-	VFMADD213PS erfP6<>+0(SB), Z7, Z11
-	VMOVUPS     erfQ0<>+0(SB), Z12
-	VMOVUPS     erfQ0<>+0(SB), Z13
-	VMOVUPS     erfQ0<>+0(SB), Z14
-	VMOVUPS     erfQ0<>+0(SB), Z15
-	VFMADD213PS erfQ1<>+0(SB), Z4, Z12
-	VFMADD213PS erfQ1<>+0(SB), Z5, Z13
-	VFMADD213PS erfQ1<>+0(SB), Z6, Z14
-	VFMADD213PS erfQ1<>+0(SB), Z7, Z15
-	VFMADD213PS erfQ2<>+0(SB), Z4, Z12
-	VFMADD213PS erfQ2<>+0(SB), Z5, Z13
-	VFMADD213PS erfQ2<>+0(SB), Z6, Z14
-	VFMADD213PS erfQ2<>+0(SB), Z7, Z15
-	VFMADD213PS erfQ3<>+0(SB), Z4, Z12
-	VFMADD213PS erfQ3<>+0(SB), Z5, Z13
-	VFMADD213PS erfQ3<>+0(SB), Z6, Z14
-	VFMADD213PS erfQ3<>+0(SB), Z7, Z15
-	VFMADD213PS erfQ4<>+0(SB), Z4, Z12
-	VFMADD213PS erfQ4<>+0(SB), Z5, Z13
-	VFMADD213PS erfQ4<>+0(SB), Z6, Z14
-	VFMADD213PS erfQ4<>+0(SB), Z7, Z15
-	VDIVPS      Z12, Z8, Z8
-	VDIVPS      Z13, Z9, Z9
-	VDIVPS      Z14, Z10, Z10
-	VDIVPS      Z15, Z11, Z11
-	VMULPS      Z0, Z8, Z8
-	VMULPS      Z1, Z9, Z9
-	VMULPS      Z2, Z10, Z10
-	VMULPS      Z3, Z11, Z11
-	VMOVUPS     Z8, (AX)
-	VMOVUPS     Z9, 64(AX)
-	VMOVUPS     Z10, 128(AX)
-	VMOVUPS     Z11, 192(AX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	SUBQ        $0x00000040, DX
-	JMP         loop4
+loop2:
+	CMPQ         DX, $0x00000020
+	JB           end2
+	VMOVUPS      (CX), Z0
+	VMOVUPS      64(CX), Z1
+	VMOVAPS      Z0, Z3
+	VANDPS       magnitude<>+0(SB), Z0, Z2
+	VMULPS       Z0, Z0, Z4
+	VMOVAPS      Z1, Z5
+	VANDPS       magnitude<>+0(SB), Z1, Z0
+	VMULPS       Z1, Z1, Z1
+	VMOVUPS      erfP0<>+0(SB), Z6
+	VMOVUPS      erfP0<>+0(SB), Z7
+	VFMADD213PS  erfP1<>+0(SB), Z4, Z6
+	VFMADD213PS  erfP1<>+0(SB), Z1, Z7
+	VFMADD213PS  erfP2<>+0(SB), Z4, Z6
+	VFMADD213PS  erfP2<>+0(SB), Z1, Z7
+	VFMADD213PS  erfP3<>+0(SB), Z4, Z6
+	VFMADD213PS  erfP3<>+0(SB), Z1, Z7
+	VFMADD213PS  erfP4<>+0(SB), Z4, Z6
+	VFMADD213PS  erfP4<>+0(SB), Z1, Z7
+	VFMADD213PS  erfP5<>+0(SB), Z4, Z6
+	VFMADD213PS  erfP5<>+0(SB), Z1, Z7
+	VFMADD213PS  Z3, Z3, Z6
+	VFMADD213PS  Z5, Z5, Z7
+	VMOVUPS      zero<>+0(SB), Z1
+	VMAXPS       Z2, Z1, Z2
+	VMAXPS       Z0, Z1, Z0
+	VMOVUPS      erfMax<>+0(SB), Z1
+	VMINPS       Z2, Z1, Z2
+	VMINPS       Z0, Z1, Z0
+	VMOVUPS      erfQ0<>+0(SB), Z1
+	VMOVUPS      erfQ0<>+0(SB), Z4
+	VFMADD213PS  erfQ1<>+0(SB), Z2, Z1
+	VFMADD213PS  erfQ1<>+0(SB), Z0, Z4
+	VFMADD213PS  erfQ2<>+0(SB), Z2, Z1
+	VFMADD213PS  erfQ2<>+0(SB), Z0, Z4
+	VFMADD213PS  erfQ3<>+0(SB), Z2, Z1
+	VFMADD213PS  erfQ3<>+0(SB), Z0, Z4
+	VFMADD213PS  erfQ4<>+0(SB), Z2, Z1
+	VFMADD213PS  erfQ4<>+0(SB), Z0, Z4
+	VFMADD213PS  erfQ5<>+0(SB), Z2, Z1
+	VFMADD213PS  erfQ5<>+0(SB), Z0, Z4
+	VFMADD213PS  erfQ6<>+0(SB), Z2, Z1
+	VFMADD213PS  erfQ6<>+0(SB), Z0, Z4
+	VFMSUB213PS  Z2, Z2, Z1
+	VFMSUB213PS  Z0, Z0, Z4
+	VMOVUPS      expMin<>+0(SB), Z8
+	VMAXPS       Z1, Z8, Z1
+	VMAXPS       Z4, Z8, Z4
+	VMOVUPS      expMax<>+0(SB), Z8
+	VMINPS       Z1, Z8, Z1
+	VMINPS       Z4, Z8, Z4
+	VMULPS       log2e<>+0(SB), Z1, Z8
+	VMULPS       log2e<>+0(SB), Z4, Z9
+	VCVTPS2DQ    Z8, Z8
+	VCVTPS2DQ    Z9, Z9
+	VCVTDQ2PS    Z8, Z8
+	VCVTDQ2PS    Z9, Z9
+	VFNMADD231PS ln2High<>+0(SB), Z8, Z1
+	VFNMADD231PS ln2High<>+0(SB), Z9, Z4
+	VFNMADD231PS ln2Low<>+0(SB), Z8, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z9, Z4
+	VMOVUPS      expP0<>+0(SB), Z10
+	VMOVUPS      expP0<>+0(SB), Z11
+	VFMADD213PS  expP1<>+0(SB), Z1, Z10
+	VFMADD213PS  expP1<>+0(SB), Z4, Z11
+	VFMADD213PS  expP2<>+0(SB), Z1, Z10
+	VFMADD213PS  expP2<>+0(SB), Z4, Z11
+	VFMADD213PS  expP3<>+0(SB), Z1, Z10
+	VFMADD213PS  expP3<>+0(SB), Z4, Z11
+	VFMADD213PS  expP4<>+0(SB), Z1, Z10
+	VFMADD213PS  expP4<>+0(SB), Z4, Z11
+	VFMADD213PS  expP5<>+0(SB), Z1, Z10
+	VFMADD213PS  expP5<>+0(SB), Z4, Z11
+	VMULPS       Z1, Z1, Z12
+	VFMADD213PS  Z1, Z12, Z10
+	VMULPS       Z4, Z4, Z12
+	VFMADD213PS  Z4, Z12, Z11
+	VADDPS       one<>+0(SB), Z10, Z10
+	VADDPS       one<>+0(SB), Z11, Z11
+	VSCALEFPS    Z8, Z10, Z10
+	VSCALEFPS    Z9, Z11, Z11
+	VMOVUPS      erfSplit<>+0(SB), Z1
+	VMOVUPS      one<>+0(SB), Z4
+	VSUBPS       Z10, Z4, Z4
+	VANDPS       signBit<>+0(SB), Z3, Z3
+	VORPS        Z3, Z4, Z4
+	VCMPPS       $0x1e, Z1, Z2, K1
+	VMOVUPS      Z4, K1, Z6
+	VMOVUPS      one<>+0(SB), Z2
+	VSUBPS       Z11, Z2, Z2
+	VANDPS       signBit<>+0(SB), Z5, Z3
+	VORPS        Z3, Z2, Z2
+	VCMPPS       $0x1e, Z1, Z0, K1
+	VMOVUPS      Z2, K1, Z7
+	VMOVUPS      Z6, (AX)
+	VMOVUPS      Z7, 64(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	SUBQ         $0x00000020, DX
+	JMP          loop2
 
-end4:
+end2:
 loop1:
-	CMPQ        DX, $0x00000010
-	JB          end1
-	VMOVUPS     (CX), Z0
-	VMOVUPS     erfMin<>+0(SB), Z1
-	VMAXPS      Z0, Z1, Z0
-	VMOVUPS     erfMax<>+0(SB), Z1
-	VMINPS      Z0, Z1, Z0
-	VMULPS      Z0, Z0, Z1
-	VMOVUPS     erfP0<>+0(SB), Z2
-	VFMADD213PS erfP1<>+0(SB), Z1, Z2
-	VFMADD213PS erfP2<>+0(SB), Z1, Z2
-	VFMADD213PS erfP3<>+0(SB), Z1, Z2
-	VFMADD213PS erfP4<>+0(SB), Z1, Z2
-	VFMADD213PS erfP5<>+0(SB), Z1, Z2
-	VFMADD213PS erfP6<>+0(SB), Z1, Z2
-	VMOVUPS     erfQ0<>+0(SB), Z3
-	VFMADD213PS erfQ1<>+0(SB), Z1, Z3
-	VFMADD213PS erfQ2<>+0(SB), Z1, Z3
-	VFMADD213PS erfQ3<>+0(SB), Z1, Z3
-	VFMADD213PS erfQ4<>+0(SB), Z1, Z3
-	VDIVPS      Z3, Z2, Z2
-	VMULPS      Z0, Z2, Z2
-	VMOVUPS     Z2, (AX)
-	ADDQ        $0x00000040, AX
-	ADDQ        $0x00000040, CX
-	SUBQ        $0x00000010, DX
-	JMP         loop1
+	CMPQ         DX, $0x00000010
+	JB           end1
+	VMOVUPS      (CX), Z0
+	VMOVAPS      Z0, Z2
+	VANDPS       magnitude<>+0(SB), Z0, Z1
+	VMULPS       Z0, Z0, Z0
+	VMOVUPS      erfP0<>+0(SB), Z3
+	VFMADD213PS  erfP1<>+0(SB), Z0, Z3
+	VFMADD213PS  erfP2<>+0(SB), Z0, Z3
+	VFMADD213PS  erfP3<>+0(SB), Z0, Z3
+	VFMADD213PS  erfP4<>+0(SB), Z0, Z3
+	VFMADD213PS  erfP5<>+0(SB), Z0, Z3
+	VFMADD213PS  Z2, Z2, Z3
+	VMOVUPS      zero<>+0(SB), Z0
+	VMAXPS       Z1, Z0, Z1
+	VMOVUPS      erfMax<>+0(SB), Z0
+	VMINPS       Z1, Z0, Z1
+	VMOVUPS      erfQ0<>+0(SB), Z0
+	VFMADD213PS  erfQ1<>+0(SB), Z1, Z0
+	VFMADD213PS  erfQ2<>+0(SB), Z1, Z0
+	VFMADD213PS  erfQ3<>+0(SB), Z1, Z0
+	VFMADD213PS  erfQ4<>+0(SB), Z1, Z0
+	VFMADD213PS  erfQ5<>+0(SB), Z1, Z0
+	VFMADD213PS  erfQ6<>+0(SB), Z1, Z0
+	VFMSUB213PS  Z1, Z1, Z0
+	VMOVUPS      expMin<>+0(SB), Z4
+	VMAXPS       Z0, Z4, Z0
+	VMOVUPS      expMax<>+0(SB), Z4
+	VMINPS       Z0, Z4, Z0
+	VMULPS       log2e<>+0(SB), Z0, Z4
+	VCVTPS2DQ    Z4, Z4
+	VCVTDQ2PS    Z4, Z4
+	VFNMADD231PS ln2High<>+0(SB), Z4, Z0
+	VFNMADD231PS ln2Low<>+0(SB), Z4, Z0
+	VMOVUPS      expP0<>+0(SB), Z5
+	VFMADD213PS  expP1<>+0(SB), Z0, Z5
+	VFMADD213PS  expP2<>+0(SB), Z0, Z5
+	VFMADD213PS  expP3<>+0(SB), Z0, Z5
+	VFMADD213PS  expP4<>+0(SB), Z0, Z5
+	VFMADD213PS  expP5<>+0(SB), Z0, Z5
+	VMULPS       Z0, Z0, Z6
+	VFMADD213PS  Z0, Z6, Z5
+	VADDPS       one<>+0(SB), Z5, Z5
+	VSCALEFPS    Z4, Z5, Z5
+	VMOVUPS      erfSplit<>+0(SB), Z0
+	VMOVUPS      one<>+0(SB), Z4
+	VSUBPS       Z5, Z4, Z4
+	VANDPS       signBit<>+0(SB), Z2, Z2
+	VORPS        Z2, Z4, Z4
+	VCMPPS       $0x1e, Z0, Z1, K1
+	VMOVUPS      Z4, K1, Z3
+	VMOVUPS      Z3, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop1
 
 end1:
 	VZEROUPPER
@@ -5670,6 +6008,224 @@ end1:
 	VADDPS        X1, X2, X2
 	VADDSS        X2, X0, X0
 	MOVSS         X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func expAffineAVX512(dst uintptr, x uintptr, n uintptr, scalars uintptr) float32
+// Requires: AVX, AVX512DQ, AVX512F, SSE
+TEXT ·expAffineAVX512(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         scalars+24(FP), BX
+	VBROADCASTSS (BX), Z0
+	VBROADCASTSS 4(BX), Z1
+	VBROADCASTSS 8(BX), Z2
+	VXORPS       Z3, Z3, Z3
+	VXORPS       Z4, Z4, Z4
+	VXORPS       Z5, Z5, Z5
+	VXORPS       Z6, Z6, Z6
+
+loop4:
+	CMPQ         DX, $0x00000040
+	JB           end4
+	VMOVUPS      (CX), Z7
+	VFMADD213PS  Z1, Z0, Z7
+	VMOVUPS      64(CX), Z8
+	VFMADD213PS  Z1, Z0, Z8
+	VMOVUPS      128(CX), Z9
+	VFMADD213PS  Z1, Z0, Z9
+	VMOVUPS      192(CX), Z10
+	VFMADD213PS  Z1, Z0, Z10
+	VMOVUPS      expMin<>+0(SB), Z11
+	VMAXPS       Z7, Z11, Z7
+	VMAXPS       Z8, Z11, Z8
+	VMAXPS       Z9, Z11, Z9
+	VMAXPS       Z10, Z11, Z10
+	VMOVUPS      expMax<>+0(SB), Z11
+	VMINPS       Z7, Z11, Z7
+	VMINPS       Z8, Z11, Z8
+	VMINPS       Z9, Z11, Z9
+	VMINPS       Z10, Z11, Z10
+	VMULPS       log2e<>+0(SB), Z7, Z11
+	VMULPS       log2e<>+0(SB), Z8, Z12
+	VMULPS       log2e<>+0(SB), Z9, Z13
+	VMULPS       log2e<>+0(SB), Z10, Z14
+	VCVTPS2DQ    Z11, Z11
+	VCVTPS2DQ    Z12, Z12
+	VCVTPS2DQ    Z13, Z13
+	VCVTPS2DQ    Z14, Z14
+	VCVTDQ2PS    Z11, Z11
+	VCVTDQ2PS    Z12, Z12
+	VCVTDQ2PS    Z13, Z13
+	VCVTDQ2PS    Z14, Z14
+	VFNMADD231PS ln2High<>+0(SB), Z11, Z7
+	VFNMADD231PS ln2High<>+0(SB), Z12, Z8
+	VFNMADD231PS ln2High<>+0(SB), Z13, Z9
+	VFNMADD231PS ln2High<>+0(SB), Z14, Z10
+	VFNMADD231PS ln2Low<>+0(SB), Z11, Z7
+	VFNMADD231PS ln2Low<>+0(SB), Z12, Z8
+	VFNMADD231PS ln2Low<>+0(SB), Z13, Z9
+	VFNMADD231PS ln2Low<>+0(SB), Z14, Z10
+	VMOVUPS      expP0<>+0(SB), Z15
+	VMOVUPS      expP0<>+0(SB), Z16
+	VMOVUPS      expP0<>+0(SB), Z17
+	VMOVUPS      expP0<>+0(SB), Z18
+	VFMADD213PS  expP1<>+0(SB), Z7, Z15
+	VFMADD213PS  expP1<>+0(SB), Z8, Z16
+	VFMADD213PS  expP1<>+0(SB), Z9, Z17
+	VFMADD213PS  expP1<>+0(SB), Z10, Z18
+	VFMADD213PS  expP2<>+0(SB), Z7, Z15
+	VFMADD213PS  expP2<>+0(SB), Z8, Z16
+	VFMADD213PS  expP2<>+0(SB), Z9, Z17
+	VFMADD213PS  expP2<>+0(SB), Z10, Z18
+	VFMADD213PS  expP3<>+0(SB), Z7, Z15
+	VFMADD213PS  expP3<>+0(SB), Z8, Z16
+	VFMADD213PS  expP3<>+0(SB), Z9, Z17
+	VFMADD213PS  expP3<>+0(SB), Z10, Z18
+	VFMADD213PS  expP4<>+0(SB), Z7, Z15
+	VFMADD213PS  expP4<>+0(SB), Z8, Z16
+	VFMADD213PS  expP4<>+0(SB), Z9, Z17
+	VFMADD213PS  expP4<>+0(SB), Z10, Z18
+	VFMADD213PS  expP5<>+0(SB), Z7, Z15
+	VFMADD213PS  expP5<>+0(SB), Z8, Z16
+	VFMADD213PS  expP5<>+0(SB), Z9, Z17
+	VFMADD213PS  expP5<>+0(SB), Z10, Z18
+	VMULPS       Z7, Z7, Z19
+	VFMADD213PS  Z7, Z19, Z15
+	VMULPS       Z8, Z8, Z19
+	VFMADD213PS  Z8, Z19, Z16
+	VMULPS       Z9, Z9, Z19
+	VFMADD213PS  Z9, Z19, Z17
+	VMULPS       Z10, Z10, Z19
+	VFMADD213PS  Z10, Z19, Z18
+	VADDPS       one<>+0(SB), Z15, Z15
+	VADDPS       one<>+0(SB), Z16, Z16
+	VADDPS       one<>+0(SB), Z17, Z17
+	VADDPS       one<>+0(SB), Z18, Z18
+	VSCALEFPS    Z11, Z15, Z15
+	VSCALEFPS    Z12, Z16, Z16
+	VSCALEFPS    Z13, Z17, Z17
+	VSCALEFPS    Z14, Z18, Z18
+	VMULPS       Z2, Z15, Z15
+	VADDPS       Z15, Z3, Z3
+	VMOVUPS      Z15, (AX)
+	VMULPS       Z2, Z16, Z16
+	VADDPS       Z16, Z4, Z4
+	VMOVUPS      Z16, 64(AX)
+	VMULPS       Z2, Z17, Z17
+	VADDPS       Z17, Z5, Z5
+	VMOVUPS      Z17, 128(AX)
+	VMULPS       Z2, Z18, Z18
+	VADDPS       Z18, Z6, Z6
+	VMOVUPS      Z18, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	SUBQ         $0x00000040, DX
+	JMP          loop4
+
+end4:
+loop1:
+	CMPQ         DX, $0x00000010
+	JB           end1
+	VMOVUPS      (CX), Z7
+	VFMADD213PS  Z1, Z0, Z7
+	VMOVUPS      expMin<>+0(SB), Z8
+	VMAXPS       Z7, Z8, Z7
+	VMOVUPS      expMax<>+0(SB), Z8
+	VMINPS       Z7, Z8, Z7
+	VMULPS       log2e<>+0(SB), Z7, Z8
+	VCVTPS2DQ    Z8, Z8
+	VCVTDQ2PS    Z8, Z8
+	VFNMADD231PS ln2High<>+0(SB), Z8, Z7
+	VFNMADD231PS ln2Low<>+0(SB), Z8, Z7
+	VMOVUPS      expP0<>+0(SB), Z9
+	VFMADD213PS  expP1<>+0(SB), Z7, Z9
+	VFMADD213PS  expP2<>+0(SB), Z7, Z9
+	VFMADD213PS  expP3<>+0(SB), Z7, Z9
+	VFMADD213PS  expP4<>+0(SB), Z7, Z9
+	VFMADD213PS  expP5<>+0(SB), Z7, Z9
+	VMULPS       Z7, Z7, Z10
+	VFMADD213PS  Z7, Z10, Z9
+	VADDPS       one<>+0(SB), Z9, Z9
+	VSCALEFPS    Z8, Z9, Z9
+	VMULPS       Z2, Z9, Z9
+	VADDPS       Z9, Z3, Z3
+	VMOVUPS      Z9, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000010, DX
+	JMP          loop1
+
+end1:
+	VADDPS        Z5, Z3, Z3
+	VADDPS        Z6, Z4, Z4
+	VADDPS        Z4, Z3, Z3
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VEXTRACTF64X4 $0x00, Z3, Y1
+	VADDPS        Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VEXTRACTF128  $0x00, Y1, X1
+	VADDPS        X0, X1, X1
+	VPERMILPS     $0x4e, X1, X0
+	VADDPS        X0, X1, X1
+	VPERMILPS     $0xb1, X1, X0
+	VADDPS        X0, X1, X1
+	MOVSS         X1, ret+32(FP)
+	VZEROUPPER
+	RET
+
+// func affineMulAVX512(dst uintptr, x uintptr, y uintptr, n uintptr, scalars uintptr)
+// Requires: AVX, AVX512F
+TEXT ·affineMulAVX512(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         x+8(FP), CX
+	MOVQ         y+16(FP), DX
+	MOVQ         n+24(FP), BX
+	MOVQ         scalars+32(FP), SI
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+
+loop4:
+	CMPQ        BX, $0x00000040
+	JB          end4
+	VMOVUPS     (CX), Z2
+	VFMADD213PS Z1, Z0, Z2
+	VMULPS      (DX), Z2, Z2
+	VMOVUPS     Z2, (AX)
+	VMOVUPS     64(CX), Z2
+	VFMADD213PS Z1, Z0, Z2
+	VMULPS      64(DX), Z2, Z2
+	VMOVUPS     Z2, 64(AX)
+	VMOVUPS     128(CX), Z2
+	VFMADD213PS Z1, Z0, Z2
+	VMULPS      128(DX), Z2, Z2
+	VMOVUPS     Z2, 128(AX)
+	VMOVUPS     192(CX), Z2
+	VFMADD213PS Z1, Z0, Z2
+	VMULPS      192(DX), Z2, Z2
+	VMOVUPS     Z2, 192(AX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	ADDQ        $0x00000100, DX
+	SUBQ        $0x00000040, BX
+	JMP         loop4
+
+end4:
+loop1:
+	CMPQ        BX, $0x00000010
+	JB          end1
+	VMOVUPS     (CX), Z2
+	VFMADD213PS Z1, Z0, Z2
+	VMULPS      (DX), Z2, Z2
+	VMOVUPS     Z2, (AX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, DX
+	SUBQ        $0x00000010, BX
+	JMP         loop1
+
+end1:
 	VZEROUPPER
 	RET
 

@@ -197,6 +197,23 @@ func callLargest(wide bool, x *float32, n uintptr) float32 {
 }
 
 //go:noinline
+func callExpAffine(wide bool, dst, x *float32, n uintptr, scalars unsafe.Pointer) float32 {
+	if wide {
+		return expAffineAVX512(dst, x, n, scalars)
+	}
+	return expAffineAVX2(dst, x, n, scalars)
+}
+
+//go:noinline
+func callAffineMul(wide bool, dst, x, y *float32, n uintptr, scalars unsafe.Pointer) {
+	if wide {
+		affineMulAVX512(dst, x, y, n, scalars)
+	} else {
+		affineMulAVX2(dst, x, y, n, scalars)
+	}
+}
+
+//go:noinline
 func callAddRows1(wide bool, dst, x *float32, rows, stride uintptr) {
 	if wide {
 		addRows1AVX512(dst, x, rows, stride)
@@ -555,6 +572,18 @@ func largestAVX2(x *float32, n uintptr) float32
 
 //go:noescape
 func largestAVX512(x *float32, n uintptr) float32
+
+//go:noescape
+func expAffineAVX2(dst, x *float32, n uintptr, scalars unsafe.Pointer) float32
+
+//go:noescape
+func expAffineAVX512(dst, x *float32, n uintptr, scalars unsafe.Pointer) float32
+
+//go:noescape
+func affineMulAVX2(dst, x, y *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func affineMulAVX512(dst, x, y *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func addRows1AVX2(dst, x *float32, rows, stride uintptr)

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gokeras/gokeras/internal/atomicfile"
+	"github.com/gokeras/gokeras/keras"
+)
+
+// weightEndings are the endings of files with weights alone, longest first.
+var weightEndings = []string{".weights.h5", ".weights.json", ".safetensors", ".npz"}
+
+func newConvert() *cobra.Command {
+	var weights string
+	c := &cobra.Command{
+		Use:   "convert IN OUT",
+		Short: "Convert a model between file formats",
+		Long: "Convert a model between file formats, named by their endings. IN is a .keras or .h5 file, or the .json of a model.\n" +
+			"OUT is .keras, .json (the configuration), .weights.h5, .safetensors or .npz (the weights), or .onnx.",
+		Example: "  keras convert model.h5 model.keras\n  keras convert model.keras model.onnx\n  keras convert model.json model.keras --weights model.safetensors",
+		Args:    exactly("IN", "OUT"),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := checkTarget(args[1]); err != nil {
+				return err
+			}
+			m, err := keras.LoadModel(args[0])
+			if err != nil {
+				return err
+			}
+			if weights != "" {
+				if err := m.LoadWeights(weights); err != nil {
+					return err
+				}
+			}
+			return write(c.Context(), m, args[1])
+		},
+	}
+	c.Flags().StringVar(&weights, "weights", "", "weights that replace those of the model: .weights.h5, .weights.json, .h5, .safetensors or .npz")
+	return c
+}
+
+func isWeights(path string) bool {
+	return slices.ContainsFunc(weightEndings, func(e string) bool { return strings.HasSuffix(path, e) })
+}
+
+// checkTarget refuses an unknown ending before any work is done.
+func checkTarget(path string) error {
+	ext := filepath.Ext(path)
+	if isWeights(path) || ext == ".keras" || ext == ".json" || ext == ".onnx" {
+		return nil
+	}
+	return usagef("convert: %s: unknown kind of file; expected .keras, .json, .weights.h5, .safetensors, .npz or .onnx", path)
+}
+
+// checkModelFile refuses a file name that is not one of a model.
+func checkModelFile(path, flag string) error {
+	if filepath.Ext(path) != ".keras" {
+		return usagef("--%s %s: unknown kind of file; expected .keras", flag, path)
+	}
+	return nil
+}
+
+func write(_ context.Context, m *keras.Model, path string) error {
+	switch {
+	case isWeights(path):
+		return m.SaveWeights(path)
+	case filepath.Ext(path) == ".keras":
+		return m.Save(path)
+	case filepath.Ext(path) == ".onnx":
+		return m.Export(path)
+	}
+	text, err := m.ToJSON()
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, string(text))
+		return err
+	})
+}

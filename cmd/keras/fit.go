@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/internal/atomicfile"
+	"github.com/gokeras/gokeras/keras"
+)
+
+// fitFlags are the flags of the fit command.
+type fitFlags struct {
+	modelFlags
+	classWeight                              string
+	validationSplit                          float64
+	validationX, validationY                 string
+	epochs, initialEpoch, stepsPerEpoch, log int
+	noShuffle                                bool
+	seed                                     uint64
+	output, history                          string
+}
+
+func newFit() *cobra.Command {
+	var f fitFlags
+	c := &cobra.Command{
+		Use:   "fit MODEL --x IN --y IN --output TRAINED",
+		Short: "Train a model",
+		Long: "Train a compiled model on the examples in IN and write the result, with the state of its optimizer, to TRAINED.\n" +
+			"An interrupted run writes what it has reached.",
+		Example: "  keras fit model.keras --x images.npy --y labels.npy --epochs 3 --output trained.keras\n" +
+			"  keras fit model.keras --x train.npz --y train.npz --validation-split 0.1 --class-weight '{\"0\": 1, \"1\": 5}' \\\n" +
+			"    --strategy mirrored --devices cpu:0,cpu:1 --output trained.keras --history history.json",
+		Args: exactly("MODEL"),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
+	}
+	s := c.Flags()
+	f.register(s, true)
+	s.StringVar(&f.classWeight, "class-weight", "", `weight of each class in the loss, as JSON: {"0": 1, "1": 5}`)
+	s.Float64Var(&f.validationSplit, "validation-split", 0, "last part of the examples that is kept for validation, such as 0.1")
+	s.StringVar(&f.validationX, "validation-x", "", "inputs for validation")
+	s.StringVar(&f.validationY, "validation-y", "", "targets for validation")
+	s.IntVar(&f.epochs, "epochs", 1, "index after the last epoch")
+	s.IntVar(&f.initialEpoch, "initial-epoch", 0, "epoch to begin with")
+	s.IntVar(&f.stepsPerEpoch, "steps-per-epoch", 0, "batches in an epoch (default all)")
+	s.BoolVar(&f.noShuffle, "no-shuffle", false, "keep the order of the examples")
+	s.Uint64Var(&f.seed, "seed", 0, "seed of shuffling and dropout")
+	s.IntVar(&f.log, "verbose", 1, "what is printed: 0 nothing, 1 a progress bar, 2 one line an epoch")
+	s.StringVar(&f.output, "output", "", "file for the trained model: .keras")
+	s.StringVar(&f.history, "history", "", "file for the losses and metrics of each epoch: .json")
+	return c
+}
+
+func (f *fitFlags) run(c *cobra.Command, path string) error {
+	if err := required(c, "x", "output"); err != nil {
+		return err
+	}
+	if c.Flags().Changed("validation-x") != c.Flags().Changed("validation-y") {
+		return usagef("fit: --validation-x and --validation-y belong together; give both")
+	}
+	classWeight, err := parseClassWeight(f.classWeight)
+	if err != nil {
+		return err
+	}
+	if err := checkModelFile(f.output, "output"); err != nil {
+		return err
+	}
+	m, err := f.load(path, keras.Seed(f.seed))
+	if err != nil {
+		return err
+	}
+	source, err := f.source(m)
+	if err != nil {
+		return err
+	}
+	options := append(f.fitOptions(), keras.Epochs(f.epochs), keras.InitialEpoch(f.initialEpoch), keras.StepsPerEpoch(f.stepsPerEpoch),
+		keras.Shuffle(!f.noShuffle), keras.Verbose(f.log), keras.Output(c.OutOrStdout()))
+	if classWeight != nil {
+		options = append(options, keras.ClassWeight(classWeight))
+	}
+	if f.validationSplit != 0 {
+		options = append(options, keras.ValidationSplit(f.validationSplit))
+	}
+	if f.validationX != "" {
+		var validation *data.ArraySource
+		if validation, err = readSource(m, f.validationX, "validation-x", f.validationY, "validation-y", ""); err != nil {
+			return err
+		}
+		options = append(options, keras.ValidationData(validation))
+	}
+	return f.train(c, m, source, options)
+}
+
+// train fits and writes what was reached, also when the run was interrupted.
+func (f *fitFlags) train(c *cobra.Command, m *keras.Model, source data.Dataset, options []keras.FitOption) error {
+	history, err := m.Fit(c.Context(), source, options...)
+	if err != nil && c.Context().Err() == nil {
+		return err
+	}
+	if failed := m.Save(f.output); failed != nil {
+		return failed
+	}
+	if f.history != "" && history != nil {
+		if failed := writeHistory(f.history, history); failed != nil {
+			return failed
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("interrupted; wrote what was reached to %s", f.output)
+	}
+	return nil
+}
+
+// parseClassWeight reads {"class": weight, ...}.
+func parseClassWeight(text string) (map[int]float64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var named map[string]float64
+	if err := json.Unmarshal([]byte(text), &named); err != nil {
+		return nil, usagef(`--class-weight %s: %w; expected {"0": 1, "1": 5}`, text, err)
+	}
+	weights := map[int]float64{}
+	for name, w := range named {
+		class, err := strconv.Atoi(name)
+		if err != nil {
+			return nil, usagef(`--class-weight: %q is not the number of a class; expected {"0": 1, "1": 5}`, name)
+		}
+		weights[class] = w
+	}
+	return weights, nil
+}
+
+// writeHistory writes an object, name to the list of its values, Keras's history.history.
+func writeHistory(path string, h *keras.History) error {
+	var o object
+	for _, name := range h.Names() {
+		vectors := h.Vectors[name]
+		if vectors == nil {
+			o.add(name, list(h.Logs[name]))
+			continue
+		}
+		var epochs object
+		for _, v := range vectors {
+			epochs.add("", list(v))
+		}
+		o.add(name, epochs.elements())
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		_, err := fmt.Fprintln(w, o)
+		return err
+	})
+}

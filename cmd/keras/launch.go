@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gokeras/gokeras/distribute/cluster"
+)
+
+// launchFlags are the flags of the launch command.
+type launchFlags struct {
+	workers, restarts, minWorkers int
+	grace                         time.Duration
+}
+
+func newLaunch() *cobra.Command {
+	var f launchFlags
+	c := &cobra.Command{
+		Use:   "launch -n WORKERS -- PROGRAM [ARGUMENTS]",
+		Short: "Start a program as a cluster of workers on this machine",
+		Long: "Start a program several times as the workers of one job: TF_CONFIG tells each who it is and where the others are. Lines of their\n" +
+			"output begin with the worker's name. A worker that fails is started again, up to --restarts times for each; when it stays away the\n" +
+			"job goes on while --min-workers are left. Ctrl-C and SIGTERM are passed on; what has not ended after --grace is killed.",
+		Example: "  keras launch -n 3 -- ./train --epochs 5\n  keras launch -n 3 --restarts 2 --min-workers 2 -- ./train --backup backups",
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("launch: no program given; %s --help shows an example", c.CommandPath())
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if f.workers < 1 || f.restarts < 0 || f.minWorkers < 0 || f.minWorkers > f.workers {
+				return usagef("launch: -n %d, --restarts %d, --min-workers %d: expected at least one worker, and at most as many as there are", f.workers, f.restarts, f.minWorkers)
+			}
+			return f.run(c.Context(), args, c.OutOrStdout(), c.ErrOrStderr())
+		},
+	}
+	s := c.Flags()
+	s.IntVarP(&f.workers, "workers", "n", 2, "number of workers")
+	s.IntVar(&f.restarts, "restarts", 0, "how often a worker that fails is started again")
+	s.IntVar(&f.minWorkers, "min-workers", 0, "workers that must be left for the job to go on (default all)")
+	s.DurationVar(&f.grace, "grace", 10*time.Second, "time that workers have to end after a signal")
+	s.SetInterspersed(false) // what follows the program is the program's
+	return c
+}
+
+// ended tells how one run of a worker went.
+type ended struct {
+	worker int
+	err    error
+}
+
+// run starts the workers and waits for all.
+func (f *launchFlags) run(ctx context.Context, command []string, stdout, stderr io.Writer) error {
+	if _, err := exec.LookPath(command[0]); err != nil {
+		return fmt.Errorf("launch: %w", err)
+	}
+	spec, err := localCluster(f.workers)
+	if err != nil {
+		return err
+	}
+	l := &launcher{launchFlags: f, command: command, spec: spec, ends: make(chan ended), running: make([]*exec.Cmd, f.workers), starts: make([]int, f.workers)}
+	l.out, l.err = &lineWriter{w: stdout}, &lineWriter{w: stderr}
+	for i := range f.workers {
+		if err := l.start(i); err != nil {
+			l.signal(syscall.SIGKILL)
+			l.drain()
+			return err
+		}
+	}
+	return l.wait(ctx)
+}
+
+// localCluster returns a cluster of workers on free ports of this machine.
+func localCluster(n int) (*cluster.Spec, error) {
+	var addresses []string
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, fmt.Errorf("launch: %w", err)
+		}
+		defer l.Close() // all are held until the last is chosen
+		addresses = append(addresses, l.Addr().String())
+	}
+	return cluster.NewSpec(map[string][]string{cluster.Worker: addresses})
+}
+
+// launcher looks after the workers.
+type launcher struct {
+	*launchFlags
+	command  []string
+	spec     *cluster.Spec
+	out, err *lineWriter
+
+	ends    chan ended
+	running []*exec.Cmd // nil: not running
+	starts  []int       // of each worker
+	ending  bool        // a signal has come, or the job has failed
+}
+
+// start runs a worker.
+func (l *launcher) start(i int) error {
+	config, err := cluster.FormatTFConfig(l.spec, cluster.Task{Type: cluster.Worker, Index: i})
+	if err != nil {
+		return err
+	}
+	prefix := "[worker " + strconv.Itoa(i) + "] "
+	stdout, stderr := l.out.prefixed(prefix), l.err.prefixed(prefix)
+	c := exec.Command(l.command[0], l.command[1:]...)
+	c.Env = append(os.Environ(), "TF_CONFIG="+config)
+	c.Stdout, c.Stderr = stdout, stderr
+	ownGroup(c)
+	if err := c.Start(); err != nil {
+		return fmt.Errorf("launch: worker %d: %w", i, err)
+	}
+	l.running[i] = c
+	l.starts[i]++
+	go func() {
+		err := c.Wait()
+		stdout.flush()
+		stderr.flush()
+		l.ends <- ended{i, err}
+	}()
+	return nil
+}
+
+// wait returns when no worker is left.
+func (l *launcher) wait(ctx context.Context) error {
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+	defer signal.Stop(signals)
+	var kill <-chan time.Time
+	var failed error
+	stop := func(s os.Signal) {
+		if !l.ending {
+			kill = time.After(l.grace)
+		}
+		l.ending = true
+		l.signal(s)
+	}
+	lost := 0
+	for l.left() > 0 {
+		select {
+		case s := <-signals:
+			stop(s)
+		case <-ctx.Done():
+			ctx = context.Background()
+			stop(os.Interrupt)
+		case <-kill:
+			l.signal(syscall.SIGKILL)
+		case e := <-l.ends:
+			l.running[e.worker] = nil
+			if e.err == nil {
+				continue
+			}
+			if l.ending {
+				failed = keep(failed, fmt.Errorf("launch: worker %d: %w", e.worker, e.err))
+				continue
+			}
+			if l.starts[e.worker] <= l.restarts {
+				fmt.Fprintf(l.err.prefixed("[launch] "), "worker %d ended: %v; starting it again (%d of %d)\n", e.worker, e.err, l.starts[e.worker], l.restarts)
+				if err := l.start(e.worker); err == nil {
+					continue
+				}
+			}
+			lost++
+			if least := l.least(); l.workers-lost < least {
+				failed = keep(failed, fmt.Errorf("launch: worker %d: %w; %d of %d workers are left, %d are needed", e.worker, e.err, l.workers-lost, l.workers, least))
+				stop(syscall.SIGTERM)
+			}
+		}
+	}
+	return failed
+}
+
+func keep(first, next error) error {
+	if first != nil {
+		return first
+	}
+	return next
+}
+
+// least is the number of workers that the job needs.
+func (l *launcher) least() int {
+	if l.minWorkers == 0 {
+		return l.workers
+	}
+	return l.minWorkers
+}
+
+func (l *launcher) left() int {
+	return len(slices.DeleteFunc(slices.Clone(l.running), func(c *exec.Cmd) bool { return c == nil }))
+}
+
+// signal passes a signal on to all workers.
+func (l *launcher) signal(s os.Signal) {
+	for _, c := range l.running {
+		if c != nil {
+			signalGroup(c, s)
+		}
+	}
+}
+
+// drain waits for the workers that run.
+func (l *launcher) drain() {
+	for l.left() > 0 {
+		l.running[(<-l.ends).worker] = nil
+	}
+}
+
+// lineWriter writes whole lines, from several sources, one at a time.
+type lineWriter struct {
+	mu sync.Mutex
+	w  io.Writer
+}
+
+// prefixed returns a writer whose lines begin with a prefix.
+func (w *lineWriter) prefixed(prefix string) *prefixWriter {
+	return &prefixWriter{lines: w, prefix: prefix}
+}
+
+// prefixWriter is one source of lines.
+type prefixWriter struct {
+	lines   *lineWriter
+	prefix  string
+	pending []byte
+}
+
+// maxLine is how much is kept of a line without an end.
+const maxLine = 64 << 10
+
+// Write implements io.Writer. Carriage returns, which progress bars use, end a line too.
+func (p *prefixWriter) Write(b []byte) (int, error) {
+	for _, c := range b {
+		if c == '\n' || c == '\r' || len(p.pending) >= maxLine {
+			p.flush()
+		}
+		if c != '\n' && c != '\r' {
+			p.pending = append(p.pending, c)
+		}
+	}
+	return len(b), nil
+}
+
+// flush writes what has been collected.
+func (p *prefixWriter) flush() {
+	if len(p.pending) == 0 {
+		return
+	}
+	p.lines.mu.Lock()
+	defer p.lines.mu.Unlock()
+	_, _ = fmt.Fprintf(p.lines.w, "%s%s\n", p.prefix, p.pending) // where output goes nowhere, there is nobody to tell
+	p.pending = p.pending[:0]
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/distribute/cluster"
+)
+
+// The test program plays a worker when this variable says how.
+const role = "GOKERAS_TEST_WORKER"
+
+func TestMain(m *testing.M) {
+	if how := os.Getenv(role); how != "" {
+		os.Exit(work(how))
+	}
+	os.Exit(m.Run())
+}
+
+// work is what a worker of these tests does; os.Args holds a folder for notes.
+func work(how string) int {
+	resolver := &cluster.TFConfig{}
+	_, task, err := cluster.Resolve(resolver)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 3
+	}
+	note := filepath.Join(os.Args[1], fmt.Sprint("started", task.Index))
+	_, err = os.Stat(note)
+	first := err != nil
+	if err := os.WriteFile(note, nil, 0o600); err != nil {
+		return 3
+	}
+	fmt.Printf("hello from %v\n", task.Index)
+	switch {
+	case how == "fail once" && first && task.Index == 1, how == "fail" && task.Index == 1:
+		fmt.Fprint(os.Stderr, "out of memory")
+		return 7
+	case how == "wait", how == "fail" && task.Index == 0:
+		time.Sleep(time.Minute)
+	}
+	return 0
+}
+
+func launch(t *testing.T, ctx context.Context, how string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	t.Setenv(role, how)
+	var out, errors bytes.Buffer
+	args = append(append([]string{"launch"}, args...), "--", os.Args[0], t.TempDir())
+	status = run(ctx, args, &out, &errors)
+	return status, out.String(), errors.String()
+}
+
+func TestLaunch(t *testing.T) {
+	status, stdout, stderr := launch(t, t.Context(), "work", "-n", "3")
+	require.Zero(t, status, stderr)
+	for i := range 3 {
+		assert.Contains(t, stdout, fmt.Sprintf("[worker %d] hello from %d\n", i, i))
+	}
+}
+
+func TestLaunchStartsAgain(t *testing.T) {
+	status, stdout, stderr := launch(t, t.Context(), "fail once", "-n", "2", "--restarts", "1")
+	require.Zero(t, status, stderr)
+	assert.Equal(t, 2, strings.Count(stdout, "[worker 1] hello"))
+	assert.Contains(t, stderr, "[worker 1] out of memory\n")
+	assert.Contains(t, stderr, "[launch] worker 1 ended: exit status 7; starting it again (1 of 1)")
+}
+
+// TestLaunchEndsTheOthers: a job that lost a worker for good does not hang.
+func TestLaunchEndsTheOthers(t *testing.T) {
+	begin := time.Now()
+	status, _, stderr := launch(t, t.Context(), "fail", "-n", "2")
+	assert.Equal(t, 1, status)
+	assert.Contains(t, stderr, "keras: launch: worker 1: exit status 7; 1 of 2 workers are left, 2 are needed\n")
+	assert.Less(t, time.Since(begin), 20*time.Second)
+}
+
+func TestLaunchPassesSignalsOn(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	status, _, stderr := launch(t, ctx, "wait", "-n", "2")
+	assert.Equal(t, 1, status)
+	assert.Contains(t, stderr, "interrupt")
+}
+
+func TestLaunchMistakes(t *testing.T) {
+	for words, args := range map[string][]string{
+		"no program given":          {"launch"},
+		"at least one worker":       {"launch", "-n", "0", "--", "true"},
+		"executable file not found": {"launch", "--", "no-such-program"},
+	} {
+		status, _, stderr := execute(t, args...)
+		assert.NotZero(t, status)
+		assert.Contains(t, stderr, words)
+	}
+}

@@ -1,0 +1,132 @@
+// Command keras works with models of Keras from the command line: it shows, runs, trains, converts and draws them. No Python is
+// needed.
+//
+//	keras summary  model.keras
+//	keras predict  model.keras --x images.npy --output scores.npy
+//	keras evaluate model.keras --x images.npy --y labels.npy --json
+//	keras fit      model.keras --x images.npy --y labels.npy --epochs 3 --output trained.keras
+//	keras convert  model.keras model.onnx
+//	keras plot     model.keras model.svg
+//	keras devices
+//	keras bench    model.keras
+//	keras profile  model.keras
+//	keras launch   -n 3 -- ./train
+//
+// The exit status is 0, or 1 with one line on standard error, or 2 where the command line is wrong.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	// Ctrl-C ends the work after the current step; a second one ends the program.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// usageError says that the command line itself is wrong.
+type usageError struct{ error }
+
+// usagef returns a usageError.
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
+
+// run executes a command line and returns the exit status.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status int) {
+	defer func() {
+		if r := recover(); r != nil { // a defect; the user still gets one line
+			fmt.Fprintln(stderr, "keras: internal error:", oneLine(fmt.Sprint(r)))
+			status = 1
+		}
+	}()
+	root := newCommand()
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return 0
+	}
+	text := oneLine(err.Error())
+	if !strings.HasPrefix(text, "keras: ") {
+		text = "keras: " + text
+	}
+	fmt.Fprintln(stderr, text)
+	if u := (usageError{}); errors.As(err, &u) {
+		return 2
+	}
+	return 1
+}
+
+// oneLine joins the lines of a text.
+func oneLine(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+func newCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "keras",
+		Short: "Show, run, train, convert and draw models of Keras",
+		Long: "Show, run, train, convert and draw models of Keras.\n\nModels are .keras files (also of Keras 2.15), whole-model .h5 files, or unzipped .keras folders.\n" +
+			"Arrays are .npy, .npz or .csv files; file.npz:key picks one array of an archive.",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("no command given; keras --help lists them")
+			}
+			return usagef("unknown command %q%s; keras --help lists all", args[0], suggestion(c, args[0]))
+		},
+		RunE: func(*cobra.Command, []string) error { return nil },
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.SuggestionsMinimumDistance = 2
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return usagef("%s: %w; %s --help shows the flags", c.Name(), err, c.CommandPath())
+	})
+	root.AddCommand(newSummary(), newPredict(), newEvaluate(), newFit(), newConvert(), newPlot(), newDevices(), newBench(), newProfile(), newLaunch())
+	return root
+}
+
+func suggestion(c *cobra.Command, word string) string {
+	if near := c.SuggestionsFor(word); len(near) > 0 {
+		return ", did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return ""
+}
+
+// exactly checks the number of arguments that are not flags.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		return usagef("%s: received %d arguments %q, expected %d: %s; %s --help shows an example", c.Name(), len(args), args, len(names),
+			strings.Join(names, " "), c.CommandPath())
+	}
+}
+
+// required reports the flags among names that were not given.
+func required(c *cobra.Command, names ...string) error {
+	for _, name := range names {
+		if !c.Flags().Changed(name) {
+			return usagef("%s: --%s is missing; %s --help shows an example", c.Name(), name, c.CommandPath())
+		}
+	}
+	return nil
+}

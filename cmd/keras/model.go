@@ -1,0 +1,105 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras"
+)
+
+// modelFlags are the flags of the commands that run a model on data.
+type modelFlags struct {
+	x, y, sampleWeight, weights string
+	batchSize                   int
+	strategy                    string
+	devices                     []string
+}
+
+func (f *modelFlags) register(s *pflag.FlagSet, targets bool) {
+	s.StringVar(&f.x, "x", "", "inputs: .npy, .npz, file.npz:key or .csv")
+	if targets {
+		s.StringVar(&f.y, "y", "", "targets: .npy, .npz, file.npz:key or .csv")
+		s.StringVar(&f.sampleWeight, "sample-weight", "", "weight of each example in the loss")
+	}
+	s.StringVar(&f.weights, "weights", "", "weights that replace those of the model: .weights.h5, .weights.json, .h5, .safetensors or .npz")
+	s.IntVar(&f.batchSize, "batch-size", 0, "examples in a batch (default 32)")
+	s.StringVar(&f.strategy, "strategy", "default", "where the model runs: default, mirrored, central")
+	s.StringSliceVar(&f.devices, "devices", nil, "devices of the strategy, one replica each, such as cpu:0,cpu:1")
+}
+
+// load reads the model onto the devices.
+func (f *modelFlags) load(path string, options ...keras.Option) (*keras.Model, error) {
+	if f.batchSize < 0 {
+		return nil, usagef("--batch-size %d: expected a positive number", f.batchSize)
+	}
+	s, err := f.chooseStrategy()
+	if err != nil {
+		return nil, err
+	}
+	m, err := keras.LoadModel(path, append(options, distribute.Scope(s))...)
+	if err != nil {
+		return nil, err
+	}
+	if f.weights != "" {
+		err = m.LoadWeights(f.weights)
+	}
+	return m, err
+}
+
+func (f *modelFlags) chooseStrategy() (distribute.Strategy, error) {
+	switch {
+	case f.strategy == "default" && len(f.devices) == 0:
+		return distribute.Default(), nil
+	case f.strategy == "default" && len(f.devices) == 1:
+		return distribute.NewOneDeviceStrategy(f.devices[0])
+	case f.strategy == "default":
+		return nil, usagef("--devices %s: the default strategy uses one device; add --strategy mirrored", strings.Join(f.devices, ","))
+	case f.strategy == "mirrored":
+		return distribute.NewMirroredStrategy(f.devices...)
+	case f.strategy == "central":
+		return distribute.NewCentralStorageStrategy(f.devices...)
+	}
+	return nil, usagef("--strategy %q: unknown; expected default, mirrored or central", f.strategy)
+}
+
+// source reads inputs, targets and weights.
+func (f *modelFlags) source(m *keras.Model) (*data.ArraySource, error) {
+	return readSource(m, f.x, "x", f.y, "y", f.sampleWeight)
+}
+
+func readSource(m *keras.Model, x, xFlag, y, yFlag, sampleWeight string) (*data.ArraySource, error) {
+	inputs, err := read(x, "x", xFlag, inputNames(m))
+	if err != nil {
+		return nil, err
+	}
+	targets, err := read(y, "y", yFlag, m.OutputNames())
+	if err != nil {
+		return nil, err
+	}
+	weights, err := read(sampleWeight, "sample_weight", "sample-weight", m.OutputNames())
+	if err != nil {
+		return nil, err
+	}
+	var options []data.ArrayOption
+	if weights != nil {
+		options = append(options, data.SampleWeight(weights))
+	}
+	s := data.Arrays(inputs, targets, options...)
+	return s, s.Err()
+}
+
+func inputNames(m *keras.Model) []string {
+	var names []string
+	for _, in := range m.Inputs() {
+		names = append(names, in.Name())
+	}
+	return names
+}
+
+// fitOptions are those that all runs share.
+func (f *modelFlags) fitOptions() []keras.FitOption {
+	return []keras.FitOption{keras.BatchSize(f.batchSize)}
+}

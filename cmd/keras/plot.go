@@ -1,0 +1,36 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/keras/plot"
+)
+
+func newPlot() *cobra.Command {
+	return &cobra.Command{
+		Use:     "plot MODEL|HISTORY.json OUT",
+		Short:   "Draw the layers of a model, or the curves of a training run",
+		Long:    "Draw the layers of a model, or the curves in the history of a training run, to an .svg or .png file; models also to .dot.",
+		Example: "  keras plot model.keras model.svg\n  keras plot history.json curves.png",
+		Args:    exactly("MODEL|HISTORY.json", "OUT"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			in, out := args[0], args[1]
+			curves := filepath.Ext(in) == ".json"
+			if ext := filepath.Ext(out); !slices.Contains([]string{".svg", ".png"}, ext) && (curves || ext != ".dot") {
+				return usagef("plot: %s: unknown kind of file; expected .svg or .png", out)
+			}
+			if curves {
+				return plot.HistoryFile(in, out)
+			}
+			m, err := keras.LoadModel(in, keras.WithoutCompile())
+			if err != nil {
+				return err
+			}
+			return plot.Model(m, out, plot.ShowShapes(), plot.ShowLayerNames())
+		},
+	}
+}

@@ -1,0 +1,199 @@
+package data
+
+import (
+	"fmt"
+	"image"
+	"math"
+	"slices"
+)
+
+// Interpolation says how an image is resized: what a pixel of the new image is made of. Each lies at (i + 0.5) * in/out - 0.5
+// on an axis of the old one, and is the mean of the pixels around that place, weighted by their distance.
+type Interpolation string
+
+const (
+	Bilinear      Interpolation = "bilinear"      // 1 - d below 1; the zero value "" also means Bilinear
+	Nearest       Interpolation = "nearest"       // pixel floor((i + 0.5) * in/out) alone
+	Bicubic       Interpolation = "bicubic"       // Keys's cubic with a = -0.5, of radius 2
+	Lanczos3      Interpolation = "lanczos3"      // sinc(d) * sinc(d/3), of radius 3
+	Lanczos5      Interpolation = "lanczos5"      // sinc(d) * sinc(d/5), of radius 5
+	Gaussian      Interpolation = "gaussian"      // exp(-2 d²), of radius 1.5
+	MitchellCubic Interpolation = "mitchellcubic" // the cubic of Mitchell and Netravali with B = C = 1/3, of radius 2
+	Area          Interpolation = "area"          // the mean over the area that the new pixel covers
+)
+
+// kernels are the weights at a distance, and the distance from which on they are 0.
+var kernels = map[Interpolation]struct {
+	radius float64
+	weight func(d float64) float64
+}{
+	Bilinear:      {1, func(d float64) float64 { return 1 - d }},
+	Bicubic:       {2, func(d float64) float64 { return cubic(d, 0, 0.5) }},
+	MitchellCubic: {2, func(d float64) float64 { return cubic(d, 1.0/3, 1.0/3) }},
+	Lanczos3:      {3, func(d float64) float64 { return sinc(d) * sinc(d/3) }},
+	Lanczos5:      {5, func(d float64) float64 { return sinc(d) * sinc(d/5) }},
+	Gaussian:      {1.5, func(d float64) float64 { return math.Exp(-2 * d * d) }},
+}
+
+// cubic is the family of Mitchell and Netravali, "Reconstruction Filters in Computer Graphics", 1988, equation 8.
+func cubic(d, b, c float64) float64 {
+	if d < 1 {
+		return ((12-9*b-6*c)*d*d*d + (-18+12*b+6*c)*d*d + 6 - 2*b) / 6
+	}
+	return ((-b-6*c)*d*d*d + (6*b+30*c)*d*d + (-12*b-48*c)*d + 8*b + 24*c) / 6
+}
+
+func sinc(d float64) float64 {
+	if d == 0 {
+		return 1
+	}
+	return math.Sin(math.Pi*d) / (math.Pi * d)
+}
+
+func (m Interpolation) check() error {
+	if _, ok := kernels[m]; ok || m == "" || m == Nearest || m == Area {
+		return nil
+	}
+	all := []Interpolation{Nearest, Area}
+	for k := range kernels {
+		all = append(all, k)
+	}
+	slices.Sort(all)
+	return fmt.Errorf("interpolation %q; expected one of %q", m, all)
+}
+
+// axisWeights are, for each new place of an axis, the old places that it is made of and their weights.
+type axisWeights struct {
+	first   []int
+	weights [][]float64
+}
+
+// weightsOf works an axis out.
+func (m Interpolation) weightsOf(in, out int) axisWeights {
+	w := axisWeights{make([]int, out), make([][]float64, out)}
+	kernel := kernels[m]
+	for i := range out {
+		var first, last int
+		weight := func(int) float64 { return 1 }
+		switch m {
+		case Nearest:
+			first = (2*i + 1) * in / (2 * out)
+			last = first
+		case Area:
+			low, high := float64(i)*float64(in)/float64(out), float64(i+1)*float64(in)/float64(out)
+			first, last = int(low), min(int(math.Ceil(high)), in)-1
+			weight = func(j int) float64 { return min(high, float64(j+1)) - max(low, float64(j)) }
+		default:
+			at := (float64(i)+0.5)*float64(in)/float64(out) - 0.5
+			first, last = max(int(math.Floor(at-kernel.radius))+1, 0), min(int(math.Ceil(at+kernel.radius))-1, in-1)
+			weight = func(j int) float64 { return kernel.weight(math.Abs(at - float64(j))) }
+		}
+		values, sum := make([]float64, last-first+1), 0.0
+		for j := range values {
+			values[j] = weight(first + j)
+			sum += values[j]
+		}
+		for j := range values {
+			values[j] /= sum
+		}
+		w.first[i], w.weights[i] = first, values
+	}
+	return w
+}
+
+// pixels are the channels of an image, row-major.
+type pixels struct {
+	height, width, channels int
+	values                  []float32
+}
+
+// pixelsOf reads the part of an image that begins at the given row and column.
+func pixelsOf(img image.Image, channels, top, left, height, width int) pixels {
+	p := pixels{height, width, channels, make([]float32, height*width*channels)}
+	at, from := pixelReader(img), img.Bounds().Min
+	var all [4]float32
+	next := p.values
+	for y := range height {
+		for x := range width {
+			channelsOf(at(from.X+left+x, from.Y+top+y), all[:channels])
+			copy(next, all[:channels])
+			next = next[channels:]
+		}
+	}
+	return p
+}
+
+// resize gives an image another size: first the rows, then the columns.
+func (p pixels) resize(height, width int, m Interpolation) pixels {
+	if m == "" {
+		m = Bilinear
+	}
+	c := p.channels
+	columns, rows := m.weightsOf(p.width, width), m.weightsOf(p.height, height)
+	wide := make([]float64, p.height*width*c)
+	for y := range p.height {
+		row, out := p.values[y*p.width*c:], wide[y*width*c:]
+		for x := range width {
+			for j, weight := range columns.weights[x] {
+				for k := range c {
+					out[x*c+k] += weight * float64(row[(columns.first[x]+j)*c+k])
+				}
+			}
+		}
+	}
+	out := pixels{height, width, c, make([]float32, height*width*c)}
+	sums := make([]float64, width*c)
+	for y := range height {
+		clear(sums)
+		for j, weight := range rows.weights[y] {
+			for x, v := range wide[(rows.first[y]+j)*width*c : (rows.first[y]+j+1)*width*c] {
+				sums[x] += weight * v
+			}
+		}
+		for x, v := range sums {
+			out.values[y*width*c+x] = float32(v)
+		}
+	}
+	return out
+}
+
+// fitMode says what happens to the proportions of an image.
+type fitMode int
+
+const (
+	stretch   fitMode = iota
+	cropToFit         // the largest part of the new proportions, from the middle
+	padToFit          // the whole image, with a black border
+)
+
+// resizeImage gives an image another size.
+func resizeImage(img image.Image, channels, height, width int, m Interpolation, fit fitMode) []float32 {
+	size := img.Bounds().Size()
+	switch fit {
+	case cropToFit:
+		h := max(min(size.Y, size.X*height/width), 1)
+		w := max(min(size.X, size.Y*width/height), 1)
+		return pixelsOf(img, channels, (size.Y-h)/2, (size.X-w)/2, h, w).resize(height, width, m).values
+	case padToFit:
+		return padded(pixelsOf(img, channels, 0, 0, size.Y, size.X), height, width, m)
+	}
+	if m == "" || m == Bilinear {
+		return resizeBilinear(img, channels, height, width)
+	}
+	return pixelsOf(img, channels, 0, 0, size.Y, size.X).resize(height, width, m).values
+}
+
+// padded fits an image into a size and puts it in the middle of zeros, as tf.image.resize_with_pad does, in the same precision.
+func padded(p pixels, height, width int, m Interpolation) []float32 {
+	ratio := max(float32(p.width)/float32(width), float32(p.height)/float32(height))
+	fitHeight, fitWidth := float32(p.height)/ratio, float32(p.width)/ratio
+	h, w := min(max(int(fitHeight), 1), height), min(max(int(fitWidth), 1), width)
+	top, left := int((float32(height)-fitHeight)/2), int((float32(width)-fitWidth)/2)
+	top, left = min(max(top, 0), height-h), min(max(left, 0), width-w)
+	p = p.resize(h, w, m)
+	out := make([]float32, height*width*p.channels)
+	for y := range h {
+		copy(out[((top+y)*width+left)*p.channels:], p.values[y*w*p.channels:(y+1)*w*p.channels])
+	}
+	return out
+}

@@ -1,0 +1,71 @@
+package distribute
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// CentralStorageOptions configure [NewCentralStorageStrategyWith].
+type CentralStorageOptions struct {
+	// ComputeDevices run one replica each; nil is every accelerator of an imported backend, or else the CPU.
+	ComputeDevices []string
+	// ParameterDevice holds the variables; "" is the compute device where there is exactly one, or else "cpu:0".
+	ParameterDevice string
+	// CrossDeviceOps combine values over the replicas; nil is the backend's own way.
+	CrossDeviceOps CrossDeviceOps
+}
+
+// NewCentralStorageStrategy runs one replica on each of the given devices of this machine and keeps every variable, also
+// optimizer slots, once: on "cpu:0", or on the compute device where there is exactly one. Replicas fetch the values that they read at the
+// start of each step; updates are computed once, by the first replica, from values combined over all. Variables that replicas write
+// need an aggregation; see [Replica.Assign].
+//
+// Against a Mirrored strategy it saves the memory and the time of k-1 updates, and pays with k copies of the weights in each step. Clipping
+// acts on the summed gradient, as under all strategies (TensorFlow refuses to clip here).
+func NewCentralStorageStrategy(devices ...string) (Strategy, error) {
+	return NewCentralStorageStrategyWith(CentralStorageOptions{ComputeDevices: devices})
+}
+
+// NewCentralStorageStrategyWith is NewCentralStorageStrategy with options.
+func NewCentralStorageStrategyWith(o CentralStorageOptions) (Strategy, error) {
+	const what = "CentralStorageStrategy"
+	list, err := parseDevices(what, o.ComputeDevices)
+	if err != nil {
+		return nil, err
+	}
+	if o.ComputeDevices == nil {
+		list = accelerators()
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("distribute: %s: the list of compute devices is empty; name at least one, or none at all to use every accelerator", what)
+	}
+	s, err := newLocal("CentralStorage", list)
+	if err != nil {
+		return nil, err
+	}
+	s.central = true
+	switch {
+	case o.ParameterDevice != "":
+		p, err := parseDevices(what, []string{o.ParameterDevice})
+		if err != nil {
+			return nil, err
+		}
+		s.parameter = p[0]
+	case len(list) == 1:
+		s.parameter = list[0]
+	default:
+		s.parameter = kernels.Device{Kind: "cpu"}
+	}
+	backend, err := kernels.Lookup(s.parameter.Kind)
+	if err == nil {
+		err = backend.Open(s.parameter)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("distribute: %s: parameter device: %w", what, err)
+	}
+	if s.crossOps, err = checkedOps(o.CrossDeviceOps, list); err != nil {
+		return nil, fmt.Errorf("distribute: %s: %w", what, err)
+	}
+	return s, nil
+}

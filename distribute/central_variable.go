@@ -1,0 +1,96 @@
+package distribute
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// fetched is a replica's working copy of a variable that lives on the parameter device.
+type fetched struct {
+	own, master kernels.Buffer
+	written     bool // by this replica
+	scratch     []byte
+}
+
+// withoutCentralWrites returns the program of a replica that does not update the variables of central storage: the first one does. What is
+// needed for the updates alone is dead code then; collectives stay, so that the replicas still meet.
+func withoutCentralWrites(p *tracedProgram, s Strategy) *ir.Program {
+	b := baseOf(s)
+	if b == nil || !b.central {
+		return p.program
+	}
+	central := map[int]bool{}
+	for i, v := range p.variables {
+		central[p.inputs[i]] = isCentral(s, v)
+	}
+	q := *p.program
+	q.Outputs = slices.DeleteFunc(slices.Clone(q.Outputs), func(o ir.Output) bool { return o.Alias >= 0 && central[o.Alias] })
+	return &q
+}
+
+// variable returns the memory that the program reads and writes the variable in: the replica's copy, or for central storage the one
+// copy, where no other replica can get in its way, or else a working copy.
+func (r *replicaInstance) variable(v *Variable, p *tracedProgram, program *ir.Program, input int, d kernels.Device, backend kernels.Backend) (kernels.Buffer, error) {
+	master, err := v.Buffer(r.local)
+	if err != nil || !isCentral(v.Strategy(), v) {
+		return master, err
+	}
+	writes := slices.ContainsFunc(program.Outputs, func(o ir.Output) bool { return o.Alias == input })
+	alone := r.local == 0 && master.Device() == d
+	if alone || master.Device().Kind == d.Kind && !writes && !reads(program, p.program.Inputs[input].Value) {
+		return master, nil
+	}
+	own, err := backend.NewBuffer(d, v.Type())
+	if err != nil {
+		return nil, err
+	}
+	r.fetched = append(r.fetched, fetched{own, master, writes, make([]byte, v.Type().Bytes())})
+	return own, nil
+}
+
+// reads reports whether anything in the program that matters needs the value.
+func reads(p *ir.Program, v ir.Value) bool {
+	live := p.Live()
+	for i, n := range p.Nodes {
+		if live[i] && slices.Contains(n.Inputs, v) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(p.Outputs, func(o ir.Output) bool { return o.Value == v })
+}
+
+// fetch brings the working copies up to date.
+func (r *replicaInstance) fetch() error {
+	for i := range r.fetched {
+		f := &r.fetched[i]
+		if err := copyBuffer(f.own, f.master, f.scratch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// store brings back what the replica has written.
+func (r *replicaInstance) store() error {
+	for i := range r.fetched {
+		f := &r.fetched[i]
+		if f.written {
+			if err := copyBuffer(f.master, f.own, f.scratch); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func copyBuffer(dst, src kernels.Buffer, scratch []byte) error {
+	if b := src.Bytes(); b != nil {
+		return dst.Write(b)
+	}
+	if err := src.Read(scratch); err != nil {
+		return err
+	}
+	return dst.Write(scratch)
+}

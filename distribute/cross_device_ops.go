@@ -1,0 +1,156 @@
+package distribute
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// CrossDeviceOps combine values over the replicas of one process. Give one to [MirroredOptions].
+type CrossDeviceOps interface {
+	// communicators connects one replica on each device.
+	communicators(devices []kernels.Device) ([]kernels.Communicator, error)
+	// check reports why the ops cannot serve these devices.
+	check(devices []kernels.Device) error
+}
+
+// checkedOps returns the ops to use on the devices: nil stays nil.
+func checkedOps(o CrossDeviceOps, devices []kernels.Device) (CrossDeviceOps, error) {
+	if o == nil {
+		return nil, nil
+	}
+	if err := o.check(devices); err != nil {
+		return nil, err
+	}
+	if n, ok := o.(NcclAllReduce); ok && n.Fallback && devices[0].Kind != "gpu" {
+		return ReductionToOneDevice{}, nil
+	}
+	return o, nil
+}
+
+// ReductionToOneDevice copies all values to one device, combines them there in replica order and copies the result back.
+type ReductionToOneDevice struct {
+	// Device combines; "" is the first replica's. It must be one of the replicas' devices, or any device of host memory.
+	Device string
+}
+
+func (o ReductionToOneDevice) check(devices []kernels.Device) error {
+	_, err := o.root(devices)
+	return err
+}
+
+// root returns the replica that combines.
+func (o ReductionToOneDevice) root(devices []kernels.Device) (int, error) {
+	if o.Device == "" {
+		return 0, nil
+	}
+	d, err := kernels.ParseDevice(o.Device)
+	if err != nil {
+		return 0, fmt.Errorf("ReductionToOneDevice: %w", err)
+	}
+	for i, other := range devices {
+		if d == other {
+			return i, nil
+		}
+	}
+	if d.Kind == "cpu" && devices[0].Kind == "cpu" {
+		return 0, nil // host memory is one device
+	}
+	return 0, fmt.Errorf("ReductionToOneDevice: device %v runs no replica; use one of %v", d, devices)
+}
+
+func (o ReductionToOneDevice) communicators(devices []kernels.Device) ([]kernels.Communicator, error) {
+	root, err := o.root(devices)
+	if err != nil {
+		return nil, err
+	}
+	return newHostGroup(devices, 0, func(c *hostCommunicator, p *pack) { c.reduceAt(root, p) })
+}
+
+// HierarchicalCopyAllReduce combines values in two levels: within groups of four replicas, then over the groups. It suits machines in which
+// devices are linked in groups, such as the eight GPUs of a DGX-1.
+type HierarchicalCopyAllReduce struct {
+	// NumPacks says in how many packs the values of one call are combined; 0 is each value on its own.
+	NumPacks int
+}
+
+const hierarchyGroup = 4
+
+func (o HierarchicalCopyAllReduce) check([]kernels.Device) error {
+	return checkPacks("HierarchicalCopyAllReduce", o.NumPacks)
+}
+
+func (o HierarchicalCopyAllReduce) communicators(devices []kernels.Device) ([]kernels.Communicator, error) {
+	return newHostGroup(devices, o.NumPacks, (*hostCommunicator).reduceInGroups)
+}
+
+// RingAllReduce passes parts of the values around a ring of replicas: n-1 steps to combine, n-1 to hand the results round. Each replica
+// sends and receives 2·(n-1)/n of the data, whatever n. The order of summation is that of the ring, the same on every run.
+type RingAllReduce struct {
+	// NumPacks says in how many packs the values of one call are combined; 0 is each value on its own.
+	NumPacks int
+}
+
+func (o RingAllReduce) check([]kernels.Device) error { return checkPacks("RingAllReduce", o.NumPacks) }
+
+func (o RingAllReduce) communicators(devices []kernels.Device) ([]kernels.Communicator, error) {
+	return newHostGroup(devices, o.NumPacks, (*hostCommunicator).reduceInRing)
+}
+
+// NcclAllReduce combines values by NVIDIA's NCCL, which needs GPUs: on other devices it is an error, unless Fallback is set.
+type NcclAllReduce struct {
+	// NumPacks says in how many packs the values of one call are combined; 0 is each value on its own. (TensorFlow's default is 1.)
+	NumPacks int
+	// Fallback uses ReductionToOneDevice where there are no GPUs, as TensorFlow does.
+	Fallback bool
+}
+
+func (o NcclAllReduce) check(devices []kernels.Device) error {
+	if err := checkPacks("NcclAllReduce", o.NumPacks); err != nil {
+		return err
+	}
+	if devices[0].Kind != "gpu" && !o.Fallback {
+		return fmt.Errorf("NcclAllReduce needs GPUs, the devices are %v; leave CrossDeviceOps out, use ReductionToOneDevice, or set Fallback", devices)
+	}
+	return nil
+}
+
+// communicators leaves the work to the backend of the GPUs, whose own communicators are NCCL's.
+func (o NcclAllReduce) communicators(devices []kernels.Device) ([]kernels.Communicator, error) {
+	backend, err := kernels.Lookup(devices[0].Kind)
+	if err != nil {
+		return nil, err
+	}
+	return backend.NewCommunicators(devices)
+}
+
+func checkPacks(what string, n int) error {
+	if n < 0 {
+		return fmt.Errorf("%s: NumPacks is %d; expected 0 or more", what, n)
+	}
+	return nil
+}
+
+// CommunicationOptions say in what portions replicas exchange gradients.
+type CommunicationOptions struct {
+	// BytesPerPack is the size of the buckets in which gradients are summed; 0 is 4 MiB. A bucket holds whole gradients, at least one.
+	BytesPerPack int
+}
+
+// defaultBytesPerPack is large enough that the cost of a launch does not matter, and small enough that summing begins while gradients
+// are still being computed.
+const defaultBytesPerPack = 4 << 20
+
+func (o CommunicationOptions) check() error {
+	if o.BytesPerPack < 0 {
+		return fmt.Errorf("BytesPerPack is %d; expected 0 (the default) or more", o.BytesPerPack)
+	}
+	return nil
+}
+
+func (o CommunicationOptions) bytesPerPack() int {
+	if o.BytesPerPack == 0 {
+		return defaultBytesPerPack
+	}
+	return o.BytesPerPack
+}

@@ -1,0 +1,267 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"reflect"
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Dataset yields batches in host memory. keras.DistributeDataset makes one of a data.Dataset.
+type Dataset interface {
+	// Batches goes through the data once; epoch seeds a shuffle. A batch may be overwritten when the next is asked for.
+	Batches(ctx context.Context, epoch int) iter.Seq2[HostBatch, error]
+}
+
+// fixedBatches is implemented by datasets whose batches all have one size.
+type fixedBatches interface{ FixedBatches() bool }
+
+// DistributedDataset hands out batches cut for the replicas of a strategy.
+type DistributedDataset struct {
+	strategy Strategy
+	sources  []Dataset // one; or one for each replica
+	cut      bool      // batches are global ones
+}
+
+func (s *local) DistributeDataset(ds Dataset, options ...InputOptions) (*DistributedDataset, error) {
+	if _, err := inputOptions(options, false); err != nil {
+		return nil, err
+	}
+	if isNil(ds) {
+		return nil, errors.New("distribute: DistributeDataset: the dataset is nil")
+	}
+	return &DistributedDataset{s.self, []Dataset{ds}, true}, nil
+}
+
+func (s *local) DistributeDatasetsFromFunction(f func(InputContext) (Dataset, error), options ...InputOptions) (*DistributedDataset, error) {
+	o, err := inputOptions(options, true)
+	if err != nil {
+		return nil, err
+	}
+	pipelines := 1
+	if o.ReplicationMode == PerReplicaInput {
+		pipelines = len(s.devices)
+	}
+	d := &DistributedDataset{strategy: s.self}
+	for i := range pipelines {
+		ds, err := f(InputContext{pipelines, i, s.total})
+		if err != nil {
+			return nil, fmt.Errorf("distribute: the dataset of pipeline %d: %w", i, err)
+		}
+		if isNil(ds) {
+			return nil, fmt.Errorf("distribute: DistributeDatasetsFromFunction: the function returned no dataset for pipeline %d; expected a Dataset that yields local batches", i)
+		}
+		d.sources = append(d.sources, ds)
+	}
+	return d, nil
+}
+
+func isNil(ds Dataset) bool {
+	v := reflect.ValueOf(ds)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// Batches goes through the data once; epoch seeds a shuffle. A batch is valid until the next one is asked for. The pass ends when no replica has
+// data left; until then replicas without data get batches of 0 examples.
+func (d *DistributedDataset) Batches(ctx context.Context, epoch int) iter.Seq2[PerReplicaBatch, error] {
+	if d.cut {
+		return d.cutBatches(ctx, epoch)
+	}
+	return d.takenBatches(ctx, epoch)
+}
+
+// cutBatches cuts global batches.
+func (d *DistributedDataset) cutBatches(ctx context.Context, epoch int) iter.Seq2[PerReplicaBatch, error] {
+	return func(yield func(PerReplicaBatch, error) bool) {
+		for b, err := range d.sources[0].Batches(ctx, epoch) {
+			var parts PerReplicaBatch
+			if err == nil {
+				parts, err = SplitBatch(d.strategy, b)
+			}
+			if !yield(parts, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// takenBatches gives each replica a batch of its own.
+func (d *DistributedDataset) takenBatches(ctx context.Context, epoch int) iter.Seq2[PerReplicaBatch, error] {
+	return func(yield func(PerReplicaBatch, error) bool) {
+		n := len(d.strategy.Devices())
+		next := make([]func() (HostBatch, error, bool), len(d.sources))
+		for i, ds := range d.sources {
+			pull, stop := iter.Pull2(ds.Batches(ctx, epoch))
+			defer stop()
+			next[i] = pull
+		}
+		var like *HostBatch // what a batch looks like
+		for {
+			parts, have := make(PerReplicaBatch, n), make([]bool, n)
+			left := false
+			for i := range n {
+				b, err, ok := next[i%len(next)]()
+				if err != nil {
+					yield(nil, err)
+					return
+				}
+				if !ok {
+					continue
+				}
+				if len(next) == 1 && n > 1 {
+					b = b.clone() // the source may use its memory again for the next replica
+				}
+				if like == nil {
+					e := b.empty()
+					like = &e
+				}
+				parts[i], have[i], left = b, true, true
+			}
+			if !left {
+				return
+			}
+			for i := range parts {
+				if !have[i] {
+					parts[i] = *like
+				}
+			}
+			if !yield(parts, nil) {
+				return
+			}
+		}
+	}
+}
+
+// clone copies a batch.
+func (b HostBatch) clone() HostBatch {
+	return b.each(func(a kernels.Array) kernels.Array {
+		return kernels.Array{Type: a.Type, Data: append([]byte(nil), a.Data...)}
+	})
+}
+
+// empty returns a batch of the same kind without examples.
+func (b HostBatch) empty() HostBatch {
+	return b.each(func(a kernels.Array) kernels.Array {
+		if len(a.Type.Shape) == 0 {
+			return a
+		}
+		return a.Rows(0, 0)
+	})
+}
+
+func (b HostBatch) each(f func(kernels.Array) kernels.Array) HostBatch {
+	all := func(in []kernels.Array) []kernels.Array {
+		out := make([]kernels.Array, len(in))
+		for i, a := range in {
+			out[i] = f(a)
+		}
+		return out
+	}
+	return HostBatch{all(b.X), all(b.Y), all(b.SampleWeight)}
+}
+
+// PerReplicaSpec describes one array of a batch: its type on each replica. The length of the first axis is -1 where batches may differ.
+type PerReplicaSpec struct {
+	Replicas int
+	DType    ir.DType
+	Shape    []int
+}
+
+// ElementSpec describes the batches, by their first one: X, Y and sample weights.
+func (d *DistributedDataset) ElementSpec(ctx context.Context) (x, y, weights []PerReplicaSpec, err error) {
+	fixed, _ := d.sources[0].(fixedBatches)
+	for b, err := range d.Batches(ctx, 0) {
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		specs := func(arrays []kernels.Array) []PerReplicaSpec {
+			out := make([]PerReplicaSpec, len(arrays))
+			for i, a := range arrays {
+				out[i] = PerReplicaSpec{len(b), a.Type.DType, append([]int{}, a.Type.Shape...)}
+				uneven := slices.ContainsFunc(b, func(p HostBatch) bool { return p.Examples() != b[0].Examples() })
+				if uneven || fixed == nil || !fixed.FixedBatches() {
+					out[i].Shape[0] = -1
+				}
+			}
+			return out
+		}
+		return specs(b[0].X), specs(b[0].Y), specs(b[0].SampleWeight), nil
+	}
+	return nil, nil, nil, errors.New("distribute: ElementSpec: the dataset has no batch to describe")
+}
+
+// Iterator goes through the data once, batch by batch. It must be closed unless it was read to the end. It belongs to one goroutine, and outside
+// of step functions: these are traced once and would see one batch for ever.
+func (d *DistributedDataset) Iterator(ctx context.Context, epoch int) *DistributedIterator {
+	next, stop := iter.Pull2(d.Batches(ctx, epoch))
+	return &DistributedIterator{strategy: d.strategy, next: next, stop: stop}
+}
+
+// DistributedIterator is made by [DistributedDataset.Iterator].
+type DistributedIterator struct {
+	strategy Strategy
+	next     func() (PerReplicaBatch, error, bool)
+	stop     func()
+}
+
+// Next returns the next batch, valid until the call after; io.EOF when no replica has data left.
+func (it *DistributedIterator) Next() (PerReplicaBatch, error) {
+	b, err, ok := it.next()
+	if !ok {
+		return nil, io.EOF
+	}
+	return b, err
+}
+
+// Optional is a batch or the end of the data.
+type Optional struct {
+	batch PerReplicaBatch
+	has   bool
+}
+
+// HasValue reports whether there is a batch.
+func (o Optional) HasValue() bool { return o.has }
+
+// Value returns the batch; it is an error where there is none.
+func (o Optional) Value() (PerReplicaBatch, error) {
+	if !o.has {
+		return nil, errors.New("distribute: the optional has no value: the data had ended; ask HasValue first")
+	}
+	return o.batch, nil
+}
+
+// GetNextAsOptional is Next with the end of the data as a value instead of an error.
+func (it *DistributedIterator) GetNextAsOptional() (Optional, error) {
+	b, err := it.Next()
+	if err == io.EOF {
+		return Optional{}, nil
+	}
+	return Optional{b, err == nil}, err
+}
+
+// Run runs f on up to steps batches, and returns the results of the last one and how many there were: fewer where the data end.
+func (it *DistributedIterator) Run(ctx context.Context, f *Function, steps int) (last PerReplica, done int, err error) {
+	for done < steps {
+		b, err := it.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return last, done, err
+		}
+		if last, err = it.strategy.Run(ctx, f, b); err != nil {
+			return last, done, err
+		}
+		done++
+	}
+	return last, done, nil
+}
+
+// Close ends the pass.
+func (it *DistributedIterator) Close() { it.stop() }

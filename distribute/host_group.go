@@ -1,0 +1,210 @@
+package distribute
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// hostGroup connects replicas whose values lie in host memory, and combines them by one of several algorithms. A call is: everybody
+// publishes what it brought, all meet, work, and meet again. It allocates nothing while nothing fails.
+type hostGroup struct {
+	members []*hostCommunicator
+	packs   int // packs of one call; 0: each value on its own
+	reduce  func(*hostCommunicator, *pack)
+
+	mu         sync.Mutex
+	changed    *sync.Cond
+	arrived    int
+	generation int
+	err        error
+}
+
+// hostCommunicator is one replica's end.
+type hostCommunicator struct {
+	group   *hostGroup
+	replica int
+	ctx     context.Context // of the call
+
+	what   string
+	kind   ir.Kind
+	number int
+	values []kernels.Buffer
+	pair   [2]kernels.Buffer
+	pack   pack
+}
+
+// pack is a stretch of the values of a call, laid end to end: elements from first until limit.
+type pack struct {
+	first, limit int
+	err          error
+}
+
+func newHostGroup(devices []kernels.Device, packs int, reduce func(*hostCommunicator, *pack)) ([]kernels.Communicator, error) {
+	g := &hostGroup{packs: packs, reduce: reduce}
+	g.changed = sync.NewCond(&g.mu)
+	all := make([]kernels.Communicator, len(devices))
+	for i := range devices {
+		c := &hostCommunicator{group: g, replica: i}
+		g.members, all[i] = append(g.members, c), c
+	}
+	return all, nil
+}
+
+func (c *hostCommunicator) Replica() int  { return c.replica }
+func (c *hostCommunicator) Replicas() int { return len(c.group.members) }
+
+// meet returns when all replicas have called it.
+func (c *hostCommunicator) meet() error {
+	g := c.group
+	if c.ctx != nil && c.ctx.Done() != nil {
+		stop := context.AfterFunc(c.ctx, func() {
+			c.Abort(fmt.Errorf("replica %d stopped waiting for its peers: %w", c.replica, context.Cause(c.ctx)))
+		})
+		defer stop()
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err != nil {
+		return g.err
+	}
+	g.arrived++
+	if g.arrived == len(g.members) {
+		g.arrived = 0
+		g.generation++
+		g.changed.Broadcast()
+		return nil
+	}
+	for at := g.generation; g.generation == at && g.err == nil; {
+		g.changed.Wait()
+	}
+	return g.err
+}
+
+// Abort makes current and later calls of all replicas return err, until Reset. The first error stays.
+func (c *hostCommunicator) Abort(err error) {
+	g := c.group
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.err == nil {
+		g.err = err
+		g.changed.Broadcast()
+	}
+}
+
+// Reset makes the replicas usable again. No call may be under way.
+func (c *hostCommunicator) Reset() {
+	g := c.group
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.err, g.arrived = nil, 0
+	g.generation++
+}
+
+// begin meets the others and checks that all brought the same.
+func (c *hostCommunicator) begin() error {
+	if err := c.meet(); err != nil {
+		return err
+	}
+	first := c.group.members[0]
+	for r, m := range c.group.members {
+		if m.what != first.what || m.kind != first.kind || m.number != first.number || len(m.values) != len(first.values) {
+			return c.fail(fmt.Errorf("replicas disagree: replica 0 calls %s %q (%d) with %d values, replica %d calls %s %q (%d) with %d",
+				first.what, first.kind, first.number, len(first.values), r, m.what, m.kind, m.number, len(m.values)))
+		}
+		for i, v := range m.values {
+			if t, want := v.Type(), first.values[i].Type(); !t.Equal(want) || len(v.Bytes()) != t.Bytes() {
+				return c.fail(fmt.Errorf("replicas disagree: %s of value %d: replica 0 brings %v, replica %d brings %v with %d bytes of host memory", first.what, i, want, r, t, len(v.Bytes())))
+			}
+		}
+	}
+	return nil
+}
+
+// fail ends the call on all replicas.
+func (c *hostCommunicator) fail(err error) error {
+	c.Abort(err)
+	return err
+}
+
+// AllReduce combines values over the replicas, in place.
+func (c *hostCommunicator) AllReduce(ctx context.Context, kind ir.Kind, values []kernels.Buffer) error {
+	c.ctx, c.what, c.kind, c.number, c.values = ctx, "all_reduce", kind, 0, values
+	if err := c.begin(); err != nil {
+		return err
+	}
+	total := 0
+	for i, v := range values {
+		d, n := v.Type().DType, v.Type().Shape.Size()
+		if !combines(kind, d) {
+			return c.fail(fmt.Errorf("all_reduce cannot combine %v by %q", d, kind))
+		}
+		if c.group.packs == 0 {
+			if err := c.reducePack(total, total+n); err != nil {
+				return fmt.Errorf("value %d: %w", i, err)
+			}
+		}
+		total += n
+	}
+	if packs := c.group.packs; packs > 0 {
+		size := total / packs
+		for p := range packs {
+			limit := (p + 1) * size
+			if p == packs-1 {
+				limit = total
+			}
+			if err := c.reducePack(p*size, limit); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// reducePack combines the elements from first until limit of the values laid end to end.
+func (c *hostCommunicator) reducePack(first, limit int) error {
+	c.pack = pack{first: first, limit: limit}
+	c.group.reduce(c, &c.pack)
+	return c.pack.err
+}
+
+// AllGather concatenates the parts of all replicas along the axis.
+func (c *hostCommunicator) AllGather(ctx context.Context, part, whole kernels.Buffer, axis int) error {
+	c.pair = [2]kernels.Buffer{part, whole}
+	c.ctx, c.what, c.kind, c.number, c.values = ctx, "all_gather", "", axis, c.pair[:]
+	t, w := part.Type(), whole.Type()
+	if axis < 0 || axis >= len(t.Shape) || t.Bytes()*c.Replicas() != w.Bytes() || t.DType != w.DType {
+		return c.fail(fmt.Errorf("all_gather along axis %d: %d parts of %v do not make %v", axis, c.Replicas(), t, w))
+	}
+	if err := c.begin(); err != nil {
+		return err
+	}
+	inner := t.Shape[axis:].Size() * t.DType.Size()
+	out, n := whole.Bytes(), c.Replicas()
+	for r, m := range c.group.members {
+		from := m.values[0].Bytes()
+		for o := range t.Shape[:axis].Size() {
+			copy(out[(o*n+r)*inner:(o*n+r+1)*inner], from[o*inner:(o+1)*inner])
+		}
+	}
+	return c.meet()
+}
+
+// Broadcast copies the root's value to all replicas.
+func (c *hostCommunicator) Broadcast(ctx context.Context, root int, value kernels.Buffer) error {
+	c.pair = [2]kernels.Buffer{value}
+	c.ctx, c.what, c.kind, c.number, c.values = ctx, "broadcast", "", root, c.pair[:1]
+	if root < 0 || root >= c.Replicas() {
+		return c.fail(fmt.Errorf("broadcast from replica %d: there are %d replicas", root, c.Replicas()))
+	}
+	if err := c.begin(); err != nil {
+		return err
+	}
+	if root != c.replica {
+		copy(value.Bytes(), c.group.members[root].values[0].Bytes())
+	}
+	return c.meet()
+}

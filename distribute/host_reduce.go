@@ -1,0 +1,215 @@
+package distribute
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// then runs work unless the pack has failed, and meets the others.
+func (c *hostCommunicator) then(p *pack, work bool, f func(c *hostCommunicator, p *pack)) {
+	if p.err != nil {
+		return
+	}
+	if work {
+		f(c, p)
+	}
+	p.err = c.meet()
+}
+
+// reduceAt lets one replica combine all values in replica order, and the others copy the result.
+func (c *hostCommunicator) reduceAt(root int, p *pack) {
+	c.then(p, c.replica == root, func(c *hostCommunicator, p *pack) {
+		for r := 1; r < c.Replicas(); r++ {
+			c.combine(0, r, p.first, p.limit)
+		}
+		c.finish(0, p.first, p.limit)
+	})
+	c.then(p, c.replica != 0, func(c *hostCommunicator, p *pack) { c.copyFrom(0, p.first, p.limit) })
+}
+
+// reduceInGroups combines within groups of replicas, then over the groups, and hands the result down the same way.
+func (c *hostCommunicator) reduceInGroups(p *pack) {
+	leader := c.replica / hierarchyGroup * hierarchyGroup
+	c.then(p, c.replica == leader, func(c *hostCommunicator, p *pack) {
+		for r := c.replica + 1; r < min(c.replica+hierarchyGroup, c.Replicas()); r++ {
+			c.combine(c.replica, r, p.first, p.limit)
+		}
+	})
+	c.then(p, c.replica == 0, func(c *hostCommunicator, p *pack) {
+		for r := hierarchyGroup; r < c.Replicas(); r += hierarchyGroup {
+			c.combine(0, r, p.first, p.limit)
+		}
+		c.finish(0, p.first, p.limit)
+	})
+	c.then(p, c.replica == leader && leader != 0, func(c *hostCommunicator, p *pack) { c.copyFrom(0, p.first, p.limit) })
+	c.then(p, c.replica != leader, func(c *hostCommunicator, p *pack) {
+		c.copyFrom(c.replica/hierarchyGroup*hierarchyGroup, p.first, p.limit)
+	})
+}
+
+// reduceInRing sends parts of the pack round the ring of replicas. In step s replica i adds part i-1-s of its predecessor to its own; after
+// n-1 steps it holds the whole sum of part i+1, and the sums go round once more.
+func (c *hostCommunicator) reduceInRing(p *pack) {
+	n := c.Replicas()
+	before := (c.replica + n - 1) % n
+	part := func(i int) (first, limit int) {
+		i = ((i % n) + n) % n
+		size := (p.limit - p.first + n - 1) / n
+		return min(p.first+i*size, p.limit), min(p.first+(i+1)*size, p.limit)
+	}
+	for s := 0; s < n-1 && p.err == nil; s++ {
+		first, limit := part(c.replica - 1 - s)
+		c.combine(c.replica, before, first, limit)
+		p.err = c.meet()
+	}
+	if p.err != nil {
+		return
+	}
+	first, limit := part(c.replica + 1)
+	c.finish(c.replica, first, limit)
+	p.err = c.meet()
+	for s := 0; s < n-1 && p.err == nil; s++ {
+		first, limit := part(c.replica - s)
+		c.copyFrom(before, first, limit)
+		p.err = c.meet()
+	}
+}
+
+// each calls f for the stretches of the values that the elements from first until limit make up.
+func (c *hostCommunicator) each(first, limit int, f func(value int, d ir.DType, first, n int)) {
+	at := 0
+	for i, v := range c.values {
+		n := v.Type().Shape.Size()
+		lo, hi := max(first-at, 0), min(limit-at, n)
+		if lo < hi {
+			f(i, v.Type().DType, lo, hi-lo)
+		}
+		at += n
+	}
+}
+
+// bytes returns n elements of a replica's value.
+func (c *hostCommunicator) bytes(replica, value int, d ir.DType, first, n int) []byte {
+	return c.group.members[replica].values[value].Bytes()[first*d.Size() : (first+n)*d.Size()]
+}
+
+// combine takes elements of the replica from into those of the replica into.
+func (c *hostCommunicator) combine(into, from, first, limit int) {
+	c.each(first, limit, func(v int, d ir.DType, first, n int) {
+		combineBytes(c.kind, d, c.bytes(into, v, d, first, n), c.bytes(from, v, d, first, n))
+	})
+}
+
+// finish divides a mean by the number of replicas.
+func (c *hostCommunicator) finish(replica, first, limit int) {
+	if c.kind != ir.Mean {
+		return
+	}
+	c.each(first, limit, func(v int, d ir.DType, first, n int) {
+		divideBytes(d, c.bytes(replica, v, d, first, n), float64(c.Replicas()))
+	})
+}
+
+// copyFrom takes over the elements of another replica.
+func (c *hostCommunicator) copyFrom(replica, first, limit int) {
+	c.each(first, limit, func(v int, d ir.DType, first, n int) {
+		copy(c.bytes(c.replica, v, d, first, n), c.bytes(replica, v, d, first, n))
+	})
+}
+
+// combines reports whether elements of a type can be combined by a kind.
+func combines(kind ir.Kind, d ir.DType) bool {
+	switch kind {
+	case ir.Mean:
+		return d.IsFloat()
+	case ir.Sum, ir.Prod, ir.Max, ir.Min:
+		return d.IsFloat() || d.IsInteger()
+	}
+	return false
+}
+
+type number interface {
+	~int8 | ~int16 | ~int32 | ~int64 | ~uint8 | ~uint16 | ~uint32 | ~uint64 | ~float32 | ~float64
+}
+
+// combineBytes sets dst to dst combined with src.
+func combineBytes(kind ir.Kind, d ir.DType, dst, src []byte) {
+	switch d {
+	case ir.Float32:
+		combine[float32](kind, dst, src)
+	case ir.Float64:
+		combine[float64](kind, dst, src)
+	case ir.Int8:
+		combine[int8](kind, dst, src)
+	case ir.Int16:
+		combine[int16](kind, dst, src)
+	case ir.Int32:
+		combine[int32](kind, dst, src)
+	case ir.Int64:
+		combine[int64](kind, dst, src)
+	case ir.Uint8:
+		combine[uint8](kind, dst, src)
+	case ir.Uint16:
+		combine[uint16](kind, dst, src)
+	case ir.Uint32:
+		combine[uint32](kind, dst, src)
+	case ir.Uint64:
+		combine[uint64](kind, dst, src)
+	default: // half precision: each step is rounded
+		for i := range len(dst) / d.Size() {
+			a, b := float32(ir.Element(dst, d, i)), float32(ir.Element(src, d, i))
+			ir.AppendElement(dst[:i*d.Size()], d, float64(combined(kind, a, b)))
+		}
+	}
+}
+
+func combine[T number](kind ir.Kind, dst, src []byte) {
+	a, b := elements[T](dst), elements[T](src)
+	if kind == ir.Sum || kind == ir.Mean {
+		for i := range a {
+			a[i] += b[i]
+		}
+		return
+	}
+	for i := range a {
+		a[i] = combined(kind, a[i], b[i])
+	}
+}
+
+func combined[T number](kind ir.Kind, a, b T) T {
+	switch kind {
+	case ir.Prod:
+		return a * b
+	case ir.Max:
+		return max(a, b)
+	case ir.Min:
+		return min(a, b)
+	}
+	return a + b
+}
+
+func divideBytes(d ir.DType, x []byte, by float64) {
+	switch d {
+	case ir.Float32:
+		for i, v := range elements[float32](x) {
+			elements[float32](x)[i] = v / float32(by)
+		}
+	case ir.Float64:
+		for i, v := range elements[float64](x) {
+			elements[float64](x)[i] = v / by
+		}
+	default:
+		for i := range len(x) / d.Size() {
+			ir.AppendElement(x[:i*d.Size()], d, float64(float32(ir.Element(x, d, i))/float32(by)))
+		}
+	}
+}
+
+// elements views the memory of a buffer, which is aligned for its type.
+func elements[T number](b []byte) []T {
+	if len(b) == 0 {
+		return nil
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&b[0])), len(b)/int(unsafe.Sizeof(*new(T))))
+}

@@ -1,0 +1,53 @@
+package distribute
+
+import (
+	"fmt"
+)
+
+// MirroredOptions configure [NewMirroredStrategyWith]. The zero value is what NewMirroredStrategy uses.
+type MirroredOptions struct {
+	// Devices, one for each replica; nil is every accelerator of an imported backend, or else the CPU.
+	Devices []string
+	// CrossDeviceOps combine values over the replicas; nil is the backend's own way, which on CPUs lets every replica combine an
+	// equal share of each value, in replica order.
+	CrossDeviceOps CrossDeviceOps
+	// Communication says in what portions gradients are summed.
+	Communication CommunicationOptions
+	// SameRandomNumbers makes all replicas draw the same random numbers, so that their dropout masks coincide, as in Keras 3. By
+	// default each replica has a stream of its own.
+	SameRandomNumbers bool
+}
+
+// NewMirroredStrategy runs one replica on each of the given devices of this machine; all hold the same weights and every step
+// sums their gradients. Without devices it takes every accelerator of an imported backend, or else the CPU. Logical CPU
+// devices "cpu:0", "cpu:1", ... are real replicas. See [NewMirroredStrategyWith] for further options.
+func NewMirroredStrategy(devices ...string) (Strategy, error) {
+	return NewMirroredStrategyWith(MirroredOptions{Devices: devices})
+}
+
+// NewMirroredStrategyWith is NewMirroredStrategy with options. A list of devices that is empty but not nil is an error
+// (TensorFlow takes every device then).
+func NewMirroredStrategyWith(o MirroredOptions) (Strategy, error) {
+	list, err := parseDevices("MirroredStrategy", o.Devices)
+	if err != nil {
+		return nil, err
+	}
+	if o.Devices == nil {
+		list = accelerators()
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("distribute: MirroredStrategy: the list of devices is empty; name at least one, or none at all to use every accelerator")
+	}
+	s, err := newLocal("Mirrored", list)
+	if err != nil {
+		return nil, err
+	}
+	if s.crossOps, err = checkedOps(o.CrossDeviceOps, list); err != nil {
+		return nil, fmt.Errorf("distribute: MirroredStrategy: %w", err)
+	}
+	if err := o.Communication.check(); err != nil {
+		return nil, fmt.Errorf("distribute: MirroredStrategy: %w", err)
+	}
+	s.comm, s.sameDraws = o.Communication, o.SameRandomNumbers
+	return s, nil
+}

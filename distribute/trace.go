@@ -1,0 +1,96 @@
+package distribute
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// tracedProgram is what one replica, or several with equal inputs, will run.
+type tracedProgram struct {
+	program   *ir.Program
+	variables []*Variable
+	inputs    []int // program input of each variable
+	random    int   // program input of the random state, or -1
+	results   int
+	writes    bool // changes variables
+	merges    int  // calls of MergeCall
+	calls     []collectiveCall
+	result    any // structure of the results of a NestFunction
+}
+
+// traceAll traces the programs of all replicas; those with equal inputs share one. Where replicas join tensors of different lengths they are
+// traced again with the lengths that the last trace found, until these do not change any more.
+func (f *Function) traceAll(types [][]ir.Type, local []int, global int) ([]*tracedProgram, error) {
+	var lengths [][]int
+	for range maxTraces {
+		programs, gathers := make([]*tracedProgram, len(types)), make([][]gatherCall, len(types))
+		var failed error
+		seen := map[string]int{}
+		for i := range types {
+			k := fmt.Sprint(types[i], local[i])
+			if j, ok := seen[k]; ok {
+				programs[i], gathers[i] = programs[j], gathers[j]
+				continue
+			}
+			seen[k] = i
+			var err error
+			if programs[i], gathers[i], err = f.traceProgram(types[i], local[i], global, lengths); err != nil && failed == nil {
+				failed = err
+			}
+		}
+		next, err := gatherLengths(gathers)
+		if err != nil {
+			return nil, fmt.Errorf("distribute: %s: %w", f.name, err)
+		}
+		if fmt.Sprint(next) == fmt.Sprint(lengths) {
+			if failed != nil {
+				return nil, failed
+			}
+			first := 0
+			if b := baseOf(f.strategy); b != nil {
+				first = b.first
+			}
+			return programs, checkSamePrograms(programs, first)
+		}
+		lengths = next
+	}
+	return nil, fmt.Errorf("distribute: %s: the lengths of what the replicas join by AllGather depend on each other without end", f.name)
+}
+
+// maxTraces bounds how often a function is traced because of AllGathers of different lengths: once for each that follows from another.
+const maxTraces = 64
+
+func (f *Function) traceProgram(types []ir.Type, local, global int, lengths [][]int) (p *tracedProgram, gathers []gatherCall, err error) {
+	r := NewReplica(f.name, f.strategy.NumReplicasInSync(), local, global)
+	r.strategy, r.lengths = f.strategy, lengths
+	defer func() { gathers = r.gathers }()
+	defer ops.Catch(&err)
+	in := make([]*ops.Tensor, len(types))
+	for i, t := range types {
+		in[i] = r.graph.Input(fmt.Sprint("in", i), t.DType, t.Shape...)
+	}
+	results := f.trace(r, in)
+	p = &tracedProgram{program: r.graph.Program(), random: -1, results: len(results)}
+	for i, t := range results {
+		p.program.AddOutput(fmt.Sprint("out", i), ops.In(r.graph, t))
+	}
+	for _, v := range r.variables {
+		e := r.entries[v]
+		p.variables, p.inputs = append(p.variables, v), append(p.inputs, e.input)
+		if e.assigned {
+			p.program.AddAlias(v.Path(), e.current.Value(), e.input)
+			p.writes = true
+		}
+	}
+	if r.random != nil {
+		for i, in := range p.program.Inputs {
+			if in.Value == r.random.Value() {
+				p.random = i
+			}
+		}
+	}
+	p.merges, p.calls, p.result = r.merges, collectiveCalls(p.program, nil), r.result
+	return p, nil, nil
+}

@@ -1,0 +1,202 @@
+// Command worker measures this library on the workloads that other frameworks are measured on, in the same rounds.
+//
+//	worker --threads N KEY...            speaks the protocol below
+//	worker --table [--secs S] [--rounds N] [--profile] [KEY...]   measures the keys and prints a table
+//	worker --first-step                  trains on one batch and ends: from the start of a process to its first step
+//
+// A key is WORK-OPTIMIZER:VARIANT for training (W1-sgd:fit) or WORK-bBATCH:VARIANT for prediction (W1-b1:predict). Variants of
+// training: fit (Model.Fit, callbacks and history included, one epoch from its first to its last hook), batch (Model.TrainOnBatch).
+// Variant of prediction: predict (Model.PredictOnBatch, arrays in and out).
+//
+// The protocol: when every key is built and warm, the worker prints {"ready": [keys], "failed": {key: error}, "setup": {key: seconds}};
+// then it answers each line "KEY SECONDS" of its input with one line {"key", "steps", "wall", "real", "rate", "cpu", "flops", "rss", "peak",
+// "allocations"} and, for prediction, "p50" and "p99" in microseconds. rate counts units (images, tokens, sequences, steps) in a second,
+// flops the floating-point operations of one unit; cpu is the mean number of busy cores, peak the multiply-add kernels' operations in a
+// second measured beside it, rss the largest resident size so far in MB, allocations those of Go's heap in a step.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/pprof"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gokeras/gokeras/kernels/cpu"
+)
+
+func main() {
+	threads := flag.Int("threads", runtime.NumCPU(), "processors to use")
+	table := flag.Bool("table", false, "measure every key once and print a table")
+	secs := flag.Float64("secs", 1, "seconds for each key of the table")
+	rounds := flag.Int("rounds", 3, "times that every key of the table is measured; the best one is printed")
+	first := flag.Bool("first-step", false, "train the convolutional network on one batch and end: time the whole process")
+	profile := flag.Bool("profile", false, "print where the time of the table's keys goes")
+	samples := flag.String("cpuprofile", "", "write a profile of the process to this file")
+	flag.Parse()
+	if *samples != "" {
+		f, err := os.Create(*samples)
+		if err == nil {
+			err = pprof.StartCPUProfile(f)
+		}
+		if err != nil {
+			fmt.Fprintln(os.Stderr, "worker:", err)
+			os.Exit(1)
+		}
+		defer pprof.StopCPUProfile()
+	}
+	cpu.SetProfiling(*profile)
+	runtime.GOMAXPROCS(*threads)
+	var err error
+	if *first {
+		err = firstStep()
+	} else if *table {
+		err = printTable(os.Stdout, keysOrAll(flag.Args()), *secs, *rounds)
+		printProfiles(os.Stdout)
+	} else {
+		err = serve(os.Stdin, os.Stdout, flag.Args())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "worker:", err)
+		os.Exit(1)
+	}
+}
+
+// allKeys are the rows of the table.
+var allKeys = []string{"W1-sgd:fit", "W1-adam:fit", "W2-sgd:fit", "W2-adam:fit", "W3-mom:fit", "W4-adamw:fit", "W5-adam:fit", "W10-sgd:fit",
+	"W1-b1:predict", "W2-b1:predict", "W1-b256:predict", "W2-b256:predict"}
+
+func keysOrAll(keys []string) []string {
+	if len(keys) == 0 {
+		return allKeys
+	}
+	return keys
+}
+
+// firstStep builds the convolutional network and trains it on one batch.
+func firstStep() error {
+	j, err := newJob("W2-sgd:batch")
+	if err == nil {
+		_, _, err = j.run()
+	}
+	return err
+}
+
+// build makes and warms up the job of a key.
+func build(key string) (*job, error) {
+	j, err := newJob(key)
+	if err != nil {
+		return nil, err
+	}
+	_, err = j.measure(0.1)
+	return j, err
+}
+
+// serve speaks the protocol.
+func serve(in io.Reader, out io.Writer, keys []string) error {
+	ready, failed, setup := []string{}, map[string]string{}, map[string]float64{}
+	jobs := map[string]*job{}
+	for _, key := range keys {
+		begin := time.Now()
+		j, err := build(key)
+		if err != nil {
+			failed[key] = err.Error()
+			continue
+		}
+		jobs[key] = j
+		ready = append(ready, key)
+		setup[key] = time.Since(begin).Seconds()
+	}
+	reply := json.NewEncoder(out)
+	if err := reply.Encode(map[string]any{"ready": ready, "failed": failed, "setup": setup, "rss": peakRSS()}); err != nil {
+		return err
+	}
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		var key string
+		var secs float64
+		if _, err := fmt.Sscan(lines.Text(), &key, &secs); err != nil {
+			return fmt.Errorf("received %q, expected a key and a number of seconds: %w", lines.Text(), err)
+		}
+		j := jobs[key]
+		if j == nil {
+			return fmt.Errorf("received key %q, expected one of %s", key, strings.Join(ready, ", "))
+		}
+		m, err := j.measure(secs)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		m.Peak = cpu.MeasurePeak(2 * time.Millisecond)
+		if err := reply.Encode(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// printTable measures the keys in rounds and prints the best of each.
+func printTable(w io.Writer, keys []string, secs float64, rounds int) error {
+	best, jobs := map[string]*measurement{}, map[string]*job{}
+	for _, key := range keys {
+		j, err := build(key)
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		jobs[key] = j
+	}
+	for range rounds {
+		for _, key := range keys {
+			m, err := jobs[key].measure(secs)
+			if err != nil {
+				return fmt.Errorf("%s: %w", key, err)
+			}
+			m.Peak = cpu.MeasurePeak(5 * time.Millisecond)
+			if b := best[key]; b != nil {
+				m.Peak = max(m.Peak, b.Peak)
+				if b.Rate > m.Rate {
+					b.Peak, m = m.Peak, b
+				}
+			}
+			best[key] = m
+		}
+	}
+	fmt.Fprintf(w, "| workload | rate | GFLOP/s | %% of peak | ms CPU a step | allocations a step | p50 us | p99 us |\n|---|---|---|---|---|---|---|---|\n")
+	for _, key := range keys {
+		m, j := best[key], jobs[key]
+		flops := m.Rate * m.FLOPs
+		fmt.Fprintf(w, "| %s | %.5g %s/s | %.1f | %.0f | %.4g | %.1f | %.1f | %.1f |\n", key, m.Rate, j.work.unit, flops/1e9, 100*flops/m.Peak, m.CPU*m.Real/float64(m.Steps)*1e3, m.Allocations, m.P50, m.P99)
+	}
+	return nil
+}
+
+// printProfiles prints where the time went, steps of the same ops together, if profiling is on.
+func printProfiles(w io.Writer) {
+	for _, p := range cpu.Profiles() {
+		var total time.Duration
+		kinds := map[string]*cpu.OpProfile{}
+		var list []*cpu.OpProfile
+		for _, op := range p.Ops {
+			k := kinds[op.Name]
+			if k == nil {
+				k = &cpu.OpProfile{Name: op.Name}
+				kinds[op.Name] = k
+				list = append(list, k)
+			}
+			k.Calls, k.Time, total = k.Calls+op.Calls, k.Time+op.Time, total+op.Time
+			k.FLOPs, k.Bytes = k.FLOPs+op.FLOPs*int64(op.Calls), k.Bytes+op.Bytes*int64(op.Calls)
+		}
+		slices.SortFunc(list, func(a, b *cpu.OpProfile) int { return cmp.Compare(b.Time, a.Time) })
+		fmt.Fprintf(w, "\n%s: %v\n", p.Program, total)
+		for _, k := range list[:min(len(list), 30)] {
+			seconds := k.Time.Seconds()
+			fmt.Fprintf(w, "%5.1f %%  %7d x %9.1f us  %6.1f GFLOP/s  %6.1f GB/s  %s\n", 100*seconds/total.Seconds(), k.Calls, seconds/float64(k.Calls)*1e6,
+				float64(k.FLOPs)/seconds/1e9, float64(k.Bytes)/seconds/1e9, k.Name)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package keras
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/losses"
+	"github.com/gokeras/gokeras/metrics"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+// compileObject returns the compile_config of a Keras document, nil for a model that is not compiled: what was given to Compile,
+// with the optimizer's present learning rate.
+func (m *Model) compileObject() (map[string]any, error) {
+	if m.compiled == nil {
+		return nil, nil
+	}
+	c := m.compiled.config
+	optimizer, err := m.optimizerObject()
+	if err != nil {
+		return nil, fmt.Errorf("optimizer: %w", err)
+	}
+	loss, err := describeCompiled(c.Loss, func(v any) (any, error) { return losses.Get(v) })
+	if err != nil {
+		return nil, fmt.Errorf("loss: %w", err)
+	}
+	metric := func(v any) (any, error) { return metrics.Get(v) }
+	plain, err := describeCompiled(c.Metrics, metric)
+	if err != nil {
+		return nil, fmt.Errorf("metrics: %w", err)
+	}
+	weighted, err := describeCompiled(c.WeightedMetrics, metric)
+	if err != nil {
+		return nil, fmt.Errorf("weighted metrics: %w", err)
+	}
+	weights, err := describeCompiled(c.LossWeights, nil)
+	if err != nil {
+		return nil, fmt.Errorf("loss weights: %w", err)
+	}
+	jit := c.jitCompile
+	if jit == nil {
+		jit = "auto"
+	}
+	return map[string]any{
+		"optimizer": optimizer, "loss": loss, "loss_weights": weights, "metrics": plain, "weighted_metrics": weighted,
+		"run_eagerly": false, "steps_per_execution": c.StepsPerExecution, "jit_compile": jit,
+	}, nil
+}
+
+// optimizerObject describes the optimizer. One that was wrapped for the sake of half precision is written without the wrapper, which
+// compiling puts around it again.
+func (m *Model) optimizerObject() (map[string]any, error) {
+	o := m.compiled.optimizer
+	if scaled, ok := o.(*optimizers.LossScaleOptimizer); ok && !givenScaled(m.compiled.config.Optimizer) {
+		o = scaled.Inner
+	}
+	return describeOptimizer(o)
+}
+
+// givenScaled reports whether the user asked for the wrapper himself.
+func givenScaled(v any) bool {
+	switch v := v.(type) {
+	case *optimizers.LossScaleOptimizer:
+		return true
+	case config.Object:
+		return v.ClassName == "LossScaleOptimizer"
+	}
+	return false
+}
+
+func describeOptimizer(o optimizers.Optimizer) (map[string]any, error) {
+	object, err := config.EncodeObject(o)
+	if err != nil {
+		return nil, err
+	}
+	c := object["config"].(map[string]any)
+	c["name"] = optimizerName(o)
+	if scaled, ok := o.(*optimizers.LossScaleOptimizer); ok {
+		c["inner_optimizer"], err = describeOptimizer(scaled.Inner)
+		return object, err
+	}
+	if _, scheduled := c["learning_rate"].(map[string]any); scheduled {
+		return object, nil
+	}
+	if _, has := c["learning_rate"]; has {
+		rate, err := o.Rate()
+		if err != nil {
+			return nil, err
+		}
+		c["learning_rate"] = float64(float32(rate)) // as the variable holds it
+	}
+	return object, nil
+}
+
+// describeCompiled writes names as they are, values as objects, and lists and maps of both.
+func describeCompiled(v any, get func(any) (any, error)) (any, error) {
+	if list, ok := asList(v); ok {
+		out := make([]any, len(list))
+		for i, e := range list {
+			var err error
+			if out[i], err = describeCompiled(e, get); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	if m, ok := asMap(v); ok {
+		out := make(map[string]any, len(m))
+		for k, e := range m {
+			var err error
+			if out[k], err = describeCompiled(e, get); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	switch o := v.(type) {
+	case nil, string, bool, float64, float32, int:
+		return v, nil
+	case config.Object:
+		if name, ok := o.FunctionName(); ok {
+			return name, nil
+		}
+	}
+	if get == nil {
+		return nil, fmt.Errorf("a value of type %T has no place in a file", v)
+	}
+	value, err := get(v)
+	if err != nil {
+		return nil, err
+	}
+	return config.EncodeObject(value)
+}

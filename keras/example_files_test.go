@@ -1,0 +1,80 @@
+package keras_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
+)
+
+func small(units int) *keras.Model {
+	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: units}, &layers.Dense{Units: 1}}, keras.InputShape(3))
+	check(err)
+	check(m.Compile(keras.CompileConfig{Optimizer: "adam", Loss: "mse"}))
+	return m
+}
+
+func folder() (string, func()) {
+	dir, err := os.MkdirTemp("", "example")
+	check(err)
+	return dir, func() { check(os.RemoveAll(dir)) }
+}
+
+func ExampleLoadModel() {
+	dir, remove := folder()
+	defer remove()
+	path := filepath.Join(dir, "model.keras")
+	check(small(4).Save(path))
+	m, err := keras.LoadModel(path)
+	check(err)
+	fmt.Println(m.Name(), m.CountParams())
+	// Output: sequential 21
+}
+
+func ExampleModel_Save() {
+	dir, remove := folder()
+	defer remove()
+	fmt.Println(small(4).Save(filepath.Join(dir, "model.h5")) != nil)
+	check(small(4).Save(filepath.Join(dir, "model"), keras.AsFolder(), keras.WithoutCompile()))
+	files, err := os.ReadDir(filepath.Join(dir, "model"))
+	check(err)
+	for _, f := range files {
+		fmt.Println(f.Name())
+	}
+	// Output:
+	// true
+	// config.json
+	// metadata.json
+	// model.weights.h5
+}
+
+func ExampleModel_LoadWeights() {
+	dir, remove := folder()
+	defer remove()
+	path := filepath.Join(dir, "model.weights.h5")
+	check(small(4).SaveWeights(path))
+	var report keras.LoadReport
+	check(small(5).LoadWeights(path, keras.SkipMismatch(), keras.Report(&report)))
+	fmt.Println(len(report.Matched), len(report.Skipped))
+	fmt.Println(report.Skipped[0].Reason)
+	// Output:
+	// 0 4
+	// layer "dense" (Dense): variable dense/kernel (layers/dense/vars/0): shape mismatch: the variable has shape (3, 5), the file holds shape (3, 4)
+}
+
+func ExampleModel_SaveShardedWeights() {
+	dir, remove := folder()
+	defer remove()
+	check(small(4).SaveShardedWeights(filepath.Join(dir, "model.weights.json"), 64))
+	files, err := os.ReadDir(dir)
+	check(err)
+	for _, f := range files {
+		fmt.Println(f.Name())
+	}
+	// Output:
+	// model.weights.json
+	// model_00000.weights.h5
+	// model_00001.weights.h5
+}

@@ -1,0 +1,261 @@
+package keras
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// hostStage is the part of a model that works on the host: the layers right behind its inputs that take text, or make numbers of words
+// in other ways (layers.HostLayer). It runs on each batch, before the batch goes to the program.
+type hostStage struct {
+	inputs []*layers.KerasTensor // of the model
+	nodes  []*layers.Node        // calls of host layers, in order
+	fed    []*layers.KerasTensor // what the program takes
+}
+
+// newHostStage finds the host layers among the calls that a model makes; nil where there are none.
+func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (*hostStage, error) {
+	h := &hostStage{inputs: inputs}
+	used := map[*layers.KerasTensor]bool{}   // by the program
+	onHost := map[*layers.KerasTensor]bool{} // inputs, and what host layers make of them
+	behind := map[*layers.KerasTensor]bool{} // inputs of host layers
+	for _, t := range inputs {
+		onHost[t] = true
+	}
+	for _, t := range outputs {
+		used[t] = true
+	}
+	for _, n := range nodes {
+		_, host := n.Layer.(layers.HostLayer)
+		for _, t := range n.Inputs {
+			switch {
+			case !host:
+				used[t] = true
+			case !onHost[t]:
+				return nil, fmt.Errorf("layer %q works on the host, before the model's program; its input must be an input of the model or made by another such layer", layers.Name(n.Layer))
+			default:
+				behind[t] = true
+			}
+		}
+		if host {
+			h.nodes = append(h.nodes, n)
+			onHost[n.Outputs[0]] = true
+		}
+	}
+	for _, t := range inputs {
+		if used[t] || !behind[t] {
+			h.fed = append(h.fed, t)
+		}
+	}
+	for _, n := range h.nodes {
+		if t := n.Outputs[0]; used[t] {
+			h.fed = append(h.fed, t)
+		}
+	}
+	for _, t := range h.fed {
+		if t.IsText() {
+			return nil, fmt.Errorf("the model hands text %s on as it is, which a program cannot; put a layer such as StringLookup or TextVectorization behind it", layers.ShapeString(t.Shape()))
+		}
+	}
+	if len(h.nodes) == 0 {
+		return nil, nil
+	}
+	return h, nil
+}
+
+// staged is implemented by topologies that may have a host stage.
+type staged interface{ hostStage() *hostStage }
+
+// stage returns the host stage of a model; nil where there is none.
+func (m *Model) stage() *hostStage {
+	if s, ok := m.topology.(staged); ok {
+		return s.hostStage()
+	}
+	return nil
+}
+
+// fed are the tensors that the program of a model takes: its declared inputs, or what the host stage makes of them.
+func (m *Model) fed() []*layers.KerasTensor {
+	if h := m.stage(); h != nil {
+		return h.fed
+	}
+	return m.topology.inputs()
+}
+
+// typesOf lists the types of tensors.
+func typesOf(tensors []*layers.KerasTensor) []ir.Type {
+	types := make([]ir.Type, len(tensors))
+	for i, t := range tensors {
+		types[i] = ir.Type{DType: t.DType(), Shape: t.Shape()}
+	}
+	return types
+}
+
+// transform makes the arrays for the program out of those for the model's inputs.
+func (h *hostStage) transform(arrays []*tensor.Dense) ([]*tensor.Dense, error) {
+	if len(arrays) != len(h.inputs) {
+		return nil, fmt.Errorf("the model has %d inputs, the batch %d", len(h.inputs), len(arrays))
+	}
+	values := map[*layers.KerasTensor]layers.HostArray{}
+	given := map[*layers.KerasTensor]*tensor.Dense{}
+	for i, t := range h.inputs {
+		given[t] = arrays[i]
+	}
+	for _, n := range h.nodes {
+		in := make([]layers.HostArray, len(n.Inputs))
+		for i, t := range n.Inputs {
+			v, ok := values[t]
+			if !ok {
+				var err error
+				if v, err = hostArray(t, given[t]); err != nil {
+					return nil, err
+				}
+				values[t] = v
+			}
+			in[i] = v
+		}
+		out, err := n.Layer.(layers.HostLayer).Transform(in...)
+		if err != nil {
+			return nil, err
+		}
+		values[n.Outputs[0]] = out
+	}
+	fed := make([]*tensor.Dense, len(h.fed))
+	for i, t := range h.fed {
+		if fed[i] = given[t]; fed[i] == nil {
+			fed[i] = denseOf(values[t])
+		}
+	}
+	return fed, nil
+}
+
+// denseOf is an array of numbers as the program takes it.
+func denseOf(a layers.HostArray) *tensor.Dense {
+	if a.Floats == nil {
+		return tensor.New(tensor.WithShape(a.Shape...), tensor.WithBacking(a.Ints))
+	}
+	values := make([]float32, len(a.Floats))
+	for i, v := range a.Floats {
+		values[i] = float32(v)
+	}
+	return tensor.New(tensor.WithShape(a.Shape...), tensor.WithBacking(values))
+}
+
+// hostArray reads an array of the batch for input t, in its declared rank.
+func hostArray(t *layers.KerasTensor, d *tensor.Dense) (layers.HostArray, error) {
+	var a layers.HostArray
+	var err error
+	if t.IsText() {
+		if a.Strings, a.Shape, err = data.Strings(d); err != nil {
+			return a, fmt.Errorf("input %q takes text: %w", t.Name(), err)
+		}
+	} else if a, err = hostNumbers(d); err != nil {
+		return a, fmt.Errorf("input %q: %w", t.Name(), err)
+	}
+	want := t.Shape()
+	switch n := len(want); {
+	case len(a.Shape) == n-1 && want[n-1] == 1:
+		a.Shape = append(slices.Clone(a.Shape), 1)
+	case len(a.Shape) == n+1 && a.Shape[n] == 1:
+		a.Shape = a.Shape[:n]
+	}
+	fits := len(a.Shape) == len(want)
+	for i := 0; fits && i < len(want); i++ {
+		fits = want[i] == layers.Unknown || want[i] == a.Shape[i]
+	}
+	if !fits {
+		return a, fmt.Errorf("input %q expects shape %s, received shape %s", t.Name(), layers.ShapeString(want), layers.ShapeString(a.Shape))
+	}
+	return a, nil
+}
+
+// hostNumbers reads numbers for a host layer.
+func hostNumbers(d *tensor.Dense) (layers.HostArray, error) {
+	d, err := data.ToDense(d)
+	if err != nil {
+		return layers.HostArray{}, err
+	}
+	a := layers.HostArray{Shape: slices.Clone([]int(d.Shape()))}
+	switch values := d.Data().(type) {
+	case []int64:
+		a.Ints = values
+	case []float32:
+		a.Floats = convert[float64](values)
+	case []float64:
+		a.Floats = values
+	case []int:
+		a.Ints = convert[int64](values)
+	case []int8:
+		a.Ints = convert[int64](values)
+	case []int16:
+		a.Ints = convert[int64](values)
+	case []int32:
+		a.Ints = convert[int64](values)
+	case []uint8:
+		a.Ints = convert[int64](values)
+	case []uint16:
+		a.Ints = convert[int64](values)
+	case []uint32:
+		a.Ints = convert[int64](values)
+	case []uint64:
+		a.Ints = convert[int64](values)
+	default:
+		return a, fmt.Errorf("takes whole numbers or floats, received elements of type %s", d.Dtype())
+	}
+	return a, nil
+}
+
+func convert[R int64 | float64, T int | int8 | int16 | int32 | uint8 | uint16 | uint32 | uint64 | float32](values []T) []R {
+	out := make([]R, len(values))
+	for i, v := range values {
+		out[i] = R(v)
+	}
+	return out
+}
+
+// placeHostLayers makes the host stage of a stack: its first layers, as far as they work on the host.
+func (s *sequential) placeHostLayers() error {
+	s.host, s.first = nil, 0
+	var nodes []*layers.Node
+	at := s.input
+	for _, l := range s.stack {
+		h, ok := l.(layers.HostLayer)
+		if !ok {
+			break
+		}
+		if at == nil {
+			return fmt.Errorf("it begins with a %s, which works on the host and needs to know the input; give it in InputShape and InputDType (\"string\" for text)", layers.ClassName(l))
+		}
+		if at = layers.Apply(h, at); at.Err() != nil {
+			return at.Err()
+		}
+		n, _ := at.Node()
+		nodes = append(nodes, n)
+	}
+	if at == nil {
+		return nil
+	}
+	var err error
+	s.host, err = newHostStage([]*layers.KerasTensor{s.input}, []*layers.KerasTensor{at}, nodes)
+	s.first = len(nodes)
+	return err
+}
+
+func (s *sequential) hostStage() *hostStage { return s.host }
+
+// prepareInputs runs the host stage on the inputs of a batch.
+func (m *Model) prepareInputs(into *parts) error {
+	h := m.stage()
+	if h == nil {
+		return nil
+	}
+	var err error
+	into.x, err = h.transform(into.x)
+	return err
+}

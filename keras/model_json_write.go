@@ -1,0 +1,226 @@
+package keras
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// ToJSON returns the document that Keras's model.to_json writes: what the model is made of and what it is compiled with, without
+// weights. Python's keras.models.model_from_json and [ModelFromJSON] read it. Models of a user's own type have no such form.
+//
+// Masks that travel with tensors are not written, as Keras finds them again when it reads the document.
+func (m *Model) ToJSON() ([]byte, error) {
+	o, err := m.object(m.policy.Name)
+	if err != nil {
+		return nil, prefixed("ToJSON", err)
+	}
+	compiled, err := m.compileObject()
+	if err != nil {
+		return nil, prefixed("ToJSON", fmt.Errorf("what the model is compiled with cannot be written: %w", err))
+	}
+	if compiled != nil {
+		o["compile_config"] = compiled
+	}
+	text, err := config.Marshal(o)
+	return text, prefixed("ToJSON", err)
+}
+
+// object describes the model; policy is that of layers which name none.
+func (m *Model) object(policy string) (map[string]any, error) {
+	if m.ownPolicy {
+		policy = m.policy.Name
+	}
+	switch t := m.topology.(type) {
+	case *sequential:
+		return t.object(m, policy)
+	case *functional:
+		return t.object(m, policy)
+	}
+	return nil, fmt.Errorf("model %q is a %s; only Sequential and Functional models can be written as a document", m.Name(), m.ClassName())
+}
+
+// layerMember describes a layer inside a model.
+func layerMember(l layers.Layer, policy string, inputs [][]any) (map[string]any, error) {
+	var o map[string]any
+	var err error
+	switch l := l.(type) {
+	case *Model:
+		return l.object(policy)
+	case *layers.Operation:
+		return operationObject(l)
+	default:
+		if o, err = layers.ToObject(l); err != nil {
+			return nil, err
+		}
+	}
+	fillPolicy(o, policy)
+	if c, ok := o["config"].(map[string]any); ok {
+		c["name"] = layers.Name(l)
+	}
+	if b := buildConfig(l, inputs); b != nil {
+		o["build_config"] = b
+		buildInner(o, inputs[0])
+	}
+	return o, nil
+}
+
+// fillPolicy writes the model's policy into the layers that name none.
+func fillPolicy(v any, policy string) {
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			fillPolicy(e, policy)
+		}
+	case map[string]any:
+		c, isObject := v["config"].(map[string]any)
+		if _, has := c["dtype"]; isObject && !has && v["module"] == "keras.layers" {
+			c["dtype"] = config.DTypePolicyObject(policy)
+		}
+		for _, e := range v {
+			fillPolicy(e, policy)
+		}
+	}
+}
+
+func operationObject(o *layers.Operation) (map[string]any, error) {
+	settings, err := encodeArgument(o.Settings(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("operation %q: %w", layers.Name(o), err)
+	}
+	c := settings.(map[string]any)
+	c["name"] = layers.Name(o)
+	return map[string]any{"module": o.Module(), "class_name": o.ClassName(), "config": c, "registered_name": o.ClassName()}, nil
+}
+
+// inputObjectOf describes an input as an InputLayer.
+func inputObjectOf(t *layers.KerasTensor, name string) map[string]any {
+	return map[string]any{"module": "keras.layers", "class_name": "InputLayer", "registered_name": nil, "config": map[string]any{
+		"batch_shape": shapeList(t.Shape()), "dtype": t.DTypeName(), "sparse": false, "ragged": false, "name": name, "optional": false,
+	}}
+}
+
+// object describes a stack.
+func (s *sequential) object(m *Model, policy string) (map[string]any, error) {
+	if s.dtype != "" {
+		policy = s.dtype
+	}
+	input := s.input
+	if input == nil && len(m.inputTypes) == 1 {
+		input = layers.NewInput("input_layer", m.inputTypes[0].DType, m.inputTypes[0].Shape...)
+	}
+	list := []any{}
+	var types []ir.Type // of what goes into the next layer
+	if input != nil {
+		list = append(list, inputObjectOf(input, input.Name()))
+		types = []ir.Type{{DType: input.DType(), Shape: input.Shape()}}
+	}
+	for _, l := range s.stack {
+		o, err := layerMember(l, policy, typeLists(types))
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, o)
+		if types != nil {
+			if types, err = layers.InferTypes(l, types); err != nil {
+				return nil, err
+			}
+		}
+	}
+	c := map[string]any{"name": m.Name(), "trainable": m.Trainable(), "dtype": config.DTypePolicyObject(policy), "layers": list}
+	o := map[string]any{"module": "keras", "class_name": "Sequential", "config": c, "registered_name": nil, "compile_config": map[string]any{}}
+	if input != nil {
+		c["build_input_shape"] = shapeList(input.Shape())
+		o["build_config"] = map[string]any{"input_shape": shapeList(input.Shape())}
+	}
+	return o, nil
+}
+
+func typeLists(types []ir.Type) [][]any {
+	var out [][]any
+	for _, t := range types {
+		out = append(out, shapeList(t.Shape))
+	}
+	return out
+}
+
+// object describes a graph.
+func (f *functional) object(m *Model, policy string) (map[string]any, error) {
+	calls := map[layers.Layer][]*layers.Node{}
+	for _, n := range f.nodes {
+		calls[n.Layer] = append(calls[n.Layer], n)
+	}
+	history := func(t *layers.KerasTensor) []any {
+		n, index := t.Node()
+		if slices.Contains(f.in.list, t) || n.Layer == nil {
+			return []any{t.Name(), 0, 0}
+		}
+		return []any{layers.Name(n.Layer), slices.Index(calls[n.Layer], n), index}
+	}
+	list := []any{}
+	for _, e := range f.order {
+		if e.input != nil {
+			o := inputObjectOf(e.input, e.input.Name())
+			o["name"], o["inbound_nodes"] = e.input.Name(), []any{}
+			list = append(list, o)
+			continue
+		}
+		var shapes [][]any
+		for _, t := range calls[e.layer][0].Operands() {
+			if t.DType() != ir.Bool || !slices.Contains(takesQuery, layers.ClassName(e.layer)) { // a mask is no input
+				shapes = append(shapes, shapeList(t.Shape()))
+			}
+		}
+		o, err := layerMember(e.layer, policy, shapes)
+		if err != nil {
+			return nil, err
+		}
+		nodes := []any{}
+		for _, n := range calls[e.layer] {
+			node, err := callObject(n, history)
+			if err != nil {
+				return nil, fmt.Errorf("layer %q: %w", layers.Name(e.layer), err)
+			}
+			nodes = append(nodes, node)
+		}
+		o["name"], o["inbound_nodes"] = layers.Name(e.layer), nodes
+		list = append(list, o)
+	}
+	// Where results of a model inside are named, the call that describes it counts.
+	result := func(t *layers.KerasTensor) []any {
+		h := history(t)
+		if n, _ := t.Node(); n.Layer != nil {
+			if inner, ok := n.Layer.(*Model); ok && inner.ClassName() == "Functional" {
+				h[1] = h[1].(int) + 1
+			}
+		}
+		return h
+	}
+	c := map[string]any{"name": m.Name(), "trainable": m.Trainable(), "layers": list, "input_layers": f.in.references(history), "output_layers": f.out.references(result)}
+	return map[string]any{
+		"module": "keras.src.models.functional", "class_name": "Functional", "config": c, "registered_name": "Functional",
+		"build_config": map[string]any{"input_shape": nil}, "compile_config": map[string]any{},
+	}, nil
+}
+
+// references names tensors in the structure in which they were given: one, a list or a dict.
+func (t Tensors) references(history func(*layers.KerasTensor) []any) any {
+	if t.names != nil {
+		out := map[string]any{}
+		for i, name := range t.names {
+			out[name] = history(t.list[i])
+		}
+		return out
+	}
+	if len(t.list) == 1 && !t.listed {
+		return history(t.list[0])
+	}
+	out := make([]any, len(t.list))
+	for i, e := range t.list {
+		out[i] = history(e)
+	}
+	return out
+}

@@ -1,0 +1,240 @@
+package onnx
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// writeDot writes a contraction: as MatMul where its axes are those of one, otherwise as Einsum.
+func writeDot(b *builder, n *ir.Node) error {
+	a := n.Attrs.(ir.DotAttrs)
+	in, err := b.fullAll(n.Inputs)
+	if err != nil {
+		return err
+	}
+	x, y := b.traces[0].Type(n.Inputs[0]).Shape.Rank(), b.traces[0].Type(n.Inputs[1]).Shape.Rank()
+	batch := len(a.LhsBatch)
+	leading := slices.Equal(a.LhsBatch, count(batch)) && slices.Equal(a.RhsBatch, count(batch))
+	if len(a.LhsContract) == 1 && leading && x > batch && y == batch+2 && (batch == 0 || x == batch+2) {
+		left, right := in[0], in[1]
+		plain := true
+		switch {
+		case a.LhsContract[0] == x-1:
+		case x == batch+2:
+			left = b.transpose(left, append(count(batch), batch+1, batch)...)
+		default:
+			plain = false
+		}
+		if plain {
+			if a.RhsContract[0] == batch+1 {
+				right = b.transpose(right, append(count(batch), batch+1, batch)...)
+			}
+			b.set(n.Outputs[0], b.add("MatMul", list(left, right)))
+			return nil
+		}
+	}
+	b.set(n.Outputs[0], b.add("Einsum", in, attribute{"equation", equation(a, x, y)}))
+	return nil
+}
+
+func count(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// equation spells a contraction with a letter for each axis: batch axes first in the result, then those of the left operand that
+// stay, then those of the right.
+func equation(a ir.DotAttrs, x, y int) string {
+	left, right := make([]byte, x), make([]byte, y)
+	next := byte('a')
+	name := func(lhs, rhs []int) {
+		for i := range lhs {
+			left[lhs[i]], right[rhs[i]] = next, next
+			next++
+		}
+	}
+	name(a.LhsBatch, a.RhsBatch)
+	batch := string([]byte("abcdefghijklmnopqrstuvwxyz")[:len(a.LhsBatch)])
+	name(a.LhsContract, a.RhsContract)
+	var result strings.Builder
+	result.WriteString(batch)
+	for _, letters := range [][]byte{left, right} {
+		for i, c := range letters {
+			if c == 0 {
+				letters[i] = next
+				result.WriteByte(next)
+				next++
+			}
+		}
+	}
+	return string(left) + "," + string(right) + "->" + result.String()
+}
+
+// indices returns indices of a type that ONNX takes, moved into the axis or cut off as the mode says; mask is "" or says which are
+// inside.
+func (b *builder) indices(v ir.Value, length dim, mode ir.IndexMode) (name, mask string, err error) {
+	if name, err = b.full(v); err != nil {
+		return "", "", err
+	}
+	if d := b.dtype(v); d != ir.Int64 {
+		name = b.cast(name, ir.Int64)
+	}
+	if mode == ir.IndexError {
+		return name, "", nil
+	}
+	end, err := b.length(length)
+	if err != nil {
+		return "", "", err
+	}
+	zero := b.scalar(ir.Int64, 0)
+	if mode == ir.IndexDrop {
+		mask = b.add("And", list(b.add("GreaterOrEqual", list(name, zero)), b.add("Less", list(name, end))))
+	}
+	last := b.add("Sub", list(end, b.scalar(ir.Int64, 1)))
+	return b.add("Max", list(b.add("Min", list(name, last)), zero)), mask, nil
+}
+
+func writeGather(b *builder, n *ir.Node) error {
+	a := n.Attrs.(ir.GatherAttrs)
+	x, v := n.Inputs[0], n.Outputs[0]
+	in, err := b.full(x)
+	if err != nil {
+		return err
+	}
+	index, mask, err := b.indices(n.Inputs[1], b.dims(x)[a.Axis], a.Mode)
+	if err != nil {
+		return err
+	}
+	name := b.add("Gather", list(in, index), attribute{"axis", a.Axis})
+	if mask != "" {
+		after := b.traces[0].Type(x).Shape.Rank() - a.Axis - 1
+		if after > 0 {
+			rank := b.traces[0].Type(n.Inputs[1]).Shape.Rank()
+			axes := make([]int, after)
+			for i := range axes {
+				axes[i] = rank + i
+			}
+			mask = b.add("Unsqueeze", list(mask, b.vector(axes...)))
+		}
+		if name, err = writeSelect(b, n, list(mask, name, b.scalar(b.dtype(v), 0))); err != nil {
+			return err
+		}
+	}
+	b.set(v, name)
+	return nil
+}
+
+func writeEmbedding(b *builder, n *ir.Node) error {
+	in, err := b.full(n.Inputs[0])
+	if err != nil {
+		return err
+	}
+	index, _, err := b.indices(n.Inputs[1], dim{}, ir.IndexError)
+	if err != nil {
+		return err
+	}
+	b.set(n.Outputs[0], b.add("Gather", list(in, index), attribute{"axis", 0}))
+	return nil
+}
+
+func writeScatter(b *builder, n *ir.Node) error {
+	a := n.Attrs.(ir.ScatterAttrs)
+	kind, known := map[ir.Kind]string{ir.Set: "none", ir.Sum: "add", ir.Prod: "mul", ir.Max: "max", ir.Min: "min"}[a.Kind]
+	if a.Axis != 0 || a.Mode == ir.IndexDrop || !known {
+		return b.errorf("ONNX scatters along the first axis, and drops no indices; received axis %d, mode %q and kind %q", a.Axis, a.Mode, a.Kind)
+	}
+	in, err := b.fullAll(n.Inputs)
+	if err != nil {
+		return err
+	}
+	index, _, err := b.indices(n.Inputs[1], b.dims(n.Inputs[0])[0], a.Mode)
+	if err != nil {
+		return err
+	}
+	rank := b.traces[0].Type(n.Inputs[1]).Shape.Rank()
+	index = b.add("Unsqueeze", list(index, b.vector(rank)))
+	b.set(n.Outputs[0], b.add("ScatterND", list(in[0], index, in[2]), attribute{"reduction", kind}))
+	return nil
+}
+
+func writeReduce(b *builder, n *ir.Node) error {
+	a := n.Attrs.(ir.ReduceAttrs)
+	in, err := b.full(n.Inputs[0])
+	if err != nil {
+		return err
+	}
+	if len(a.Axes) == 0 {
+		b.set(n.Outputs[0], in)
+		return nil
+	}
+	op, known := map[ir.Kind]string{ir.Sum: "ReduceSum", ir.Prod: "ReduceProd", ir.Max: "ReduceMax", ir.Min: "ReduceMin", ir.Or: "ReduceMax", ir.And: "ReduceMin"}[a.Kind]
+	if !known {
+		return b.errorf("ONNX has no reduction of kind %q", a.Kind)
+	}
+	logical := b.dtype(n.Inputs[0]) == ir.Bool
+	if logical {
+		in = b.cast(in, ir.Int32)
+	}
+	name := b.add(op, list(in, b.vector(a.Axes...)), attribute{"keepdims", 0})
+	if logical {
+		name = b.cast(name, ir.Bool)
+	}
+	b.set(n.Outputs[0], name)
+	return nil
+}
+
+func writeArg(b *builder, n *ir.Node) error {
+	in, err := b.full(n.Inputs[0])
+	if err != nil {
+		return err
+	}
+	op := map[ir.Op]string{ir.ArgMax: "ArgMax", ir.ArgMin: "ArgMin"}[n.Op]
+	name := b.add(op, list(in), attribute{"axis", n.Attrs.(ir.AxisAttrs).Axis}, attribute{"keepdims", 0})
+	b.set(n.Outputs[0], b.cast(name, ir.Int32))
+	return nil
+}
+
+func writeCumulative(b *builder, n *ir.Node) error {
+	a := n.Attrs.(ir.CumulativeAttrs)
+	if a.Kind != ir.Sum {
+		return b.errorf("ONNX has running sums only, received kind %q", a.Kind)
+	}
+	in, err := b.full(n.Inputs[0])
+	if err != nil {
+		return err
+	}
+	flag := map[bool]int{true: 1}
+	b.set(n.Outputs[0], b.add("CumSum", list(in, b.scalar(ir.Int64, float64(a.Axis))), attribute{"exclusive", flag[a.Exclusive]}, attribute{"reverse", flag[a.Reverse]}))
+	return nil
+}
+
+func writeSort(b *builder, n *ir.Node) error {
+	a := n.Attrs.(ir.SortAttrs)
+	return b.topK(n, b.dims(n.Inputs[0])[a.Axis], a.Axis, a.Descending)
+}
+
+func writeTopK(b *builder, n *ir.Node) error {
+	k := b.ints(func(a ir.Attrs) []int { return []int{a.(ir.TopKAttrs).K} })[0]
+	return b.topK(n, k, -1, true)
+}
+
+func (b *builder) topK(n *ir.Node, k dim, axis int, largest bool) error {
+	in, err := b.full(n.Inputs[0])
+	if err != nil {
+		return err
+	}
+	length, err := b.length(k)
+	if err != nil {
+		return err
+	}
+	flag := map[bool]int{true: 1}
+	out := b.addAll("TopK", 2, list(in, length), attribute{"axis", axis}, attribute{"largest", flag[largest]}, attribute{"sorted", 1})
+	b.set(n.Outputs[0], out[0])
+	b.set(n.Outputs[1], b.cast(out[1], ir.Int32))
+	return nil
+}

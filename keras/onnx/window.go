@@ -1,0 +1,149 @@
+package onnx
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// channelsFirst moves the last axis behind the batch, and channelsLast back.
+func (b *builder) channelsFirst(name string, rank int) string {
+	return b.transpose(name, append([]int{0, rank - 1}, count(rank - 1)[1:]...)...)
+}
+
+func (b *builder) channelsLast(name string, rank int) string {
+	perm := []int{0}
+	for i := 2; i < rank; i++ {
+		perm = append(perm, i)
+	}
+	return b.transpose(name, append(perm, 1)...)
+}
+
+// kernel turns a kernel (spatial..., in, out) into ONNX's (out, in, spatial...).
+func (b *builder) kernel(v ir.Value) (string, error) {
+	in, err := b.full(v)
+	if err != nil {
+		return "", err
+	}
+	rank := b.traces[0].Type(v).Shape.Rank()
+	return b.transpose(in, append([]int{rank - 1, rank - 2}, count(rank-2)...)...), nil
+}
+
+// pads reads the padding of a window, which must not follow an open axis.
+func (b *builder) pads(get func(a ir.Attrs) (low, high []int)) ([]int, error) {
+	return b.fixedInts("padding", func(a ir.Attrs) []int {
+		low, high := get(a)
+		return slices.Concat(low, high)
+	})
+}
+
+func writeConv(b *builder, n *ir.Node) error {
+	a := n.Attrs.(ir.ConvAttrs)
+	pads, err := b.pads(func(a ir.Attrs) (low, high []int) { return a.(ir.ConvAttrs).PadLow, a.(ir.ConvAttrs).PadHigh })
+	if err != nil {
+		return err
+	}
+	x, err := b.full(n.Inputs[0])
+	if err != nil {
+		return err
+	}
+	w, err := b.kernel(n.Inputs[1])
+	if err != nil {
+		return err
+	}
+	rank := b.traces[0].Type(n.Inputs[0]).Shape.Rank()
+	y := b.add("Conv", list(b.channelsFirst(x, rank), w), convAttributes(a, pads)...)
+	b.set(n.Outputs[0], b.channelsLast(y, rank))
+	return nil
+}
+
+func convAttributes(a ir.ConvAttrs, pads []int) []attribute {
+	return []attribute{{"strides", a.Strides}, {"dilations", a.Dilation}, {"pads", pads}, {"group", max(a.Groups, 1)}}
+}
+
+// outputPadding is what ONNX must add at the ends of a transposed convolution to give the result its shape; false where it cannot.
+func outputPadding(t *ir.Program, n *ir.Node) ([]int, bool) {
+	a := n.Attrs.(ir.ConvGradAttrs)
+	dy, kernel := t.Type(n.Inputs[0]).Shape, t.Type(n.Inputs[1]).Shape
+	out := make([]int, len(a.Conv.Strides))
+	for i, stride := range a.Conv.Strides {
+		made := stride*(dy[i+1]-1) + (kernel[i]-1)*a.Conv.Dilation[i] + 1 - a.Conv.PadLow[i] - a.Conv.PadHigh[i]
+		out[i] = a.Shape[i+1] - made
+		if out[i] < 0 || out[i] >= max(stride, a.Conv.Dilation[i]) || a.Conv.PadLow[i] < 0 || a.Conv.PadHigh[i] < 0 {
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+func writeConvTranspose(b *builder, n *ir.Node) error {
+	a := n.Attrs.(ir.ConvGradAttrs).Conv
+	pads, err := b.pads(func(a ir.Attrs) (low, high []int) {
+		return a.(ir.ConvGradAttrs).Conv.PadLow, a.(ir.ConvGradAttrs).Conv.PadHigh
+	})
+	if err != nil {
+		return err
+	}
+	extra, ok := outputPadding(b.traces[0], n)
+	for k, t := range b.traces {
+		if other, _ := outputPadding(t, &b.traces[k].Nodes[b.index]); !ok || !slices.Equal(other, extra) {
+			return b.errorf("the padding of its result follows an open axis; give that axis a length in the shape of the input")
+		}
+	}
+	dy, err := b.full(n.Inputs[0])
+	if err != nil {
+		return err
+	}
+	w, err := b.kernel(n.Inputs[1])
+	if err != nil {
+		return err
+	}
+	rank := b.traces[0].Type(n.Inputs[0]).Shape.Rank()
+	x := b.add("ConvTranspose", list(b.channelsFirst(dy, rank), w), append(convAttributes(a, pads), attribute{"output_padding", extra})...)
+	b.set(n.Outputs[0], b.channelsLast(x, rank))
+	return nil
+}
+
+func writePool(b *builder, n *ir.Node) error {
+	a := n.Attrs.(ir.PoolAttrs)
+	pads, err := b.pads(func(a ir.Attrs) (low, high []int) { return a.(ir.PoolAttrs).PadLow, a.(ir.PoolAttrs).PadHigh })
+	if err != nil {
+		return err
+	}
+	window, err := b.fixedInts("window", func(a ir.Attrs) []int { return a.(ir.PoolAttrs).Window })
+	if err != nil {
+		return err
+	}
+	x, err := b.full(n.Inputs[0])
+	if err != nil {
+		return err
+	}
+	rank := b.traces[0].Type(n.Inputs[0]).Shape.Rank()
+	attributes := []attribute{{"kernel_shape", window}, {"strides", a.Strides}, {"pads", pads}}
+	op := "MaxPool"
+	if n.Op == ir.AvgPool {
+		op, attributes = "AveragePool", append(attributes, attribute{"count_include_pad", 0})
+	}
+	y := b.add(op, list(b.channelsFirst(x, rank)), attributes...)
+	b.set(n.Outputs[0], b.channelsLast(y, rank))
+	return nil
+}
+
+func writeLayerNorm(b *builder, n *ir.Node) error {
+	in, err := b.fullAll(n.Inputs)
+	if err != nil {
+		return err
+	}
+	b.set(n.Outputs[0], b.add("LayerNormalization", in, attribute{"axis", -1}, attribute{"epsilon", n.Attrs.(ir.NormAttrs).Epsilon}))
+	return nil
+}
+
+func writeSoftmax(b *builder, n *ir.Node) error {
+	in, err := b.full(n.Inputs[0])
+	if err != nil {
+		return err
+	}
+	op := map[ir.Op]string{ir.Softmax: "Softmax", ir.LogSoftmax: "LogSoftmax"}[n.Op]
+	b.set(n.Outputs[0], b.add(op, list(in), attribute{"axis", -1}))
+	return nil
+}

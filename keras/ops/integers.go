@@ -1,0 +1,34 @@
+package ops
+
+import "github.com/gokeras/gokeras/kernels/ir"
+
+// Gcd returns the greatest common divisors of whole numbers, which are not negative; that of 0 and 0 is 0. It is Euclid's algorithm.
+func Gcd(a, b *Tensor) *Tensor {
+	a, b = wholeNumbers("gcd", a, b)
+	out := WhileLoop(func(s []*Tensor) *Tensor {
+		return Any(CompareScalar(ir.Ne, s[1], 0))
+	}, func(s []*Tensor) []*Tensor {
+		done := CompareScalar(ir.Eq, s[1], 0)
+		rest := Fmod(s[0], Where(done, OnesLike(s[1]), s[1]))
+		return []*Tensor{Where(done, s[0], s[1]), Where(done, s[1], rest)}
+	}, a, b)
+	return out[0]
+}
+
+// Lcm returns the least common multiples of whole numbers, which are not negative; with 0 it is 0.
+func Lcm(a, b *Tensor) *Tensor {
+	a, b = wholeNumbers("lcm", a, b)
+	divisor := MaximumScalar(Gcd(a, b), 1)
+	return Multiply(FloorDivide(a, divisor), b)
+}
+
+func wholeNumbers(what string, a, b *Tensor) (*Tensor, *Tensor) {
+	a, b = common(a, b)
+	if !a.DType().IsInteger() {
+		Failf(graphOf(a, b), "%s: needs whole numbers, received %v", what, a.DType())
+	}
+	if a.DType().IsSigned() {
+		a, b = Abs(a), Abs(b)
+	}
+	return a, b
+}

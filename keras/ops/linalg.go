@@ -1,0 +1,184 @@
+package ops
+
+import "github.com/gokeras/gokeras/kernels/ir"
+
+// squareMatrix checks that x is (..., n, n) and returns it with a float type, and n.
+func squareMatrix(what string, x *Tensor) (*Tensor, int) {
+	if x.Rank() < 2 || x.Dim(-1) != x.Dim(-2) {
+		Failf(x.g, "%s: needs square matrices (..., n, n), received shape %v", what, x.Shape())
+	}
+	return float(x), x.Dim(-1)
+}
+
+// adjoint exchanges the last two axes.
+func adjoint(x *Tensor) *Tensor { return SwapAxes(x, -1, -2) }
+
+// Solve returns x with a·x = b, for a (..., n, n) and b (..., n, m) or a vector (..., n). It is Gauss-Jordan elimination with the
+// largest element of the column as pivot; a singular matrix gives infinities and NaN. Gradients: db = solve(aᵀ, dx), da = -db·xᵀ.
+func Solve(a, b *Tensor) *Tensor {
+	a, n := squareMatrix("solve", a)
+	b = Cast(b, a.DType())
+	if b.Rank() == a.Rank()-1 && b.Rank() > 0 && b.Dim(-1) == n {
+		return Squeeze(Solve(a, ExpandDims(b, -1)), -1)
+	}
+	if b.Rank() < 2 || b.Dim(-2) != n {
+		Failf(graphOf(a, b), "solve: needs a right side (..., %d, m) or (..., %d) for matrices %v, received shape %v", n, n, a.Shape(), b.Shape())
+	}
+	a, b = sameBatch(a, b)
+	return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
+		a := xs[0]
+		x, _, _ := eliminate(a, xs[1])
+		return []*Tensor{x}, func(dys []*Tensor) []*Tensor {
+			db := Solve(adjoint(a), dys[0])
+			return []*Tensor{Negative(Matmul(db, adjoint(x))), db}
+		}
+	}, a, b)[0]
+}
+
+// sameBatch broadcasts the axes before the last two.
+func sameBatch(a, b *Tensor) (*Tensor, *Tensor) {
+	cut := func(s ir.Shape) (lead, matrix ir.Shape) { return s[:len(s)-2], s[len(s)-2:] }
+	aLead, aMatrix := cut(a.Shape())
+	bLead, bMatrix := cut(b.Shape())
+	lead, err := ir.BroadcastShapes(aLead, bLead)
+	if err != nil {
+		Fail(graphOf(a, b), err)
+	}
+	return BroadcastTo(a, append(lead.Clone(), aMatrix...)...), BroadcastTo(b, append(lead.Clone(), bMatrix...)...)
+}
+
+// eliminate returns a⁻¹·b, and of a the sign of the determinant and the logarithm of its absolute value.
+func eliminate(a, b *Tensor) (x, sign, logDet *Tensor) {
+	n, d := a.Dim(-1), a.DType()
+	lead := a.Shape()[:a.Rank()-2]
+	whole := Concatenate(-1, a, b)
+	sign, logDet = Ones(a, d, lead...), Zeros(a, d, lead...)
+	if n == 0 {
+		return b, sign, logDet
+	}
+	row, zero := Arange(a, ir.Int32, n), Zeros(a, d)
+	final, _ := Scan(func(carry, xs []*Tensor) (next, ys []*Tensor) {
+		m, sign, logDet := carry[0], carry[1], carry[2]
+		isK := Equal(row, xs[0])
+		column := Sum(Where(isK, SliceAxis(m, -1, 0, n), zero), -1)
+		size := Where(Less(row, xs[0]), FullLike(column, -1), Abs(column))
+		p := ExpandDims(Argmax(size, -1), -1)
+		isP := Equal(row, p)
+		element := func(which *Tensor) *Tensor { return Sum(Where(which, column, zero), -1) }
+		line := func(which *Tensor) *Tensor { return Sum(Where(ExpandDims(which, -1), m, zero), -2) }
+		pivot, moved := element(isP), Squeeze(NotEqual(p, xs[0]), -1)
+		sign = Multiply(sign, Multiply(Sign(pivot), Where(moved, FullLike(sign, -1), OnesLike(sign))))
+		logDet = Add(logDet, Log(Abs(pivot)))
+		// The row of the pivot changes places with row k and is divided by the pivot; its multiples are taken from all others.
+		top := ExpandDims(Divide(line(isP), ExpandDims(pivot, -1)), -2)
+		swapped := Where(ExpandDims(isP, -1), ExpandDims(line(isK), -2), m)
+		factor := Where(isP, ExpandDims(element(isK), -1), column)
+		reduced := Subtract(swapped, Multiply(ExpandDims(factor, -1), top))
+		return []*Tensor{Where(ExpandDims(isK, -1), top, reduced), sign, logDet}, nil
+	}, []*Tensor{whole, sign, logDet}, []*Tensor{row}, ScanOptions{})
+	return SliceAxis(final[0], -1, n, whole.Dim(-1)), final[1], final[2]
+}
+
+// Inv returns the inverses of the matrices x (..., n, n); see [Solve].
+func Inv(x *Tensor) *Tensor {
+	x, n := squareMatrix("inv", x)
+	return Solve(x, BroadcastTo(Identity(x, x.DType(), n), x.Shape()...))
+}
+
+// Slogdet returns the sign of the determinant of each matrix x (..., n, n) and the natural logarithm of its absolute value. The
+// gradient of the logarithm is the transposed inverse.
+func Slogdet(x *Tensor) (sign, logarithm *Tensor) {
+	x, _ = squareMatrix("slogdet", x)
+	out := CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
+		_, sign, logDet := eliminate(xs[0], SliceAxis(xs[0], -1, 0, 0))
+		return []*Tensor{sign, logDet}, func(dys []*Tensor) []*Tensor {
+			return []*Tensor{Multiply(ExpandDims(ExpandDims(dys[1], -1), -1), adjoint(Inv(xs[0])))}
+		}
+	}, x)
+	return out[0], out[1]
+}
+
+// Det returns the determinants of the matrices x (..., n, n). The gradient is det(x)·(x⁻¹)ᵀ, NaN for a singular matrix.
+func Det(x *Tensor) *Tensor {
+	sign, logarithm := Slogdet(x)
+	return Multiply(sign, Exp(logarithm))
+}
+
+// Logdet returns the natural logarithm of the determinants of the symmetric, positive definite matrices x (..., n, n).
+func Logdet(x *Tensor) *Tensor { _, logarithm := Slogdet(x); return logarithm }
+
+// SolveTriangular returns x with a·x = b as [Solve] does, reading the lower triangle of a only, or with lower false the upper one.
+func SolveTriangular(a, b *Tensor, lower bool) *Tensor {
+	a, _ = squareMatrix("solve triangular", a)
+	if lower {
+		return Solve(Tril(a, 0), b)
+	}
+	return Solve(Triu(a, 0), b)
+}
+
+// Cholesky returns the lower triangular L with L·Lᵀ = x for symmetric, positive definite matrices x (..., n, n), NaN for others; of x
+// the mean with its transpose counts. With upper set it returns Lᵀ. The gradient is that of Murray, "Differentiation of the Cholesky
+// decomposition", 2016, equation 10: dx = L⁻ᵀ·Φ(Lᵀ·dL)·L⁻¹ made symmetric, where Φ is the lower triangle with half the diagonal.
+func Cholesky(x *Tensor, upper bool) *Tensor {
+	x, n := squareMatrix("cholesky", x)
+	if n == 0 {
+		return x
+	}
+	x = MultiplyScalar(Add(x, adjoint(x)), 0.5)
+	l := CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
+		l := choleskyFactor(xs[0], n)
+		return []*Tensor{l}, func(dys []*Tensor) []*Tensor {
+			p := Tril(Matmul(adjoint(l), dys[0]), 0)
+			p = Subtract(p, MultiplyScalar(Multiply(p, Identity(p, p.DType(), n)), 0.5))
+			s := adjoint(Solve(adjoint(l), adjoint(Solve(adjoint(l), p))))
+			return []*Tensor{MultiplyScalar(Add(s, adjoint(s)), 0.5)}
+		}
+	}, x)[0]
+	if upper {
+		return adjoint(l)
+	}
+	return l
+}
+
+// choleskyFactor makes one column after the other: column k is (x_k - L·(row k of L)ᵀ) divided by the root of its element k.
+func choleskyFactor(x *Tensor, n int) *Tensor {
+	row, zero := Arange(x, ir.Int32, n), Zeros(x, x.DType())
+	final, _ := Scan(func(carry, xs []*Tensor) (next, ys []*Tensor) {
+		l := carry[0]
+		isK := Equal(row, xs[0])
+		line := Sum(Where(ExpandDims(isK, -1), l, zero), -2)
+		c := Subtract(Sum(Where(isK, x, zero), -1), Sum(Multiply(l, ExpandDims(line, -2)), -1))
+		root := Sqrt(Sum(Where(isK, c, zero), -1))
+		column := Where(GreaterEqual(row, xs[0]), Divide(c, ExpandDims(root, -1)), zero)
+		return []*Tensor{Where(isK, ExpandDims(column, -1), l)}, nil
+	}, []*Tensor{ZerosLike(x)}, []*Tensor{row}, ScanOptions{})
+	return final[0]
+}
+
+// CholeskyInverse returns the inverse of L·Lᵀ for a lower triangular L (..., n, n), or with upper set that of Uᵀ·U.
+func CholeskyInverse(x *Tensor, upper bool) *Tensor {
+	if upper {
+		x = adjoint(x)
+	}
+	x, n := squareMatrix("cholesky inverse", x)
+	inverse := SolveTriangular(x, BroadcastTo(Identity(x, x.DType(), n), x.Shape()...), true)
+	return Matmul(adjoint(inverse), inverse)
+}
+
+// MatrixPower returns the n-th power of the matrices x (..., m, m); of a negative n that of the inverse.
+func MatrixPower(x *Tensor, n int) *Tensor {
+	x, m := squareMatrix("matrix power", x)
+	if n < 0 {
+		return MatrixPower(Inv(x), -n)
+	}
+	y := BroadcastTo(Identity(x, x.DType(), m), x.Shape()...)
+	for ; n > 0; n >>= 1 {
+		if n&1 == 1 {
+			y = Matmul(y, x)
+		}
+		if n > 1 {
+			x = Matmul(x, x)
+		}
+	}
+	return y
+}

@@ -1,0 +1,136 @@
+package ops_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/opstest"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+func init() {
+	square, right := opstest.Normal(1, 4, 4), opstest.Normal(2, 4, 3)
+	definite := func(x *ops.Tensor) *ops.Tensor {
+		n := x.Dim(-1)
+		return ops.Add(ops.Matmul(x, ops.SwapAxes(x, -1, -2)), ops.Identity(x, x.DType(), n))
+	}
+	addCase("solve", true, binary(ops.Solve), square, right)
+	addCase("solve stack", false, binary(ops.Solve), opstest.Normal(3, 2, 3, 3), opstest.Normal(4, 3, 2))
+	addCase("solve vector", false, binary(ops.Solve), square, opstest.Normal(5, 4))
+	addCase("inv", true, unary(ops.Inv), square)
+	addCase("det", true, unary(ops.Det), square)
+	addCase("slogdet", false, unary(func(x *ops.Tensor) *ops.Tensor { _, l := ops.Slogdet(x); return l }), opstest.Normal(6, 2, 3, 3))
+	addCase("solve triangular", false, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.SolveTriangular(a, b, true) }), square, right)
+	addCase("solve triangular upper", false, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.SolveTriangular(a, b, false) }), square, right)
+	addCase("cholesky", true, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Cholesky(definite(x), false) }), square)
+	addCase("cholesky upper", false, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Cholesky(definite(x), true) }), opstest.Normal(7, 2, 3, 3))
+	addCase("cholesky inverse", false, unary(func(x *ops.Tensor) *ops.Tensor { return ops.CholeskyInverse(x, false) }), square)
+	addCase("matrix power", false, unary(func(x *ops.Tensor) *ops.Tensor { return ops.MatrixPower(x, 5) }), square)
+	addCase("matrix power negative", false, unary(func(x *ops.Tensor) *ops.Tensor { return ops.MatrixPower(x, -2) }), square)
+	for _, shape := range [][]int{{4, 4}, {5, 3}, {2, 4}, {2, 3, 2}} {
+		addCase(fmt.Sprint("qr ", shape), false, func(_ *ops.Graph, in tensors) tensors {
+			q, r := ops.Qr(in[0], false)
+			return tensors{q, r}
+		}, opstest.Normal(8, shape...))
+	}
+	for _, order := range []float64{1, 2, 3, math.Inf(1), math.Inf(-1)} {
+		addCase(fmt.Sprint("vector norm ", order), false, unary(func(x *ops.Tensor) *ops.Tensor { return ops.VectorNorm(x, order, 1) }), opstest.Normal(9, 3, 4))
+	}
+	for _, order := range []float64{1, -1, math.Inf(1), math.Inf(-1)} {
+		addCase(fmt.Sprint("matrix norm ", order), false, unary(func(x *ops.Tensor) *ops.Tensor { return ops.MatrixNorm(x, order, 2, 0) }), opstest.Normal(10, 3, 2, 4))
+	}
+	addCase("linspace of", false, binary(func(a, b *ops.Tensor) *ops.Tensor { return ops.LinspaceOf(a, b, 4, false) }), opstest.Normal(11, 2, 3), opstest.Normal(12, 3))
+	addCase("repeat each", false, unary(func(x *ops.Tensor) *ops.Tensor { return ops.RepeatEach(x, []int{2, 0, 3}, 1) }), opstest.Normal(13, 2, 3))
+	addCase("diagonal at", false, unary(func(x *ops.Tensor) *ops.Tensor { return ops.DiagonalAt(x, -1, 0, 1) }), opstest.Normal(14, 4, 3))
+	addCase("fmod", false, binary(ops.Fmod), opstest.Floats([]int{4}, -7.3, 7.3, -7.3, 7.3), opstest.Floats([]int{4}, 2.1, 2.1, -2.1, -2.1))
+}
+
+// TestFactors checks on matrices of many sizes that factors multiply to the matrix and have their form.
+func TestFactors(t *testing.T) {
+	for _, n := range []int{1, 2, 3, 7, 16, 33} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			x := opstest.Normal(n, n, n)
+			for i := range n { // large rows below small ones: pivots are needed
+				for j := range n {
+					x.F[i*n+j] *= math.Pow(10, float64(i%3)-2)
+				}
+			}
+			got := opstest.Eval(t, func(g *ops.Graph, in tensors) tensors {
+				a := in[0]
+				q, r := ops.Qr(a, false)
+				spd := ops.Add(ops.Matmul(a, ops.Transpose(a)), ops.Identity(g, ir.Float64, n))
+				l := ops.Cholesky(spd, false)
+				return tensors{
+					ops.Matmul(a, ops.Inv(a)), ops.Matmul(ops.Transpose(q), q), ops.Identity(g, ir.Float64, n),
+					ops.Matmul(q, r), a,
+					ops.Matmul(l, ops.Transpose(l)), spd,
+					ops.Triu(l, 1), ops.Tril(r, -1), ops.ZerosLike(a),
+				}
+			}, x)
+			opstest.Near(t, "a·a⁻¹", got[0], got[2], 0, 1e-8)
+			opstest.Near(t, "qᵀ·q", got[1], got[2], 0, 1e-12)
+			opstest.Near(t, "q·r", got[3], got[4], 1e-12, 1e-12)
+			opstest.Near(t, "l·lᵀ", got[5], got[6], 1e-12, 1e-12)
+			opstest.Near(t, "above l", got[7], got[9], 0, 0)
+			opstest.Near(t, "below r", got[8], got[9], 0, 0)
+		})
+	}
+}
+
+func TestSpecialMatrices(t *testing.T) {
+	singular := opstest.Floats([]int{2, 2}, 1, 2, 2, 4)
+	got := opstest.Eval(t, func(_ *ops.Graph, in tensors) tensors {
+		sign, logarithm := ops.Slogdet(in[0])
+		return tensors{ops.Det(in[0]), sign, logarithm}
+	}, singular)
+	require.Equal(t, 0.0, got[0].F[0])
+	require.Equal(t, 0.0, got[1].F[0])
+	require.True(t, math.IsInf(got[2].F[0], -1))
+	indefinite := opstest.Floats([]int{2, 2}, 1, 2, 2, 1)
+	factor := opstest.Eval(t, unary(func(x *ops.Tensor) *ops.Tensor { return ops.Cholesky(x, false) }), indefinite)
+	require.True(t, math.IsNaN(factor[0].F[3]))
+	empty := opstest.Eval(t, unary(ops.Det), opstest.Floats([]int{2, 0, 0}))
+	require.Equal(t, []float64{1, 1}, empty[0].F)
+	identity := opstest.Eval(t, unary(func(x *ops.Tensor) *ops.Tensor { return ops.MatrixPower(x, 0) }), singular)
+	require.Equal(t, []float64{1, 0, 0, 1}, identity[0].F)
+}
+
+func TestLinearAlgebraErrors(t *testing.T) {
+	x := opstest.Normal(1, 2, 3)
+	for want, f := range map[string]func(x *ops.Tensor) *ops.Tensor{
+		"inv: needs square":           ops.Inv,
+		"det":                         ops.Det,
+		"cholesky: needs square":      func(x *ops.Tensor) *ops.Tensor { return ops.Cholesky(x, false) },
+		"needs a right side":          func(x *ops.Tensor) *ops.Tensor { return ops.Solve(ops.Matmul(ops.Transpose(x), x), x) },
+		"qr: needs matrices":          func(x *ops.Tensor) *ops.Tensor { q, _ := ops.Qr(ops.Ravel(x), false); return q },
+		"the order must be":           func(x *ops.Tensor) *ops.Tensor { return ops.MatrixNorm(x, 2, 0, 1) },
+		"received axis 1 twice":       func(x *ops.Tensor) *ops.Tensor { return ops.MatrixNorm(x, 1, 1, -1) },
+		"needs one count for each":    func(x *ops.Tensor) *ops.Tensor { return ops.RepeatEach(x, []int{1}, 1) },
+		"the count must not be":       func(x *ops.Tensor) *ops.Tensor { return ops.LinspaceOf(x, x, -1, true) },
+		"counts must not be negative": func(x *ops.Tensor) *ops.Tensor { return ops.RepeatEach(x, []int{1, -1}, 0) },
+	} {
+		assert.ErrorContains(t, opstest.EvalError(unary(f), x), want)
+	}
+}
+
+func TestRounding(t *testing.T) {
+	x := opstest.Floats([]int{6}, 1.25, -1.35, 1250, 1350, math.Copysign(0, -1), 0)
+	got := opstest.Eval(t, func(_ *ops.Graph, in tensors) tensors {
+		return tensors{ops.RoundTo(in[0], 1), ops.RoundTo(in[0], -2), ops.Cast(ops.Signbit(in[0]), ir.Float64)}
+	}, x)
+	opstest.Near(t, "decimals", got[0], opstest.Floats([]int{6}, 1.2, -1.4, 1250, 1350, 0, 0), 1e-15, 0)
+	opstest.Near(t, "hundreds", got[1], opstest.Floats([]int{6}, 0, 0, 1200, 1400, 0, 0), 1e-15, 0)
+	require.Equal(t, []float64{0, 1, 0, 0, 1, 0}, got[2].F)
+}
+
+func ExampleSolve() {
+	g := ops.NewGraph("example")
+	a, b := g.Input("a", ir.Float32, 3, 3), g.Input("b", ir.Float32, 3, 2)
+	fmt.Println(ops.Solve(a, b).Shape())
+	// Output: [3 2]
+}

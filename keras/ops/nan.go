@@ -1,0 +1,57 @@
+package ops
+
+import (
+	"math"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Nanargmax is Argmax over the elements that are not NaN, -1 where all are.
+func Nanargmax(x *Tensor, axis int) *Tensor {
+	return orMinusOne(Argmax(withoutNaN(float(x), math.Inf(-1)), axis), x, axis)
+}
+
+// Nanargmin is Argmin over the elements that are not NaN, -1 where all are.
+func Nanargmin(x *Tensor, axis int) *Tensor {
+	return orMinusOne(Argmin(withoutNaN(float(x), math.Inf(1)), axis), x, axis)
+}
+
+func orMinusOne(y, x *Tensor, axis int) *Tensor {
+	return Where(All(Isnan(float(x)), axis), FullLike(y, -1), y)
+}
+
+// Nancumsum is Cumsum with NaN counted as 0.
+func Nancumsum(x *Tensor, axis int) *Tensor { return Cumsum(withoutNaN(float(x), 0), axis) }
+
+// Nancumprod is Cumprod with NaN counted as 1.
+func Nancumprod(x *Tensor, axis int) *Tensor { return Cumprod(withoutNaN(float(x), 1), axis) }
+
+// Nanquantile is [Quantile] over the elements along axis that are not NaN, NaN where all are.
+func Nanquantile(x *Tensor, q float64, axis int) *Tensor {
+	x = float(x)
+	axis = x.Axis(axis)
+	n := x.Dim(axis)
+	if n == 0 || !(q >= 0 && q <= 1) {
+		Failf(x.g, "nanquantile: needs at least one element along axis %d of %v and q in [0, 1], received %v", axis, x.Shape(), q)
+	}
+	missing := Isnan(x)
+	sorted := Sort(Where(missing, FullLike(x, math.Inf(1)), x), axis) // what is missing comes last
+	count := Sum(Cast(LogicalNot(missing), x.DType()), axis)
+	at := MultiplyScalar(MaximumScalar(SubtractScalar(count, 1), 0), q)
+	low := Floor(at)
+	element := func(i *Tensor) *Tensor {
+		return Squeeze(TakeAlongAxis(sorted, ExpandDims(Cast(i, ir.Int32), axis), axis), axis)
+	}
+	share := Subtract(at, low)
+	above := element(Minimum(AddScalar(low, 1), FullLike(low, float64(n-1))))
+	// A share of 0 must not meet an infinity.
+	above = Where(CompareScalar(ir.Gt, share, 0), above, ZerosLike(above))
+	y := Add(Multiply(Subtract(OnesLike(share), share), element(low)), Multiply(share, above))
+	return Where(CompareScalar(ir.Gt, count, 0), y, FullLike(y, math.NaN()))
+}
+
+// Nanpercentile is Nanquantile for q in percent.
+func Nanpercentile(x *Tensor, q float64, axis int) *Tensor { return Nanquantile(x, q/100, axis) }
+
+// Nanmedian is [Median] over the elements along axis that are not NaN.
+func Nanmedian(x *Tensor, axis int) *Tensor { return Nanquantile(x, 0.5, axis) }

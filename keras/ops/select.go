@@ -1,0 +1,30 @@
+package ops
+
+import "github.com/gokeras/gokeras/kernels/ir"
+
+// Select takes, element by element, the choice of the first condition that holds, and otherwise where none does.
+func Select(conditions, choices []*Tensor, otherwise *Tensor) *Tensor {
+	if len(conditions) != len(choices) || len(choices) == 0 {
+		Failf(otherwise.g, "select: needs as many conditions as choices, and at least one; received %d and %d", len(conditions), len(choices))
+	}
+	y := otherwise
+	for i := len(choices) - 1; i >= 0; i-- {
+		y = Where(Cast(conditions[i], ir.Bool), choices[i], y)
+	}
+	return y
+}
+
+// Angle returns the angle of real numbers in the complex plane: π below 0, 0 elsewhere, NaN for NaN.
+func Angle(x *Tensor) *Tensor { x = float(x); return Arctan2(ZerosLike(x), x) }
+
+// Ldexp returns x · 2^n.
+func Ldexp(x, n *Tensor) *Tensor { x = float(x); return Multiply(x, Exp2(Cast(n, x.DType()))) }
+
+// Argpartition returns int32 positions that bring the k-th smallest element along axis to its place, the smaller ones before it and the
+// larger ones behind it; here that is the sorted order.
+func Argpartition(x *Tensor, k, axis int) *Tensor {
+	if n := x.Dim(axis); k < -n || k >= n {
+		Failf(x.g, "argpartition: there is no element %d among the %d of axis %d", k, n, axis)
+	}
+	return Argsort(x, axis)
+}

@@ -1,0 +1,39 @@
+package keras
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// Outputs returns the symbolic outputs of a Functional model; nil for other models. From them and [Model.Inputs] the graph of layer
+// calls can be walked with [layers.KerasTensor.Node].
+func (m *Model) Outputs() []*layers.KerasTensor {
+	if f, ok := m.topology.(*functional); ok {
+		return f.out.list
+	}
+	return nil
+}
+
+// Iterations returns how many steps the optimizer has made.
+func (m *Model) Iterations() (int64, error) {
+	if m.compiled == nil {
+		return 0, m.errNotCompiled("Iterations")
+	}
+	counter, ok := m.compiled.optimizer.(interface{ Iterations() *distribute.Variable })
+	if !ok {
+		return 0, fmt.Errorf("keras: Iterations: %T does not count its steps", m.compiled.optimizer)
+	}
+	v := counter.Iterations()
+	if v == nil { // not built, so no step was made
+		return 0, nil
+	}
+	m.values.RLock()
+	defer m.values.RUnlock()
+	a, err := v.Value()
+	if err != nil {
+		return 0, prefixed("Iterations", err)
+	}
+	return int64(a.At(0)), nil
+}

@@ -1,0 +1,123 @@
+package keras
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"time"
+
+	"github.com/gokeras/gokeras/internal/atomicfile"
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/keras/saving"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+// Save writes the whole model to a .keras file, which Keras opens as its own: the configuration, all weights, what the model was
+// compiled with, and the optimizer's variables. With [AsFolder] the path is that of a folder, which must not end in .keras.
+//
+// The file is written beside and renamed, so that a crash leaves what was there before. A model made of a user's own type with
+// NewModel has no configuration that could be read again: save its weights, with SaveWeights.
+func (m *Model) Save(path string, options ...SaveOption) error {
+	var c fileConfig
+	for _, o := range options {
+		if o != nil {
+			o.applySave(&c)
+		}
+	}
+	err := c.check("Save", []string{"WithoutCompile", "AsFolder"})
+	if err == nil {
+		err = prefixed("Save", m.save(path, &c))
+	}
+	return err
+}
+
+// SaveModel is Save without options, for callbacks.
+func (m *Model) SaveModel(path string) error { return m.Save(path) }
+
+func (m *Model) save(path string, c *fileConfig) error {
+	ext := filepath.Ext(path)
+	switch {
+	case c.folder && ext == ".keras":
+		return fmt.Errorf("%s: with AsFolder the path is that of a folder, which must not end in .keras", path)
+	case !c.folder && ext != ".keras":
+		return fmt.Errorf("the path %q must end in .keras; other files hold weights alone, see SaveWeights", path)
+	case !m.isBuilt():
+		return fmt.Errorf("model %q has no weights yet; build it first, with InputShape, Build or Fit", m.Name())
+	}
+	if _, ok := m.topology.(*subclass); ok {
+		return fmt.Errorf("%s %q is made of a Go type of yours, and no file could say how to make it again; write its weights with SaveWeights, or make it a Functional model", m.ClassName(), m.Name())
+	}
+	contents, err := m.contents(c)
+	if err != nil {
+		return err
+	}
+	m.values.RLock()
+	defer m.values.RUnlock()
+	if c.folder {
+		return contents.WriteFolder(path)
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		_, err := contents.WriteTo(w)
+		return err
+	})
+}
+
+func (m *Model) contents(c *fileConfig) (*saving.Contents, error) {
+	document, err := m.fileDocument(!c.withoutCompile)
+	if err != nil {
+		return nil, err
+	}
+	objects := saving.Objects(m)
+	if !c.withoutCompile {
+		objects = append(objects, m.optimizerObjects()...)
+	}
+	weights, err := saving.Weights(objects)
+	if err != nil {
+		return nil, err
+	}
+	assets, err := saving.Assets(objects)
+	if err != nil {
+		return nil, err
+	}
+	return &saving.Contents{Config: document, Weights: weights, Assets: assets, Saved: time.Now()}, nil
+}
+
+// fileDocument returns the text of config.json.
+func (m *Model) fileDocument(compiled bool) ([]byte, error) {
+	document, err := m.object(m.policy.Name)
+	if err != nil {
+		return nil, err
+	}
+	if compiled {
+		o, err := m.compileObject()
+		if err != nil {
+			return nil, fmt.Errorf("what the model is compiled with cannot be written: %w; save with WithoutCompile, or use losses and metrics of this module", err)
+		}
+		if o != nil {
+			document["compile_config"] = o
+		}
+	}
+	return config.Marshal(document)
+}
+
+// optimizerObjects lists the optimizer's place in a weights file, once it has variables.
+func (m *Model) optimizerObjects() []saving.Object {
+	if m.compiled == nil || len(m.compiled.optimizer.Variables()) == 0 {
+		return nil
+	}
+	o := m.compiled.optimizer
+	objects := []saving.Object{{Path: "optimizer", Name: optimizerName(o), Variables: o.Variables(), Lenient: true}}
+	if scaled, ok := o.(*optimizers.LossScaleOptimizer); ok {
+		inner := scaled.Inner
+		objects = append(objects, saving.Object{Path: "optimizer/inner_optimizer", Name: optimizerName(inner), Variables: inner.Variables(), Lenient: true})
+	}
+	return objects
+}
+
+func optimizerName(o optimizers.Optimizer) string {
+	if p, ok := o.(interface{ Path() string }); ok && p.Path() != "" {
+		return p.Path()
+	}
+	return layers.SnakeCase(fmt.Sprintf("%T", o)[len("*optimizers."):])
+}

@@ -1,0 +1,176 @@
+package saving
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/hdf5"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// Report tells what became of every tensor of a file and every variable of a model.
+type Report struct {
+	// Matched are the variables that have a new value.
+	Matched []Match
+	// Skipped are the variables that keep the value they had.
+	Skipped []Skip
+	// Unused are the tensors of the file that no variable asked for.
+	Unused []string
+}
+
+// Match is a variable that got the value of a tensor of the file.
+type Match struct {
+	Tensor   string // its path or name in the file, "layers/dense/vars/0"
+	Variable string // the variable's path, "dense/kernel"
+}
+
+// Skip is a variable, or an object with all of its variables, that was passed over.
+type Skip struct {
+	Tensor   string
+	Variable string // "" for all variables of an object
+	Reason   string
+}
+
+// String is a line each for what was skipped and not used, and the number of the rest.
+func (r *Report) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d matched, %d skipped, %d unused", len(r.Matched), len(r.Skipped), len(r.Unused))
+	for _, s := range r.Skipped {
+		fmt.Fprintf(&b, "\nskipped %s %s: %s", s.Tensor, s.Variable, s.Reason)
+	}
+	for _, u := range r.Unused {
+		fmt.Fprintf(&b, "\nunused %s", u)
+	}
+	return b.String()
+}
+
+// assignment is a variable with the dataset that holds its value.
+type assignment struct {
+	variable *distribute.Variable
+	dataset  *hdf5.Dataset
+	tensor   string
+}
+
+// Load gives the values of a file to the variables of objects. Where something does not fit, nothing is changed and the error names
+// all of it. With skipMismatch what does not fit is passed over: the variables of an object before the first one that does not fit
+// are loaded and the others not, as Keras does.
+func Load(source Source, objects []Object, skipMismatch bool) (*Report, error) {
+	report := &Report{}
+	var todo []assignment
+	var mistakes []string
+	used := map[string]bool{}
+	for _, o := range objects {
+		fit, mistake, err := match(source, o, used)
+		if err != nil {
+			mistake = err.Error()
+		}
+		switch {
+		case mistake != "" && (skipMismatch || o.Lenient && err == nil):
+			report.skip(o, len(fit), mistake)
+		case mistake != "":
+			mistakes = append(mistakes, mistake)
+			continue
+		}
+		todo = append(todo, fit...)
+	}
+	if len(mistakes) > 0 {
+		return nil, Mismatch(mistakes)
+	}
+	all, err := source.Datasets()
+	if err != nil {
+		return nil, fmt.Errorf("weights: %w", err)
+	}
+	for _, path := range all {
+		if !used[path] {
+			report.Unused = append(report.Unused, path)
+		}
+	}
+	slices.Sort(report.Unused)
+	return report, assign(todo, report)
+}
+
+// shownMistakes bounds the length of an error.
+const shownMistakes = 20
+
+// Mismatch is the error for weights that do not fit, with what is wrong with each.
+func Mismatch(mistakes []string) error {
+	more := ""
+	if n := len(mistakes) - shownMistakes; n > 0 {
+		mistakes, more = mistakes[:shownMistakes], fmt.Sprintf("; and %d more", n)
+	}
+	return fmt.Errorf("the weights do not fit the model: %s%s", strings.Join(mistakes, "; "), more)
+}
+
+// skip notes that the variables of an object from the given one on were passed over.
+func (r *Report) skip(o Object, from int, reason string) {
+	for i, v := range o.Variables[from:] {
+		r.Skipped = append(r.Skipped, Skip{Tensor: tensorPath(o, from+i), Variable: v.Path(), Reason: reason})
+	}
+}
+
+func tensorPath(o Object, i int) string { return fmt.Sprintf("%s/%d", join(o.Path, "vars"), i) }
+
+// match finds the datasets of an object's variables, as many as fit before the first one that does not. What the mistake is, is said
+// in the second result.
+func match(source Source, o Object, used map[string]bool) ([]assignment, string, error) {
+	if len(o.Variables) == 0 {
+		return nil, "", nil
+	}
+	datasets, err := source.Vars(o.Path)
+	if err != nil {
+		return nil, "", fmt.Errorf("%s: %w", describe(o), err)
+	}
+	for i := range datasets {
+		used[tensorPath(o, i)] = true
+	}
+	if len(datasets) != len(o.Variables) {
+		return nil, countMistake(o, len(datasets)), nil
+	}
+	var fit []assignment
+	for i, v := range o.Variables {
+		t, err := typeOf(datasets[i])
+		if err == nil && !t.Shape.Equal(v.Type().Shape) {
+			err = fmt.Errorf("shape mismatch: the variable has shape %s, the file holds shape %s", layers.ShapeString(v.Type().Shape), layers.ShapeString(t.Shape))
+		}
+		if err != nil {
+			return fit, fmt.Sprintf("%s: variable %s (%s): %v", describe(o), v.Path(), tensorPath(o, i), err), nil
+		}
+		fit = append(fit, assignment{v, datasets[i], tensorPath(o, i)})
+	}
+	return fit, "", nil
+}
+
+func countMistake(o Object, n int) string {
+	names := make([]string, len(o.Variables))
+	for i, v := range o.Variables {
+		names[i] = v.Name()
+	}
+	if o.Lenient {
+		return fmt.Sprintf("%s has %d variables, the file %d; it keeps the state it has", describe(o), len(names), n)
+	}
+	return fmt.Sprintf("%s expected %d variables %q, but the file has %d at %s", describe(o), len(names), names, n, join(o.Path, "vars"))
+}
+
+func describe(o Object) string {
+	if o.Layer == nil {
+		return fmt.Sprintf("optimizer %q", o.Name)
+	}
+	return fmt.Sprintf("layer %q (%s)", layers.Name(o.Layer), layers.ClassName(o.Layer))
+}
+
+// assign reads the datasets and gives their values to the variables.
+func assign(todo []assignment, report *Report) error {
+	for _, a := range todo {
+		value, err := read(a.dataset)
+		if err == nil {
+			err = a.variable.TakeValue(value)
+		}
+		if err != nil {
+			return fmt.Errorf("weights: %s for variable %s: %w", a.tensor, a.variable.Path(), err)
+		}
+		report.Matched = append(report.Matched, Match{a.tensor, a.variable.Path()})
+	}
+	return nil
+}

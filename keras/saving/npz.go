@@ -1,0 +1,79 @@
+package saving
+
+import (
+	"archive/zip"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// npyCodes are NumPy's names of element types; bfloat16 has none.
+var npyCodes = map[ir.DType]string{
+	ir.Bool: "|b1", ir.Int8: "|i1", ir.Int16: "<i2", ir.Int32: "<i4", ir.Int64: "<i8",
+	ir.Uint8: "|u1", ir.Uint16: "<u2", ir.Uint32: "<u4", ir.Uint64: "<u8",
+	ir.Float16: "<f2", ir.Float32: "<f4", ir.Float64: "<f8",
+}
+
+// WriteNPZ writes variables as a NumPy archive, one member for each, named by its path. Scalars keep their shape; bfloat16, which
+// NumPy does not know, becomes float32. Variables without elements are left out.
+func WriteNPZ(w io.Writer, variables distribute.Variables) error {
+	archive := zip.NewWriter(w)
+	seen := map[string]bool{}
+	for _, v := range variables {
+		if v.Size() == 0 {
+			continue
+		}
+		name := v.Path()
+		if seen[name] {
+			return fmt.Errorf("two variables have the path %q, so that they cannot be told apart by name; save to .weights.h5, or name the layers differently", name)
+		}
+		seen[name] = true
+		a, err := v.Value()
+		if err != nil {
+			return err
+		}
+		if a.Type.DType == ir.BFloat16 {
+			if a, err = kernels.FromFloat64s(ir.Float32, a.Type.Shape, a.Float64s()); err != nil {
+				return err
+			}
+		}
+		member, err := archive.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
+		if err == nil {
+			err = writeNPY(member, a)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return archive.Close()
+}
+
+// writeNPY writes format version 1.0: the header ends with a newline and is padded so that the values begin at a multiple of 64.
+func writeNPY(w io.Writer, a kernels.Array) error {
+	code, ok := npyCodes[a.Type.DType]
+	if !ok {
+		return fmt.Errorf("values of type %v have no place in a .npy file", a.Type.DType)
+	}
+	dims := ""
+	for _, d := range a.Type.Shape {
+		dims += fmt.Sprintf("%d, ", d)
+	}
+	if len(a.Type.Shape) > 1 {
+		dims = strings.TrimSuffix(dims, ", ")
+	}
+	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", code, strings.TrimSuffix(dims, " "))
+	const prefix = len("\x93NUMPY") + 4
+	text += strings.Repeat(" ", 63-(prefix+len(text))%64) + "\n"
+	head := append([]byte("\x93NUMPY"), 1, 0)
+	head = append(binary.LittleEndian.AppendUint16(head, uint16(len(text))), text...)
+	if _, err := w.Write(head); err != nil {
+		return err
+	}
+	_, err := w.Write(a.Data)
+	return err
+}

@@ -1,0 +1,106 @@
+package saving
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// Object is something with a place in a weights file: a model, a layer, an optimizer.
+type Object struct {
+	// Path is its group, "layers/dense"; "" for the model itself. The variables are in the group vars below it.
+	Path string
+	// Name is the attribute "name" that Keras gives to the group vars.
+	Name string
+	// Layer is nil for an optimizer.
+	Layer layers.Layer
+	// Variables are in the order of their datasets.
+	Variables distribute.Variables
+	// Lenient objects are left as they are where the file has another number of variables, as Keras does with optimizers.
+	Lenient bool
+}
+
+// Attributer is implemented by models made of a value of the user's own type, whose fields decide the paths.
+type Attributer interface {
+	// Attributes lists what the value is made of; false where the model is none of this kind.
+	Attributes() ([]layers.Attribute, bool)
+}
+
+// Objects lists a model and everything inside it in the order in which Keras writes them, each once.
+//
+// The layers of a Sequential or Functional model are in the list "layers". A model of the user's own type has them under the names
+// of its attributes; those whose names come after "layers" in the alphabet are in that list too, and found there first.
+func Objects(model layers.Layer) []Object {
+	w := walker{seen: map[layers.Layer]bool{}}
+	w.object(model, "")
+	return w.out
+}
+
+type walker struct {
+	seen map[layers.Layer]bool
+	out  []Object
+}
+
+func (w *walker) object(l layers.Layer, path string) {
+	if w.seen[l] {
+		return
+	}
+	w.seen[l] = true
+	w.out = append(w.out, Object{Path: path, Name: layers.Name(l), Layer: l, Variables: layers.OwnWeights(l)})
+	for _, a := range attributesOf(l) {
+		w.attribute(a, join(path, a.Name))
+	}
+}
+
+func (w *walker) attribute(a layers.Attribute, path string) {
+	if a.Layer != nil {
+		w.object(a.Layer, path)
+		return
+	}
+	used := map[string]int{}
+	for _, member := range a.List {
+		name := "container"
+		if member.Layer != nil {
+			name = layers.SnakeCase(layers.ClassName(member.Layer))
+		}
+		n := used[name]
+		used[name]++
+		if n > 0 {
+			name = fmt.Sprintf("%s_%d", name, n)
+		}
+		w.attribute(member, join(path, name))
+	}
+}
+
+// attributesOf lists what a layer or model is made of.
+func attributesOf(l layers.Layer) []layers.Attribute {
+	container, ok := l.(layers.Container)
+	if !ok {
+		return layers.AttributesOf(l)
+	}
+	list := layers.Attribute{Name: "layers"}
+	for _, member := range container.Layers() {
+		list.List = append(list.List, layers.Attribute{Layer: member})
+	}
+	own, subclassed := []layers.Attribute(nil), false
+	if a, ok := l.(Attributer); ok {
+		own, subclassed = a.Attributes()
+	}
+	if !subclassed {
+		return []layers.Attribute{list}
+	}
+	at := slices.IndexFunc(own, func(a layers.Attribute) bool { return a.Name > list.Name || a.Name[0] == '_' })
+	if at < 0 {
+		at = len(own)
+	}
+	return slices.Insert(slices.Clone(own), at, list)
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "/" + name
+}

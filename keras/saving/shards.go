@@ -1,0 +1,255 @@
+package saving
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/internal/atomicfile"
+	"github.com/gokeras/gokeras/internal/hdf5"
+)
+
+// DefaultShardSize is the largest size of one file of a sharded set, in bytes of values, where none is given: 5 GiB.
+const DefaultShardSize = 5 << 30
+
+// shardIndex is the JSON file of a sharded set.
+type shardIndex struct {
+	Metadata struct {
+		TotalSize float64 `json:"total_size"`
+	} `json:"metadata"`
+	Map map[string]shardNames `json:"weight_map"` // group of variables -> files
+}
+
+// shardNames are one name or a list of names.
+type shardNames []string
+
+func (n *shardNames) UnmarshalJSON(text []byte) error {
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		*n = shardNames{one}
+		return nil
+	}
+	return json.Unmarshal(text, (*[]string)(n))
+}
+
+func (n shardNames) MarshalJSON() ([]byte, error) {
+	if len(n) == 1 {
+		return json.Marshal(n[0])
+	}
+	return json.Marshal([]string(n))
+}
+
+// shard is one file to be written.
+type shard struct {
+	name   string
+	writer *hdf5.Writer
+	size   int64
+}
+
+// WriteShards writes objects to a sharded set: an index at path, which ends in .weights.json, and files of at most limit bytes of
+// values beside it, in Keras's form. The index is written last.
+func WriteShards(path string, objects []Object, limit int64) error {
+	if limit <= 0 {
+		return fmt.Errorf("the largest size of a shard is %d bytes; expected more than 0", limit)
+	}
+	index := shardIndex{Map: map[string]shardNames{}}
+	shards, err := split(strings.TrimSuffix(filepath.Base(path), ".weights.json"), objects, limit, &index)
+	if err != nil {
+		return err
+	}
+	for _, s := range shards {
+		err := atomicfile.Write(filepath.Join(filepath.Dir(path), s.name), func(w io.Writer) error {
+			_, err := s.writer.WriteTo(w)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	text, err := json.MarshalIndent(index, "", "    ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// split distributes variables over files, in order.
+func split(base string, objects []Object, limit int64, index *shardIndex) ([]*shard, error) {
+	var shards []*shard
+	next := func() *shard {
+		s := &shard{name: fmt.Sprintf("%s_%05d.weights.h5", base, len(shards)), writer: hdf5.NewWriter()}
+		shards = append(shards, s)
+		return s
+	}
+	current := next()
+	for _, o := range objects {
+		path := join(o.Path, "vars")
+		for i, v := range o.Variables {
+			size := int64(v.Type().Bytes())
+			if size > limit {
+				return nil, fmt.Errorf("variable %s has %d bytes, more than the largest size of a shard, %d; allow larger shards", v.Path(), size, limit)
+			}
+			if current.size+size > limit {
+				current = next()
+			}
+			current.size += size
+			index.Metadata.TotalSize += float64(size)
+			group, err := current.writer.Root().Group(path)
+			if err != nil {
+				return nil, err
+			}
+			if !slices.Contains(index.Map["/"+path], current.name) {
+				index.Map["/"+path] = append(index.Map["/"+path], current.name)
+				if err := group.SetAttribute("name", o.Name); err != nil {
+					return nil, err
+				}
+			}
+			if err := addVariable(group, fmt.Sprint(i), v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return shards, nil
+}
+
+// Shards is a sharded set opened for reading.
+type Shards struct {
+	folder string
+	index  shardIndex
+	open   map[string]*hdf5.Group
+	files  []*os.File
+}
+
+// maxIndex bounds the size of an index.
+const maxIndex = 64 << 20
+
+// OpenShards opens a sharded set by its index.
+func OpenShards(path string) (*Shards, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() > maxIndex {
+		return nil, fmt.Errorf("the index of the shards has %d bytes; expected at most %d", info.Size(), maxIndex)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &Shards{folder: filepath.Dir(path), open: map[string]*hdf5.Group{}}
+	if err := json.Unmarshal(text, &s.index); err != nil {
+		return nil, fmt.Errorf("the index of the shards is not what Keras writes: %w", err)
+	}
+	if len(s.index.Map) == 0 {
+		return nil, errors.New("the file has no weight_map; expected the index of sharded weights")
+	}
+	for group, names := range s.index.Map {
+		for _, name := range names {
+			if name != filepath.Base(name) || !fs.ValidPath(name) || strings.Contains(name, `\`) {
+				return nil, fmt.Errorf("shard %q of %s has an unsafe path; expected the name of a file in the same folder", name, group)
+			}
+		}
+	}
+	return s, nil
+}
+
+// Close closes the files of the set.
+func (s *Shards) Close() error {
+	var err error
+	for _, f := range s.files {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
+
+func (s *Shards) shard(name string) (*hdf5.Group, error) {
+	if g, ok := s.open[name]; ok {
+		return g, nil
+	}
+	f, err := os.Open(filepath.Join(s.folder, name))
+	if err != nil {
+		return nil, err
+	}
+	s.files = append(s.files, f)
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	file, err := hdf5.Open(f, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("shard %s: %w", name, err)
+	}
+	s.open[name] = file.Root()
+	return file.Root(), nil
+}
+
+// Vars returns the datasets of an object, from all files that hold some of them.
+func (s *Shards) Vars(path string) ([]*hdf5.Dataset, error) {
+	group := join(path, "vars")
+	found := map[string]*hdf5.Dataset{}
+	for _, name := range s.index.Map["/"+group] {
+		root, err := s.shard(name)
+		if err != nil {
+			return nil, err
+		}
+		g, err := root.Group(group)
+		if err != nil {
+			return nil, fmt.Errorf("shard %s: %w", name, err)
+		}
+		members, err := g.Names()
+		if err != nil {
+			return nil, fmt.Errorf("shard %s: %w", name, err)
+		}
+		for _, member := range members {
+			if found[member], err = g.Dataset(member); err != nil {
+				return nil, fmt.Errorf("shard %s: %w", name, err)
+			}
+		}
+	}
+	out := make([]*hdf5.Dataset, len(found))
+	for i := range out {
+		if out[i] = found[fmt.Sprint(i)]; out[i] == nil {
+			return nil, fmt.Errorf("dataset %d of %s is in none of the shards %q", i, group, s.index.Map["/"+group])
+		}
+	}
+	return out, nil
+}
+
+// Array looks in all files that hold some of the group.
+func (s *Shards) Array(path string) (*hdf5.Dataset, error) {
+	for _, name := range s.index.Map["/"+filepath.ToSlash(filepath.Dir(path))] {
+		root, err := s.shard(name)
+		if err != nil {
+			return nil, err
+		}
+		if d, err := datasetAt(root, path); d != nil || err != nil {
+			return d, err
+		}
+	}
+	return nil, nil
+}
+
+// Datasets lists the datasets of all groups in the index.
+func (s *Shards) Datasets() ([]string, error) {
+	var out []string
+	for group := range s.index.Map {
+		path := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(group, "/"), "vars"), "/")
+		list, err := s.Vars(path)
+		if err != nil {
+			return nil, err
+		}
+		for i := range list {
+			out = append(out, fmt.Sprintf("%s/%d", join(path, "vars"), i))
+		}
+	}
+	return out, nil
+}

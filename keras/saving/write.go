@@ -1,0 +1,53 @@
+package saving
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/hdf5"
+)
+
+// Weights describes the HDF5 file that Keras writes for objects: a group vars for each, with its name as an attribute and its
+// variables as datasets. Values are read from the variables when the file is written.
+func Weights(objects []Object) (*hdf5.Writer, error) {
+	w := hdf5.NewWriter()
+	for _, o := range objects {
+		group, err := w.Root().Group(join(o.Path, "vars"))
+		if err != nil {
+			return nil, fmt.Errorf("weights: %w", err)
+		}
+		if o.Name != "" {
+			if err := group.SetAttribute("name", o.Name); err != nil {
+				return nil, fmt.Errorf("weights: %w", err)
+			}
+		}
+		if err := addArrays(w, o); err != nil {
+			return nil, err
+		}
+		for i, v := range o.Variables {
+			if err := addVariable(group, fmt.Sprint(i), v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return w, nil
+}
+
+func addVariable(group *hdf5.GroupWriter, name string, v *distribute.Variable) error {
+	t, ok := fileTypes[v.Type().DType]
+	if !ok {
+		return fmt.Errorf("weights: variable %s: values of type %v have no place in a file", v.Path(), v.Type().DType)
+	}
+	_, err := group.Dataset(name, t, v.Type().Shape, func(w io.Writer) error {
+		a, err := v.Value()
+		if err == nil {
+			_, err = w.Write(a.Data)
+		}
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("weights: variable %s: %w", v.Path(), err)
+	}
+	return nil
+}

@@ -1,0 +1,115 @@
+package keras_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/tfvectors"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+// tfHandlers run the cases whose id begins with the key; the longest key counts. Each case of a file needs one.
+type tfHandlers map[string]func(t *testing.T, c *tfvectors.Case)
+
+func (h tfHandlers) run(t *testing.T, path string) {
+	for _, c := range tfvectors.Load(t, path) {
+		t.Run(c.ID, func(t *testing.T) {
+			best := ""
+			for prefix := range h {
+				if strings.HasPrefix(c.ID, prefix) && len(prefix) > len(best) {
+					best = prefix
+				}
+			}
+			require.NotEmpty(t, best, "the case has no test")
+			h[best](t, &c)
+		})
+	}
+}
+
+// tfDevices names n logical devices.
+func tfDevices(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("cpu:%d", i)
+	}
+	return names
+}
+
+func tfStrategy(t testing.TB, name any, n int) distribute.Strategy {
+	t.Helper()
+	var s distribute.Strategy
+	var err error
+	switch name {
+	case "Mirrored":
+		s, err = distribute.NewMirroredStrategy(tfDevices(n)...)
+	case "CentralStorage":
+		s, err = distribute.NewCentralStorageStrategy(tfDevices(n)...)
+	case "OneDevice":
+		s, err = distribute.NewOneDeviceStrategy("cpu:0")
+	default:
+		s = distribute.Default()
+	}
+	require.NoError(t, err)
+	return s
+}
+
+// tfArray makes an array of recorded numbers.
+func tfArray(t testing.TB, dtype ir.DType, v any) kernels.Array {
+	t.Helper()
+	shape, values := tfvectors.Floats(t, v)
+	a, err := kernels.FromFloat64s(dtype, shape, values)
+	require.NoError(t, err)
+	return a
+}
+
+// tfDense makes a host array of recorded numbers: int32 where all of the name's values are whole and asked for.
+func tfDense(t testing.TB, v any, integers bool) *tensor.Dense {
+	t.Helper()
+	shape, values := tfvectors.Floats(t, v)
+	if integers {
+		x := make([]int32, len(values))
+		for i, f := range values {
+			x[i] = int32(f)
+		}
+		return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(x))
+	}
+	x := make([]float32, len(values))
+	for i, f := range values {
+		x[i] = float32(f)
+	}
+	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(x))
+}
+
+// tfArrays makes a list of weights.
+func tfArrays(t testing.TB, v any) []kernels.Array {
+	t.Helper()
+	var out []kernels.Array
+	for _, w := range v.([]any) {
+		out = append(out, tfArray(t, ir.Float32, w))
+	}
+	return out
+}
+
+// tfOptimizer makes the optimizer that the setup of a case names.
+func tfOptimizer(t testing.TB, setup any) optimizers.Optimizer {
+	t.Helper()
+	o := setup.(map[string]any)
+	rate := o["learning_rate"].(float64)
+	momentum, _ := o["momentum"].(float64)
+	nesterov, _ := o["nesterov"].(bool)
+	switch o["name"] {
+	case "SGD":
+		return &optimizers.SGD{LearningRate: rate, Momentum: momentum, Nesterov: nesterov}
+	case "Adam":
+		return &optimizers.Adam{LearningRate: rate}
+	}
+	t.Fatalf("optimizer %v", o)
+	return nil
+}

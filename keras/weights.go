@@ -1,0 +1,153 @@
+package keras
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/gokeras/gokeras/internal/atomicfile"
+	"github.com/gokeras/gokeras/keras/saving"
+)
+
+// weightsForms are the names of weights files, for messages.
+const weightsForms = ".weights.h5, .weights.json (a sharded set), .safetensors or .npz"
+
+// SaveWeights writes the weights to a file whose extension says how:
+//
+//   - .weights.h5: Keras's own form, with the optimizer's variables once there are any;
+//   - .weights.json: the same in several files of at most 5 GiB, see [Model.SaveShardedWeights];
+//   - .safetensors and .npz: one array for each variable, named by its path ("dense/kernel").
+//
+// Files are written beside and renamed, so a crash leaves the old ones.
+func (m *Model) SaveWeights(path string) error {
+	return prefixed("SaveWeights", m.saveWeights(path, saving.DefaultShardSize))
+}
+
+// SaveShardedWeights writes the weights in Keras's form as a set of files of at most maxShardSize bytes each, and their index at
+// path, which ends in .weights.json: model.weights.json has model_00000.weights.h5, model_00001.weights.h5, ... beside it.
+func (m *Model) SaveShardedWeights(path string, maxShardSize int64) error {
+	if !strings.HasSuffix(path, ".weights.json") {
+		return fmt.Errorf("keras: SaveShardedWeights: the path %q must end in .weights.json", path)
+	}
+	return prefixed("SaveShardedWeights", m.saveWeights(path, maxShardSize))
+}
+
+func (m *Model) saveWeights(path string, maxShardSize int64) error {
+	if !m.isBuilt() {
+		return fmt.Errorf("model %q has no weights; build it first, with InputShape, Build or Fit", m.Name())
+	}
+	m.values.RLock()
+	defer m.values.RUnlock()
+	switch {
+	case strings.HasSuffix(path, ".weights.json"):
+		return saving.WriteShards(path, m.fileObjects(), maxShardSize)
+	case strings.HasSuffix(path, ".weights.h5"):
+		w, err := saving.Weights(m.fileObjects())
+		if err != nil {
+			return err
+		}
+		return atomicfile.Write(path, func(out io.Writer) error {
+			_, err := w.WriteTo(out)
+			return err
+		})
+	case strings.HasSuffix(path, ".npz"):
+		return atomicfile.Write(path, func(w io.Writer) error { return saving.WriteNPZ(w, m.Weights()) })
+	case strings.HasSuffix(path, ".safetensors"):
+		return atomicfile.Write(path, func(w io.Writer) error { return saving.WriteSafetensors(w, m.Weights()) })
+	}
+	return fmt.Errorf("the extension of %q is not known; expected %s", path, weightsForms)
+}
+
+// fileObjects lists what has a place in a weights file.
+func (m *Model) fileObjects() []saving.Object {
+	return append(saving.Objects(m), m.optimizerObjects()...)
+}
+
+// LoadWeights gives the weights in a file to the model: one that SaveWeights or Keras wrote (.weights.h5, .weights.json), a .keras file,
+// a .h5 file of Keras 2, .safetensors or .npz. The optimizer's variables are taken over where the file has them and the optimizer
+// has been built, that is, after a step of training, as in Keras.
+//
+// Every weight must be there with its shape; otherwise nothing is changed and the error names all that does not fit. [SkipMismatch]
+// passes over what does not fit, and [Report] tells what became of each tensor.
+func (m *Model) LoadWeights(path string, options ...LoadOption) error {
+	c, rest, err := fileOptions("LoadWeights", options, "SkipMismatch", "Report")
+	if err != nil {
+		return err
+	}
+	if len(rest) > 0 {
+		return fmt.Errorf("keras: LoadWeights: received an option for making a model; it takes SkipMismatch and Report")
+	}
+	if err := m.loadWeights(path, &c); err != nil {
+		return fmt.Errorf("keras: LoadWeights: %s: %w", path, err)
+	}
+	return nil
+}
+
+func (m *Model) loadWeights(path string, c *fileConfig) error {
+	if !m.isBuilt() {
+		return fmt.Errorf("model %q has no weights yet; build it first, with InputShape, Build or Fit", m.Name())
+	}
+	switch {
+	case strings.HasSuffix(path, ".npz"):
+		return m.loadNPZ(path, c)
+	case strings.HasSuffix(path, ".json"):
+		source, err := saving.OpenShards(path)
+		if err != nil {
+			return err
+		}
+		defer source.Close()
+		return m.loadFrom(source, m.fileObjects(), c)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case isHDF5(f):
+		return m.loadH5(f, info.Size(), c)
+	case strings.HasSuffix(path, ".keras"):
+		return m.loadArchived(path, c)
+	case strings.HasSuffix(path, ".safetensors"):
+		file, err := saving.OpenSafetensors(f, info.Size())
+		if err != nil {
+			return err
+		}
+		return m.loadNamed(file.Names, file.Value, c)
+	}
+	return fmt.Errorf("this is not a weights file that can be read; expected %s, .keras or .h5", weightsForms)
+}
+
+// loadH5 reads an HDF5 file of Keras 3 or of Keras 2.
+func (m *Model) loadH5(r io.ReaderAt, size int64, c *fileConfig) error {
+	legacy, err := saving.OpenLegacy(r, size)
+	if err != nil {
+		return err
+	}
+	if legacy != nil {
+		return m.loadLegacyWeights(legacy, c)
+	}
+	source, err := saving.OpenWeights(r, size)
+	if err != nil {
+		return err
+	}
+	return m.loadFrom(source, m.fileObjects(), c)
+}
+
+// loadArchived reads the weights of a .keras file.
+func (m *Model) loadArchived(path string, c *fileConfig) error {
+	archive, err := saving.OpenArchive(path)
+	if err != nil {
+		return err
+	}
+	defer archive.Close()
+	source, err := archivedWeights(archive)
+	if err != nil {
+		return err
+	}
+	return m.loadFrom(source, m.fileObjects(), c)
+}

@@ -1,0 +1,24 @@
+package micro
+
+import "fmt"
+
+// AddRowProduct adds to each dst[c] the sum Σ_k x[k]·b[k·stride + c]: a row times a matrix whose rows are stride elements apart. Unlike
+// a [Tile], which walks down the columns of a panel, it reads b in the order of memory: with a single row of x nothing of b is read
+// twice, and the time is that of reading it. The products of a column are added one after the other, in order.
+func AddRowProduct[T Float](dst, x, b []T, stride int) {
+	if len(dst) == 0 || len(x) == 0 {
+		return
+	}
+	if need := (len(x)-1)*stride + len(dst); stride < 0 || need > len(b) {
+		panic(fmt.Sprintf("micro: B has %d elements, the product of a row needs %d", len(b), need))
+	}
+	if rowProduct(dst, x, b, stride) {
+		return
+	}
+	for k, v := range x {
+		row := b[k*stride:][:len(dst)]
+		for c, w := range row {
+			dst[c] += v * w
+		}
+	}
+}

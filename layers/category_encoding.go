@@ -1,0 +1,62 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+// CategoryEncoding writes whole numbers from 0 to NumTokens-1 as rows of NumTokens zeros and ones, or counts:
+//
+//	OutputMode    x = [[1, 2, 2], [0, 1, 3]], NumTokens 4
+//	"multi_hot"   [[0 1 1 0], [1 1 0 1]]     a one for each number that the sample holds; the default
+//	"count"       [[0 1 2 0], [1 1 0 1]]     how often the sample holds it
+//	"one_hot"     each number as a row of its own: shape (2, 3, 4)
+//
+// Numbers outside the range are left out, as Keras's JAX backend does it; its TensorFlow backend reports them. With "count" a second
+// input of the shape of the first gives each number a weight, and the row holds sums of weights.
+//
+// Input shape: (batch, samples), or any other. Output shape: (batch, NumTokens); more axes behind the samples stay between the two.
+// "one_hot": the input's shape with NumTokens in place of a last axis of 1, else behind the last axis. The type is the compute type.
+type CategoryEncoding struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	NumTokens  int    `keras:"num_tokens"`                    // length of the rows; required
+	OutputMode string `keras:"output_mode,default=multi_hot"` // see above; "" is "multi_hot"
+}
+
+// Forward computes the layer.
+func (l *CategoryEncoding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	mode := outputMode(l.OutputMode, MultiHotMode)
+	if l.NumTokens < 1 {
+		ops.Failf(c.Graph(), "NumTokens must be at least 1, received %d; set it to the number of different categories", l.NumTokens)
+	}
+	var weights *ops.Tensor
+	if len(in) == 2 {
+		if mode != CountMode {
+			ops.Failf(c.Graph(), "takes weights only with OutputMode %q, received %q", CountMode, mode)
+		}
+		if weights = in[1]; !weights.Shape().Equal(in[0].Shape()) {
+			ops.Failf(c.Graph(), "weights have shape %v, the numbers %v; the two must be equal", weights.Shape(), in[0].Shape())
+		}
+		in = in[:1]
+	}
+	return []*ops.Tensor{encodeCategories(wholeNumbers(one(c, in)), weights, mode, l.NumTokens, c.ComputeDType())}
+}
+
+// Call applies the layer inside a trace, to numbers and, with OutputMode "count", optionally their weights.
+func (l *CategoryEncoding) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// keepsInputType: numbers given as floats must not lose digits before they are cut to integers.
+func (l *CategoryEncoding) keepsInputType() {}
+
+// IgnoredConfig adds the switch for sparse results, which do not exist here.
+func (l *CategoryEncoding) IgnoredConfig() []string {
+	return append(l.Base.IgnoredConfig(), "sparse=null")
+}
+
+func init() { Register[CategoryEncoding]() }

@@ -1,0 +1,90 @@
+package layers_test
+
+import (
+	"github.com/gokeras/gokeras/keras/ops/opstest"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/layers/layertest"
+)
+
+// smallInts are whole numbers from 0 to 3.
+var smallInts = []opstest.Array{opstest.Ints([]int{2, 3}, 1, 0, 3, 2, 2, 0)}
+
+// repeats are layers that do the same in each training step, here or always; stepped are those with steps, which have no slope.
+var (
+	repeats = map[string]bool{"RandomCrop": true, "Equalization": true, "AutoContrast": true}
+	stepped = map[string]bool{"Equalization": true, "RandomPosterization": true}
+)
+
+func init() {
+	byName := map[string][]layertest.Case{
+		"CategoryEncoding": {
+			{New: func() layers.Layer { return &layers.CategoryEncoding{NumTokens: 4} }, Inputs: smallInts, Output: []int{2, 4}},
+			{New: func() layers.Layer { return &layers.CategoryEncoding{NumTokens: 4, OutputMode: layers.OneHotMode} }, Inputs: smallInts, Output: []int{2, 3, 4}},
+		},
+		"Discretization": {
+			{New: func() layers.Layer { return &layers.Discretization{BinBoundaries: []float64{-0.5, 0.5}} }, Inputs: normal(2, 3), Output: []int{2, 3}, NotCast: true},
+			{New: func() layers.Layer {
+				return &layers.Discretization{BinBoundaries: []float64{0}, OutputMode: layers.CountMode}
+			}, Inputs: normal(2, 3), Output: []int{2, 2}},
+		},
+		"IntegerLookup": {
+			{New: func() layers.Layer { return &layers.IntegerLookup{Vocabulary: []int{3, 1, 7}, MaskToken: new(0)} }, Inputs: smallInts, Output: []int{2, 3}, NotCast: true},
+			{New: func() layers.Layer {
+				return &layers.IntegerLookup{Vocabulary: []int{3, 1}, IDFWeights: []float64{0.5, 2}, OutputMode: layers.TFIDFMode}
+			}, Inputs: smallInts, Output: []int{2, 3}},
+		},
+		"Resizing": {
+			{New: func() layers.Layer { return &layers.Resizing{Height: 3, Width: 5} }, Inputs: normal(2, 4, 3, 2), Output: []int{2, 3, 5, 2}},
+			{New: func() layers.Layer {
+				return &layers.Resizing{Height: 2, Width: 2, Interpolation: "lanczos3", Antialias: true, DataFormat: layers.ChannelsFirst}
+			}, Inputs: normal(2, 1, 6, 5), Output: []int{2, 1, 2, 2}},
+		},
+		"CenterCrop": {{New: func() layers.Layer { return &layers.CenterCrop{Height: 2, Width: 3} }, Inputs: normal(2, 4, 5, 2), Output: []int{2, 2, 3, 2}}},
+	}
+	for name, l := range map[string]func() layers.Layer{
+		"RandomFlip":     func() layers.Layer { return &layers.RandomFlip{Seed: new(1)} },
+		"RandomRotation": func() layers.Layer { return &layers.RandomRotation{Factor: []float64{0.3}} },
+		"RandomZoom":     func() layers.Layer { return &layers.RandomZoom{HeightFactor: []float64{0.3}} },
+		"RandomTranslation": func() layers.Layer {
+			return &layers.RandomTranslation{HeightFactor: []float64{0.3}, WidthFactor: []float64{0.3}}
+		},
+		"RandomContrast": func() layers.Layer {
+			return &layers.RandomContrast{Factor: []float64{0.3}, ValueRange: []float64{-90, 90}}
+		},
+		"RandomBrightness": func() layers.Layer {
+			return &layers.RandomBrightness{Factor: []float64{0.3}, ValueRange: []float64{-90, 90}}
+		},
+		"RandomGrayscale":  func() layers.Layer { return &layers.RandomGrayscale{Seed: new(3)} },
+		"RandomInvert":     func() layers.Layer { return &layers.RandomInvert{Factor: []float64{0.5, 0.5}, Seed: new(1)} },
+		"RandomSaturation": func() layers.Layer { return &layers.RandomSaturation{Factor: []float64{0.1, 0.4}} },
+		"RandomHue":        func() layers.Layer { return &layers.RandomHue{Factor: []float64{0.3}, ValueRange: []float64{-90, 90}} },
+		"RandomSharpness": func() layers.Layer {
+			return &layers.RandomSharpness{Factor: []float64{0.3}, ValueRange: []float64{-90, 90}}
+		},
+		"RandomShear": func() layers.Layer { return &layers.RandomShear{XFactor: []float64{0.3}} },
+		"RandomColorDegeneration": func() layers.Layer {
+			return &layers.RandomColorDegeneration{Factor: []float64{0.3}, ValueRange: []float64{-90, 90}}
+		},
+		"Solarization": func() layers.Layer {
+			return &layers.Solarization{AdditionFactor: []float64{0.3}, ValueRange: []float64{-90, 90}}
+		},
+		"RandomPosterization": func() layers.Layer {
+			return &layers.RandomPosterization{Factor: []int{2, 4}, ValueRange: []float64{-9, 9}}
+		},
+		"RandomErasing": func() layers.Layer { return &layers.RandomErasing{Factor: []float64{1, 1}, Scale: []float64{0.5, 0.9}} },
+		"RandomGaussianBlur": func() layers.Layer {
+			return &layers.RandomGaussianBlur{Factor: []float64{1, 1}, Sigma: []float64{0.5, 2}, ValueRange: []float64{-90, 90}}
+		},
+		"RandomColorJitter": func() layers.Layer {
+			return &layers.RandomColorJitter{BrightnessFactor: []float64{0.2}, HueFactor: []float64{0.2}, ValueRange: []float64{-90, 90}}
+		},
+		"Equalization": func() layers.Layer { return &layers.Equalization{ValueRange: []float64{-9, 9}} },
+		"AutoContrast": func() layers.Layer { return &layers.AutoContrast{} },
+		"RandomCrop":   func() layers.Layer { return &layers.RandomCrop{Height: 4, Width: 5} },
+	} {
+		byName[name] = []layertest.Case{{New: l, Inputs: normal(2, 4, 5, 3), Output: []int{2, 4, 5, 3}, Random: !repeats[name], NoGradient: stepped[name]}}
+	}
+	for name, cases := range byName {
+		conformance[name] = cases
+	}
+}

@@ -1,0 +1,133 @@
+package layers
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Discretization replaces each number by the number of the bin that it lies in:
+//
+//	y = number of boundaries b with b <= x
+//
+// Boundaries b1 < b2 < ... < bn make the n+1 bins (-inf, b1), [b1, b2), ..., [bn, inf); NaN comes to the last one. They are given in
+// BinBoundaries, or [Discretization.Adapt] finds such that each of NumBins bins holds the same share of some data. OutputMode
+// "one_hot", "multi_hot" and "count" write the bins as rows like [CategoryEncoding].
+//
+// Input shape: any. Output shape: that of the input, int32; with the other modes that of CategoryEncoding, in the compute type.
+type Discretization struct {
+	Base
+
+	Name  string `keras:"name"`
+	DType string `keras:"dtype,plain"` // policy name; "" is the model's
+
+	BinBoundaries []float64 `keras:"bin_boundaries"`          // increasing; nil: see Adapt, which writes them here
+	NumBins       int       `keras:"num_bins"`                // bins for Adapt; 0 where BinBoundaries are given
+	Epsilon       float64   `keras:"epsilon,default=0.01"`    // error of Adapt, as a share of the data; 0 is 0.01
+	OutputMode    string    `keras:"output_mode,default=int"` // "int", "one_hot", "multi_hot" or "count"; "" is "int"
+}
+
+// Forward computes the layer.
+func (l *Discretization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	x := one(c, in)
+	if !x.DType().IsFloat() {
+		x = ops.Cast(x, ir.Float32)
+	}
+	boundaries := l.BinBoundaries
+	if boundaries == nil {
+		switch {
+		case l.NumBins < 1:
+			ops.Failf(c.Graph(), "has neither BinBoundaries nor NumBins; set one of them")
+		case !c.Probing: // shapes do not depend on the boundaries
+			ops.Failf(c.Graph(), "has no boundaries yet; call Adapt with data before the model runs, or set BinBoundaries")
+		}
+		boundaries = make([]float64, l.NumBins-1)
+	}
+	for i, b := range boundaries {
+		if math.IsNaN(b) || i > 0 && b < boundaries[i-1] {
+			ops.Failf(c.Graph(), "BinBoundaries must be increasing, received %v", boundaries)
+		}
+	}
+	bins := countBelow(x, boundaries)
+	mode := outputMode(l.OutputMode, IntMode)
+	if mode == IntMode {
+		return []*ops.Tensor{bins}
+	}
+	return []*ops.Tensor{encodeCategories(bins, nil, mode, len(boundaries)+1, c.ComputeDType())}
+}
+
+// countBelow returns for each element of x how many of the sorted numbers are not above it, as int32. NaN is above all.
+func countBelow(x *ops.Tensor, sorted []float64) *ops.Tensor {
+	n := len(sorted)
+	if n == 0 {
+		return ops.Zeros(x, ir.Int32, x.Shape()...)
+	}
+	above := ops.Less(ops.ExpandDims(x, -1), ops.Constant(x, x.DType(), ir.Shape{n}, sorted))
+	return ops.Subtract(ops.Full(x, ir.Int32, float64(n)), ops.Sum(ops.Cast(above, ir.Int32), -1))
+}
+
+// Call applies the layer inside a trace.
+func (l *Discretization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// Adapt finds the boundaries of NumBins bins with equal shares of the data, given as one array or as several batches, replacing those
+// of an earlier call. Memory does not grow with the data: a summary of about 1/Epsilon numbers is kept, whose ranks are right to
+// within a share of Epsilon. A model that has run keeps the bins that it was compiled with, until it is compiled again.
+//
+// The summary is that of Keras's layer: of each batch, in order, every max(Epsilon·n, 1)-th number with that weight; merged with the
+// summary so far and brought back to 1/Epsilon numbers by linear interpolation of the cumulative weights; at the end the same with
+// 1/NumBins.
+func (l *Discretization) Adapt(batches ...kernels.Array) error {
+	switch {
+	case l.NumBins < 1 && l.BinBoundaries != nil:
+		return fmt.Errorf("layers: %s: Adapt: the boundaries are fixed by the field BinBoundaries; set NumBins instead to adapt", Name(l))
+	case l.NumBins < 1:
+		return fmt.Errorf("layers: %s: Adapt: NumBins is %d; set it to the number of bins to find", Name(l), l.NumBins)
+	case l.NumBins > 1<<20:
+		return fmt.Errorf("layers: %s: Adapt: NumBins is %d; expected at most %d", Name(l), l.NumBins, 1<<20)
+	}
+	epsilon := l.Epsilon
+	if epsilon == 0 {
+		epsilon = 0.01
+	}
+	if !(epsilon >= 1e-7 && epsilon < 1) {
+		return fmt.Errorf("layers: %s: Adapt: Epsilon must be at least 1e-7 and below 1, received %v", Name(l), l.Epsilon)
+	}
+	sketch := quantileSketch{epsilon: epsilon}
+	for i, b := range batches {
+		values := make([]float32, b.Type.Shape.Size())
+		for j := range values {
+			if values[j] = float32(b.At(j)); values[j] != values[j] {
+				return fmt.Errorf("layers: %s: Adapt: element %d of batch %d is NaN, which has no rank; leave such examples out", Name(l), j, i)
+			}
+		}
+		if len(values) > 0 {
+			sketch.add(values)
+		}
+	}
+	if len(sketch.values) == 0 {
+		return fmt.Errorf("layers: %s: Adapt: received no data; expected at least one array with at least one number", Name(l))
+	}
+	l.BinBoundaries = sketch.boundaries(l.NumBins)
+	return nil
+}
+
+// AmendConfig writes a missing NumBins as null.
+func (l *Discretization) AmendConfig(keys map[string]any) error {
+	if l.NumBins == 0 {
+		keys["num_bins"] = nil
+	}
+	keys["sparse"] = false
+	return nil
+}
+
+// IgnoredConfig adds the switch for sparse results, which do not exist here.
+func (l *Discretization) IgnoredConfig() []string {
+	return append(l.Base.IgnoredConfig(), "sparse=null", "trainable")
+}
+
+func init() { Register[Discretization]() }

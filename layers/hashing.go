@@ -1,0 +1,160 @@
+package layers
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Hashing sorts words, or whole numbers by their decimal digits, into NumBins bins by a hash, so that no vocabulary is needed:
+//
+//	y = hash(x) mod NumBins
+//
+// The hash is FarmHash Fingerprint64; with Salt it is SipHash-2-4 with the salt as its key, and others find it hard to aim at a bin.
+// With a MaskValue bin 0 is that value's own and the others take the rest: y = 1 + hash(x) mod (NumBins - 1). Floats are cut to whole
+// numbers.
+//
+// OutputMode "int" gives bins; "one_hot", "multi_hot" and "count" write them as rows like [CategoryEncoding].
+//
+// The layer works on the host ([HostLayer]): in a model it stands right behind an input.
+//
+// Input shape: any. Output shape: that of the input, int64; with the other modes that of CategoryEncoding, float32.
+type Hashing struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; has no effect
+	Frozen bool   `keras:"trainable,not"` // has no effect
+
+	NumBins    int    `keras:"num_bins"`                // required
+	MaskValue  any    `keras:"mask_value"`              // a string, or an int for inputs of numbers; nil is none
+	Salt       []int  `keras:"salt"`                    // one or two numbers; nil is FarmHash
+	OutputMode string `keras:"output_mode,default=int"` // see above; "" is "int"
+}
+
+func (l *Hashing) check() error {
+	if l.NumBins < 1 {
+		return fmt.Errorf("NumBins must be at least 1, received %d", l.NumBins)
+	}
+	switch mode := outputMode(l.OutputMode, IntMode); mode {
+	case IntMode, OneHotMode, MultiHotMode, CountMode:
+	default:
+		return fmt.Errorf("unknown OutputMode %q; use %q, %q, %q or %q", mode, IntMode, OneHotMode, MultiHotMode, CountMode)
+	}
+	return checkSalt(l.Salt)
+}
+
+// mask returns the MaskValue as the text that is hashed.
+func (l *Hashing) mask() (string, bool) {
+	switch v := l.MaskValue.(type) {
+	case nil:
+		return "", false
+	case string:
+		return v, true
+	case float64:
+		return strconv.FormatInt(int64(v), 10), true
+	default:
+		return fmt.Sprint(v), true
+	}
+}
+
+// Transform sorts words or numbers into bins.
+func (l *Hashing) Transform(inputs ...HostArray) (HostArray, error) {
+	x, err := single(inputs)
+	if err == nil {
+		err = l.check()
+	}
+	var y HostArray
+	if err == nil {
+		y, err = l.transform(x)
+	}
+	if err != nil {
+		return HostArray{}, fmt.Errorf("layers: %s: %w", Name(l), err)
+	}
+	return y, nil
+}
+
+func (l *Hashing) transform(x HostArray) (HostArray, error) {
+	bins, first := l.NumBins, int64(0)
+	mask, masked := l.mask()
+	if masked = masked && bins > 1; masked {
+		bins, first = bins-1, 1
+	}
+	words := x.texts()
+	out := make([]int64, len(words))
+	for i, w := range words {
+		if !masked || w != mask {
+			out[i] = first + bucket(w, bins, l.Salt)
+		}
+	}
+	shape, mode := x.Shape, outputMode(l.OutputMode, IntMode)
+	if n := len(shape); mode == OneHotMode && n > 0 && shape[n-1] == 1 {
+		shape = shape[:n-1]
+	}
+	return encodeHost(out, shape, mode, l.NumBins)
+}
+
+// texts returns the elements as strings, numbers by their decimal digits.
+func (a HostArray) texts() []string {
+	out := a.Strings
+	for _, n := range a.Ints {
+		out = append(out, strconv.FormatInt(n, 10))
+	}
+	for _, f := range a.Floats {
+		out = append(out, strconv.FormatInt(int64(f), 10))
+	}
+	return out
+}
+
+// HostType returns the type of the result.
+func (l *Hashing) HostType(inputs ...ir.Type) (ir.Type, error) {
+	if len(inputs) != 1 {
+		return ir.Type{}, fmt.Errorf("takes one input, received %d", len(inputs))
+	}
+	if err := l.check(); err != nil {
+		return ir.Type{}, err
+	}
+	shape, mode := inputs[0].Shape, outputMode(l.OutputMode, IntMode)
+	if n := len(shape); mode == OneHotMode && n > 0 && shape[n-1] == 1 {
+		shape = shape[:n-1]
+	}
+	return encodedType(shape, mode, l.NumBins)
+}
+
+// Forward reports that the layer cannot be part of a program.
+func (l *Hashing) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return failHost(c) }
+
+// Call reports that the layer cannot be part of a program; see Transform.
+func (l *Hashing) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// MigrateConfig reads a salt of one number.
+func (l *Hashing) MigrateConfig(keys map[string]json.RawMessage) error {
+	if raw, ok := keys["mask_value"]; ok && len(raw) > 0 && (raw[0] == '{' || raw[0] == '[') {
+		return fmt.Errorf("key %q: expected a string or a number, received %.40s", "mask_value", raw)
+	}
+	return nil
+}
+
+// AmendConfig writes the type of the results, which Keras insists on, and a salt of two numbers.
+func (l *Hashing) AmendConfig(keys map[string]any) error {
+	keys["sparse"] = false
+	if l.DType == "" && outputMode(l.OutputMode, IntMode) == IntMode {
+		keys["dtype"] = map[string]any{"module": "keras", "class_name": "DTypePolicy", "config": map[string]any{"name": "int64"}, "registered_name": nil}
+	}
+	if len(l.Salt) == 1 {
+		keys["salt"] = []any{int64(l.Salt[0]), int64(l.Salt[0])}
+	}
+	return nil
+}
+
+// IgnoredConfig adds the switch for sparse results, which do not exist here.
+func (l *Hashing) IgnoredConfig() []string {
+	return append(l.Base.IgnoredConfig(), "sparse=null")
+}
+
+func init() { Register[Hashing]() }

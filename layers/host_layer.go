@@ -1,0 +1,114 @@
+package layers
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// HostArray is an array in the memory of the host, row-major: of strings, of whole numbers or of floats. Exactly one of the three
+// lists is used; an array without elements has none.
+type HostArray struct {
+	Shape   []int
+	Strings []string
+	Ints    []int64
+	Floats  []float64
+}
+
+// HostStrings is an array of strings; without a shape a vector.
+func HostStrings(values []string, shape ...int) HostArray {
+	if shape == nil {
+		shape = []int{len(values)}
+	}
+	return HostArray{Shape: shape, Strings: values}
+}
+
+// HostInts is an array of whole numbers; without a shape a vector.
+func HostInts(values []int64, shape ...int) HostArray {
+	if shape == nil {
+		shape = []int{len(values)}
+	}
+	return HostArray{Shape: shape, Ints: values}
+}
+
+// check reports an array whose shape does not fit its elements.
+func (a HostArray) check() error {
+	n := 1
+	for _, d := range a.Shape {
+		if d < 0 {
+			return fmt.Errorf("an array has the shape %v; lengths cannot be negative", a.Shape)
+		}
+		n *= d
+	}
+	if held := len(a.Strings) + len(a.Ints) + len(a.Floats); held != n {
+		return fmt.Errorf("an array of shape %v holds %d elements; expected %d", a.Shape, held, n)
+	}
+	return nil
+}
+
+// HostLayer is implemented by layers that work on text. A program has no strings, so that a model runs these layers on the
+// host, on the data of its inputs, before its program; they cannot come later. Calling one inside a trace is a mistake.
+type HostLayer interface {
+	Layer
+	// Transform computes the layer.
+	Transform(inputs ...HostArray) (HostArray, error)
+	// HostType returns shape and element type of the result for inputs of the given ones, with Unknown for open axes. Strings have the
+	// type ir.Invalid.
+	HostType(inputs ...ir.Type) (ir.Type, error)
+}
+
+// ArrayKeeper is implemented by layers with numbers that a weights file holds under names of their own, beside variables, which
+// have numbers there: the weights of words in OutputMode "tf_idf".
+type ArrayKeeper interface {
+	// ArrayNames are the paths of the datasets below the layer's group, such as "vars/idf_weights".
+	ArrayNames() []string
+	// Arrays are their contents; none where there is nothing to keep.
+	Arrays() map[string][]float64
+	// LoadArrays takes over the contents of those that a file has. It comes before LoadAssets.
+	LoadArrays(arrays map[string][]float64) error
+}
+
+// NewTextInput returns a symbolic input of strings; only layers that are a [HostLayer] take it. shape includes the batch axis.
+func NewTextInput(name string, shape ...int) *KerasTensor {
+	return NewInput(name, ir.Invalid, shape...)
+}
+
+// ParseInputDType reads the element type of an input: that of numbers, or "string", which is ir.Invalid (see [NewTextInput]).
+func ParseInputDType(name string) (ir.DType, error) {
+	if name == "string" {
+		return ir.Invalid, nil
+	}
+	return ir.ParseDType(name)
+}
+
+// IsText reports whether the tensor holds strings. Its DType is ir.Invalid.
+func (t *KerasTensor) IsText() bool { return t.err == nil && t.dtype == ir.Invalid }
+
+// DTypeName returns the element type in Keras's spelling, "string" for text.
+func (t *KerasTensor) DTypeName() string {
+	if t.IsText() {
+		return "string"
+	}
+	return t.dtype.String()
+}
+
+// inferHostTypes returns the type of a host layer's result, as InferTypes does for layers of the program.
+func inferHostTypes(l HostLayer, inputs []ir.Type) ([]ir.Type, error) {
+	b := attach(l)
+	t, err := l.HostType(inputs...)
+	if err != nil {
+		return nil, fmt.Errorf("layers: %s: %w", Name(l), err)
+	}
+	types := []ir.Type{t}
+	b.built, b.probed = true, [2][]ir.Type{types, types}
+	return types, nil
+}
+
+// refuseText reports text as an input of a layer of the program.
+func refuseText(l Layer, inputs []ir.Type) error {
+	if slices.ContainsFunc(inputs, func(t ir.Type) bool { return t.DType == ir.Invalid }) {
+		return fmt.Errorf("layers: %s takes numbers and received text; put a layer such as StringLookup, TextVectorization or Hashing between the input and it", describe(l))
+	}
+	return nil
+}

@@ -1,0 +1,375 @@
+package layers
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// IntegerLookup gives whole numbers consecutive numbers: the place of each in a vocabulary, behind the special tokens.
+//
+//	number  0                          MaskToken, where there is one and OutputMode is "int"
+//	        next NumOOVIndices         numbers that the vocabulary does not have; of several x mod NumOOVIndices
+//	        then                       the vocabulary
+//
+// The vocabulary is that of the field, of [IntegerLookup.SetVocabulary], or that of [IntegerLookup.Adapt]. OutputMode "int" gives
+// numbers; "one_hot", "multi_hot" and "count" write them as rows, see [CategoryEncoding]; "tf_idf" multiplies counts by a
+// weight for each number. With Invert places become numbers of the vocabulary.
+//
+// The layer is part of the program: it finds a number among V by log2(V) look-ups. With NumOOVIndices 0 an unknown number
+// becomes -1, which the next layer that takes indices reports, and no one in rows.
+//
+// Input shape: any, whole numbers. Output shape: that of the input, int64; with the other modes that of CategoryEncoding, in
+// the compute type.
+type IntegerLookup struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	MaxTokens      int       `keras:"max_tokens"`              // size of the vocabulary with special tokens; 0 is no limit
+	NumOOVIndices  *int      `keras:"num_oov_indices"`         // places for unknown numbers; nil is 1
+	MaskToken      *int      `keras:"mask_token"`              // number that gets place 0; nil is none
+	OOVToken       *int      `keras:"oov_token"`               // stands for unknown numbers; nil is -1
+	Vocabulary     []int     `keras:"vocabulary"`              // nil: see Adapt and SetVocabulary
+	IDFWeights     []float64 `keras:"idf_weights"`             // of Vocabulary, for "tf_idf"
+	Invert         bool      `keras:"invert"`                  // places become numbers
+	OutputMode     string    `keras:"output_mode,default=int"` // see above; "" is "int"
+	PadToMaxTokens bool      `keras:"pad_to_max_tokens"`       // rows have MaxTokens entries
+
+	table  *table[int64]
+	frozen int       // size of the vocabulary, by a configuration
+	stored []float64 // IDF weights of a weights file, for the vocabulary that LoadAssets reads
+}
+
+func (l *IntegerLookup) lookup() *lookup[int64] {
+	k := &lookup[int64]{
+		maxTokens: l.MaxTokens, oov: 1, unknown: -1, fixedIDF: l.IDFWeights, invert: l.Invert, mode: outputMode(l.OutputMode, IntMode),
+		padToMax: l.PadToMaxTokens, describe: func(n int64) string { return fmt.Sprint(n) }, frozenDepth: l.frozen,
+	}
+	if l.MaskToken != nil {
+		k.mask = new(int64(*l.MaskToken))
+	}
+	if l.NumOOVIndices != nil {
+		k.oov = *l.NumOOVIndices
+	}
+	if l.OOVToken != nil {
+		k.unknown = int64(*l.OOVToken)
+	}
+	return k
+}
+
+// ready returns settings and vocabulary, which is nil while there is none.
+func (l *IntegerLookup) ready() (*lookup[int64], *table[int64], error) {
+	k := l.lookup()
+	if err := k.check(); err != nil {
+		return nil, nil, err
+	}
+	if l.table == nil && l.Vocabulary != nil {
+		t, err := k.make(wide(l.Vocabulary), l.IDFWeights)
+		if err != nil {
+			return nil, nil, err
+		}
+		l.table = t
+	}
+	return k, l.table, nil
+}
+
+func wide(values []int) []int64 {
+	out := make([]int64, len(values))
+	for i, v := range values {
+		out[i] = int64(v)
+	}
+	return out
+}
+
+// Forward computes the layer.
+func (l *IntegerLookup) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	k, t, err := l.ready()
+	if err != nil {
+		ops.Fail(c.Graph(), err)
+	}
+	x := one(c, in)
+	if x.DType() != ir.Int64 {
+		x = ops.Cast(x, ir.Int64)
+	}
+	if t == nil && !c.Probing {
+		ops.Failf(c.Graph(), "has no vocabulary yet; call Adapt with data before the model runs, or set Vocabulary")
+	}
+	if k.invert {
+		return []*ops.Tensor{invertNumbers(k, t, x)}
+	}
+	y := lookUpNumbers(k, t, x)
+	if k.mode == IntMode {
+		return []*ops.Tensor{y}
+	}
+	depth := k.depth(t)
+	if depth < 1 {
+		ops.Failf(c.Graph(), "OutputMode %q needs to know the vocabulary; set it, or call Adapt before the layer is used", k.mode)
+	}
+	if k.mode != TFIDFMode {
+		return []*ops.Tensor{encodeCategories(y, nil, k.mode, depth, c.ComputeDType())}
+	}
+	weights := ones(depth)
+	if t != nil && t.idf != nil {
+		weights = t.idf
+	} else if !c.Probing {
+		ops.Failf(c.Graph(), "OutputMode %q needs a vocabulary with weights; set it, or call Adapt first", TFIDFMode)
+	}
+	counts := encodeCategories(y, nil, CountMode, depth, c.ComputeDType())
+	return []*ops.Tensor{ops.Multiply(counts, ops.Constant(x, c.ComputeDType(), ir.Shape{depth}, weights))}
+}
+
+// lookUpNumbers returns the places of numbers in a vocabulary, or -1 for those that have none.
+func lookUpNumbers(k *lookup[int64], t *table[int64], x *ops.Tensor) *ops.Tensor {
+	place := ops.FullLike(x, -1)
+	switch {
+	case k.oov == 1:
+		place = ops.FullLike(x, float64(k.firstBucket()))
+	case k.oov > 1:
+		place = ops.AddScalar(ops.Mod(x, ops.Scalar(x, float64(k.oov))), float64(k.firstBucket()))
+	}
+	if t != nil && len(t.tokens) > 0 {
+		found, at := searchNumbers(x, t)
+		place = ops.Where(found, at, place)
+	}
+	if k.mask != nil {
+		to := 0.0
+		if k.mode != IntMode {
+			to = -1
+		}
+		place = ops.Where(ops.Equal(x, integers(x, []int64{*k.mask})), ops.Scalar(x, to), place)
+	}
+	return place
+}
+
+// searchNumbers finds x among the tokens of a table, halving the range in each step: whether it is there, and its number.
+func searchNumbers(x *ops.Tensor, t *table[int64]) (found, number *ops.Tensor) {
+	sorted := slices.Sorted(slices.Values(t.tokens))
+	n := len(sorted)
+	places := make([]float64, n)
+	for i, token := range sorted {
+		places[i] = float64(t.index[token])
+	}
+	keys := integers(x, sorted)
+	// at is the number of tokens known to be below x or equal to it.
+	at := ops.Zeros(x, ir.Int32, x.Shape()...)
+	for step := 1 << (bits.Len(uint(n)) - 1); step > 0; step /= 2 {
+		next := ops.AddScalar(at, float64(step))
+		inside := ops.CompareScalar(ir.Le, next, float64(n))
+		key := ops.Take(keys, ops.SubtractScalar(ops.MinimumScalar(next, float64(n)), 1), 0)
+		at = ops.Where(ops.LogicalAnd(inside, ops.LessEqual(key, x)), next, at)
+	}
+	last := ops.MaximumScalar(ops.SubtractScalar(at, 1), 0)
+	return ops.Equal(ops.Take(keys, last, 0), x), ops.Take(ops.Constant(x, ir.Int64, ir.Shape{n}, places), last, 0)
+}
+
+// integers is a vector of int64 in a program, of any size: constants are floats, which are exact up to 2^53 only.
+func integers(x *ops.Tensor, values []int64) *ops.Tensor {
+	const half = 32
+	low, high, large := make([]float64, len(values)), make([]float64, len(values)), false
+	for i, v := range values {
+		high[i], low[i] = float64(v>>half), float64(v&(1<<half-1))
+		large = large || v > 1<<53 || v < -1<<53
+	}
+	shape := ir.Shape{len(values)}
+	if !large {
+		whole := make([]float64, len(values))
+		for i, v := range values {
+			whole[i] = float64(v)
+		}
+		return ops.Constant(x, ir.Int64, shape, whole)
+	}
+	top := ops.LeftShift(ops.Constant(x, ir.Int64, shape, high), ops.Full(x, ir.Int64, half, len(values)))
+	return ops.Add(top, ops.Constant(x, ir.Int64, shape, low))
+}
+
+// invertNumbers returns the tokens at places, and the OOV token where there is none.
+func invertNumbers(k *lookup[int64], t *table[int64], x *ops.Tensor) *ops.Tensor {
+	all := k.vocabulary(t, true)
+	if len(all) == 0 {
+		return ops.FullLike(x, float64(k.unknown))
+	}
+	n := float64(len(all))
+	inside := ops.LogicalAnd(ops.CompareScalar(ir.Ge, x, 0), ops.CompareScalar(ir.Lt, x, n))
+	token := ops.Take(integers(x, all), ops.Clip(x, 0, n-1), 0)
+	return ops.Where(inside, token, ops.Reshape(integers(x, []int64{k.unknown})))
+}
+
+// Call applies the layer inside a trace.
+func (l *IntegerLookup) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// keepsInputType: numbers given as floats must not lose digits before they are cut to integers.
+func (l *IntegerLookup) keepsInputType() {}
+
+// Adapt learns the vocabulary of some data, replacing what was learned before: all different numbers, the most frequent ones first,
+// equally frequent ones from the largest on, at most MaxTokens with the special tokens. For "tf_idf" it learns the weight
+// log(1 + N/(1+n)) of each number, which n of N examples have; an example is one entry of axis 0. A model that has run keeps the
+// vocabulary that it was compiled with, until it is compiled again.
+func (l *IntegerLookup) Adapt(batches ...kernels.Array) error {
+	k, _, err := l.ready()
+	if err == nil && l.Vocabulary != nil {
+		err = fmt.Errorf("the vocabulary is fixed by the field Vocabulary; leave it out to adapt")
+	}
+	var c counter[int64]
+	for _, b := range batches {
+		shape := b.Type.Shape
+		if n := shape.Size(); err == nil && n > 0 {
+			rows := 1
+			if len(shape) > 0 {
+				rows = shape[0]
+			}
+			example := make([]int64, n/rows)
+			for i := range n {
+				if example[i%len(example)] = int64(b.At(i)); i%len(example) == len(example)-1 {
+					c.add(example)
+				}
+			}
+		}
+	}
+	var t *table[int64]
+	if err == nil {
+		t, err = k.learn(&c)
+	}
+	if err != nil {
+		return fmt.Errorf("layers: %s: Adapt: %w", Name(l), err)
+	}
+	l.table = t
+	return nil
+}
+
+// SetVocabulary gives the layer its numbers, with the special ones at the beginning or without; for "tf_idf" also their weights.
+func (l *IntegerLookup) SetVocabulary(numbers []int, idfWeights ...float64) error {
+	t, err := l.lookup().make(wide(numbers), idfWeights)
+	if err != nil {
+		return fmt.Errorf("layers: %s: SetVocabulary: %w", Name(l), err)
+	}
+	l.table = t
+	return nil
+}
+
+// GetVocabulary returns the numbers in the order of their places, with the special ones or without.
+func (l *IntegerLookup) GetVocabulary(special bool) []int {
+	k, t, err := l.ready()
+	if err != nil {
+		return nil
+	}
+	var out []int
+	for _, v := range k.vocabulary(t, special) {
+		out = append(out, int(v))
+	}
+	return out
+}
+
+// VocabularySize returns the number of entries with the special ones.
+func (l *IntegerLookup) VocabularySize() int {
+	_, t, _ := l.ready()
+	return l.lookup().size(t)
+}
+
+// GetIDFWeights returns the weight of each place for "tf_idf"; nil in other modes. A Keras file has them as "idf_weights".
+func (l *IntegerLookup) GetIDFWeights() []float64 {
+	if _, t, _ := l.ready(); t != nil {
+		return t.idf
+	}
+	return nil
+}
+
+// Assets returns the file with the vocabulary; nil where it is that of the field.
+func (l *IntegerLookup) Assets() (map[string][]byte, error) {
+	if l.Vocabulary != nil || l.table == nil {
+		return nil, nil
+	}
+	return map[string][]byte{vocabularyName: vocabularyFile(l.GetVocabulary(true))}, nil
+}
+
+// LoadAssets reads the vocabulary. That of "tf_idf" needs its weights, too, which a weights file has, see LoadArrays.
+func (l *IntegerLookup) LoadAssets(files map[string][]byte) error {
+	content, ok := files[vocabularyName]
+	if !ok || l.Vocabulary != nil {
+		return nil
+	}
+	var numbers []int
+	for i, line := range vocabularyLines(content) {
+		n, err := strconv.Atoi(strings.TrimSpace(line))
+		if err != nil {
+			return fmt.Errorf("layers: %s: line %d of %s: expected a whole number, received %.40q", Name(l), i+1, vocabularyName, line)
+		}
+		numbers = append(numbers, n)
+	}
+	if l.lookup().mode != TFIDFMode {
+		return l.SetVocabulary(numbers)
+	}
+	idf := l.stored
+	if len(idf) < len(numbers) { // a longer one is filled up to MaxTokens
+		idf = ones(len(numbers))
+	}
+	if err := l.SetVocabulary(numbers, idf[:len(numbers)]...); err != nil {
+		return err
+	}
+	if len(l.stored) < len(numbers) {
+		l.table.idf = nil // whoever uses the layer is told
+	}
+	return nil
+}
+
+// ArrayNames is the path of the weights of "tf_idf" in a weights file.
+func (l *IntegerLookup) ArrayNames() []string { return []string{idfName} }
+
+// Arrays returns the weights of "tf_idf"; nil in other modes.
+func (l *IntegerLookup) Arrays() map[string][]float64 {
+	if w := l.GetIDFWeights(); w != nil {
+		return map[string][]float64{idfName: w}
+	}
+	return nil
+}
+
+// LoadArrays takes the weights of "tf_idf" from a weights file. They belong to the vocabulary that LoadAssets reads, or to the
+// present one where there is one.
+func (l *IntegerLookup) LoadArrays(arrays map[string][]float64) error {
+	l.stored = arrays[idfName]
+	if _, t, err := l.ready(); err == nil && t != nil && l.stored != nil && l.lookup().mode == TFIDFMode {
+		if len(l.stored) != l.lookup().depth(t) {
+			return fmt.Errorf("layers: %s: the file has %d IDF weights, the vocabulary needs %d", Name(l), len(l.stored), l.lookup().depth(t))
+		}
+		t.idf = l.stored
+	}
+	return nil
+}
+
+// MigrateConfig keeps the size of the vocabulary, which decides shapes before the vocabulary is read.
+func (l *IntegerLookup) MigrateConfig(keys map[string]json.RawMessage) error {
+	if raw, ok := keys["oov_method"]; ok && string(raw) != `"floormod"` && string(raw) != "null" {
+		return fmt.Errorf("key %q: only \"floormod\" can be read, received %.40s", "oov_method", raw)
+	}
+	delete(keys, "oov_method")
+	return migrateLookup(keys, &l.frozen)
+}
+
+// AmendConfig writes defaults and the size of the vocabulary.
+func (l *IntegerLookup) AmendConfig(keys map[string]any) error {
+	k, t, err := l.ready()
+	if err != nil {
+		return err
+	}
+	keys["oov_token"], keys["vocabulary_dtype"], keys["salt"] = k.unknown, "int64", nil
+	amendLookup(k, t, keys)
+	return nil
+}
+
+// IgnoredConfig adds what is about sparse results, and what has one value only.
+func (l *IntegerLookup) IgnoredConfig() []string {
+	return append(l.Base.IgnoredConfig(), "sparse=null", "salt=null", "vocabulary_dtype")
+}
+
+func init() { Register[IntegerLookup]() }

@@ -1,0 +1,291 @@
+package layers
+
+import (
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Operation is one of the functions of keras.ops as a step of a Functional model: what x + y or ops.mean(x) is on the symbolic tensors
+// of Keras. [Op] makes and calls one. It has no weights and passes no mask on, and files hold it as Keras writes it.
+type Operation struct {
+	Base
+
+	Name string // in the model; "" is made from the class
+
+	kind     *operationKind
+	settings map[string]any // the arguments that Keras keeps with the operation ("axis"); the others belong to a call
+}
+
+// operationKind describes a class of operations.
+type operationKind struct {
+	module  string // of keras.src.ops
+	class   string
+	name    string // of the function in keras.ops
+	params  []parameter
+	compute func(a *operands) []*ops.Tensor
+}
+
+// parameter is one argument of a function of keras.ops.
+type parameter struct {
+	name     string
+	setting  bool // kept with the operation
+	variadic bool
+	required bool
+	def      any
+}
+
+var (
+	operationClasses = map[string]*operationKind{}
+	operationNames   = map[string]*operationKind{}
+)
+
+// define makes an operation known. The signature is that of keras.ops, with a star before arguments that Keras keeps with the operation:
+// "mean(x, *axis=null, *keepdims=false)".
+func define(module, class, signature string, compute func(a *operands) []*ops.Tensor) {
+	name, list, _ := strings.Cut(strings.TrimSuffix(signature, ")"), "(")
+	k := &operationKind{module: module, class: class, name: name, compute: compute}
+	for _, text := range strings.Split(list, ", ") {
+		var p parameter
+		text, p.setting = strings.CutPrefix(text, "*")
+		text, p.variadic = strings.CutPrefix(text, "...")
+		var def string
+		var has bool
+		p.name, def, has = strings.Cut(text, "=")
+		p.required = !has && !p.variadic
+		if has {
+			p.def = literalOf(def)
+		}
+		k.params = append(k.params, p)
+	}
+	if operationClasses[class] != nil {
+		panic("layers: operation " + class + " is defined twice")
+	}
+	operationClasses[class] = k
+	if operationNames[name] == nil {
+		operationNames[name] = k
+	}
+}
+
+// OperationNames lists the functions of keras.ops that [Op] knows, in alphabetical order.
+func OperationNames() []string { return slices.Sorted(maps.Keys(operationNames)) }
+
+// OperationClasses lists the classes of operations that files may hold, in alphabetical order.
+func OperationClasses() []string { return slices.Sorted(maps.Keys(operationClasses)) }
+
+// OperationSignature returns the signature of a function that [Op] knows, as keras.ops has it, and its class in files;
+// ok is false for another name.
+func OperationSignature(name string) (signature, class string, ok bool) {
+	k, ok := operationNames[name]
+	if !ok {
+		return "", "", false
+	}
+	parts := make([]string, len(k.params))
+	for i, p := range k.params {
+		parts[i] = p.name
+		switch {
+		case p.variadic:
+			parts[i] = "*" + p.name
+		case !p.required:
+			parts[i] += "=" + pythonText(p.def)
+		}
+	}
+	return name + "(" + strings.Join(parts, ", ") + ")", k.class, true
+}
+
+// Op calls a function of keras.ops on symbolic tensors and returns its (first) result. The arguments are those of Keras in their order;
+// the last one may be [Keywords]:
+//
+//	y := layers.Op("mean", x, layers.Keywords{"axis": -1, "keepdims": true})
+//	z := layers.Op("concatenate", []*layers.KerasTensor{x, y}, -1)
+//
+// An argument is a *KerasTensor, a Go number, string, bool, nil, a [Slice], [Ellipsis], a kernels.Array, or a slice of such values;
+// dtypes are strings. Numbers take the type of the tensor that they meet, as in Python. A mistake is reported where a model is made
+// of the result.
+func Op(name string, args ...any) *KerasTensor { return OpAll(name, args...)[0] }
+
+// OpAll is Op for functions with several results, such as "split" and "top_k".
+func OpAll(name string, args ...any) []*KerasTensor {
+	k := operationNames[name]
+	if k == nil {
+		return failedAll(fmt.Errorf("layers: there is no operation %q; known: %s", name, strings.Join(OperationNames(), ", ")))
+	}
+	settings, call, err := k.arrange(args)
+	if err != nil {
+		return failedAll(fmt.Errorf("layers: operation %q: %w", name, err))
+	}
+	return ApplyArguments(&Operation{kind: k, settings: settings}, call)
+}
+
+// arrange sorts arguments into those of the operation and those of the call.
+func (k *operationKind) arrange(args []any) (settings map[string]any, call Arguments, err error) {
+	var named Keywords
+	if n := len(args); n > 0 {
+		if last, ok := args[n-1].(Keywords); ok {
+			named, args = last, args[:n-1]
+		}
+	}
+	settings = map[string]any{}
+	used := 0
+	for _, p := range k.params {
+		value, given := named[p.name]
+		switch {
+		case given:
+			used++
+		case p.variadic:
+			for ; len(args) > 0; args = args[1:] {
+				v, err := argument(args[0])
+				if err != nil {
+					return nil, call, fmt.Errorf("%s: %w", p.name, err)
+				}
+				call.Positional = append(call.Positional, v)
+			}
+			continue
+		case len(args) > 0:
+			value, args = args[0], args[1:]
+		case p.required:
+			return nil, call, fmt.Errorf("needs the argument %q", p.name)
+		default:
+			value = p.def
+		}
+		if value, err = argument(value); err != nil {
+			return nil, call, fmt.Errorf("%s: %w", p.name, err)
+		}
+		if p.setting {
+			settings[p.name] = value
+		} else {
+			call.Positional = append(call.Positional, value)
+		}
+	}
+	if len(args) > 0 {
+		return nil, call, fmt.Errorf("takes %d arguments, received %d more", len(k.params), len(args))
+	}
+	if used < len(named) {
+		for name := range named {
+			if !slices.ContainsFunc(k.params, func(p parameter) bool { return p.name == name }) {
+				return nil, call, fmt.Errorf("has no argument %q", name)
+			}
+		}
+	}
+	for _, p := range slices.Backward(k.params) { // what has its default at the end is left out, as users do
+		if p.setting {
+			continue
+		}
+		last := len(call.Positional) - 1
+		if p.variadic || p.required || last < 1 || !reflect.DeepEqual(call.Positional[last], p.def) {
+			break
+		}
+		call.Positional = call.Positional[:last]
+	}
+	return settings, call, nil
+}
+
+// NewOperation returns an operation of a class of Keras's files, with the settings that its configuration holds; [ApplyArguments] calls
+// it.
+func NewOperation(class string, settings map[string]any) (*Operation, error) {
+	k := operationClasses[class]
+	if k == nil {
+		return nil, fmt.Errorf("layers: unknown operation %q; known: %s", class, strings.Join(OperationClasses(), ", "))
+	}
+	settings = maps.Clone(settings)
+	for name := range settings {
+		if !slices.ContainsFunc(k.params, func(p parameter) bool { return p.setting && p.name == name }) {
+			if name == "trainable" || name == "dtype" { // what layers have, and older versions wrote for all
+				delete(settings, name)
+				continue
+			}
+			return nil, fmt.Errorf("layers: operation %s: unknown key %q in its configuration", class, name)
+		}
+	}
+	return &Operation{kind: k, settings: settings}, nil
+}
+
+// ClassName returns the class that Keras has for the operation: "Mean".
+func (o *Operation) ClassName() string {
+	if o.kind == nil {
+		return "Operation"
+	}
+	return o.kind.class
+}
+
+// Module returns the Python module of the class: "keras.src.ops.numpy".
+func (o *Operation) Module() string {
+	if o.kind == nil {
+		return ""
+	}
+	return "keras.src.ops." + o.kind.module
+}
+
+// Settings returns a copy of the arguments that are kept with the operation.
+func (o *Operation) Settings() map[string]any { return maps.Clone(o.settings) }
+
+// Forward applies the operation to its tensor arguments, in order; the others have their defaults.
+func (o *Operation) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	symbols := make([]any, len(in))
+	values := map[*KerasTensor]*ops.Tensor{}
+	for i, x := range in {
+		t := &KerasTensor{}
+		symbols[i], values[t] = t, x
+	}
+	return o.compute(c, Arguments{Positional: symbols}, func(t *KerasTensor) *ops.Tensor { return values[t] })
+}
+
+// Call applies the operation inside a trace.
+func (o *Operation) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(o, c, inputs...)
+}
+
+// keepsInputType: operations compute in the type of their operands.
+func (o *Operation) keepsInputType() {}
+
+// compute binds the arguments of one call and computes it.
+func (o *Operation) compute(c *Context, call Arguments, value func(*KerasTensor) *ops.Tensor) []*ops.Tensor {
+	if o.kind == nil {
+		ops.Failf(c.Graph(), "the Operation is empty; make one with layers.Op")
+	}
+	a := &operands{graph: c.Graph(), values: map[string]any{}}
+	positional := call.Positional
+	used := 0
+	for _, p := range o.kind.params {
+		v, given := o.settings[p.name]
+		if !p.setting {
+			if v, given = call.Keywords[p.name]; given {
+				used++
+			}
+		}
+		switch {
+		case given:
+		case p.variadic:
+			for _, v := range positional {
+				a.rest = append(a.rest, a.resolve(v, value))
+			}
+			positional = nil
+			continue
+		case !p.setting && len(positional) > 0:
+			v, positional = positional[0], positional[1:]
+		case p.required:
+			ops.Failf(a.graph, "needs the argument %q", p.name)
+		default:
+			v = p.def
+		}
+		a.values[p.name] = a.resolve(v, value)
+	}
+	if len(positional) > 0 || used < len(call.Keywords) {
+		ops.Failf(a.graph, "%s takes other arguments than it was given: %d too many by position, %v by name", o.kind.name, len(positional), slices.Sorted(maps.Keys(call.Keywords)))
+	}
+	return o.kind.compute(a)
+}
+
+// dtypeOf reads the name of an element type.
+func dtypeOf(g *ops.Graph, name string) ir.DType {
+	d, err := ir.ParseDType(name)
+	if err != nil {
+		ops.Fail(g, err)
+	}
+	return d
+}

@@ -1,0 +1,131 @@
+package layers
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+func init() {
+	define("nn", "MaxPool", `max_pool(inputs, *pool_size, *strides=null, *padding="valid", *data_format=null)`, poolBy(ops.MaxPool))
+	define("nn", "AveragePool", `average_pool(inputs, *pool_size, *strides=null, *padding="valid", *data_format=null)`, poolBy(ops.AveragePool))
+	define("nn", "AdaptiveMaxPool", "adaptive_max_pool(inputs, *output_size, *data_format=null)", adaptivePoolBy(ops.Max))
+	define("nn", "AdaptiveAveragePool", "adaptive_average_pool(inputs, *output_size, *data_format=null)", adaptivePoolBy(ops.Mean))
+	define("nn", "Conv", `conv(inputs, kernel, *strides=1, *padding="valid", *data_format=null, *dilation_rate=1)`, oneResult(func(a *operands) *ops.Tensor {
+		x, kernel := a.tensor("inputs"), a.tensor("kernel")
+		return a.convolve(x, kernel, func(v *convolution, x *ops.Tensor) *ops.Tensor {
+			if in := kernel.Dim(-2); in < 1 || x.Dim(-1)%in != 0 {
+				ops.Failf(a.graph, "conv: the kernel %v does not divide the channels of %v", kernel.Shape(), x.Shape())
+			}
+			return ops.Conv(x, kernel, v.options(x, x.Dim(-1)/kernel.Dim(-2)))
+		})
+	}))
+	define("nn", "DepthwiseConv", `depthwise_conv(inputs, kernel, *strides=1, *padding="valid", *data_format=null, *dilation_rate=1)`, oneResult(func(a *operands) *ops.Tensor {
+		x, kernel := a.tensor("inputs"), a.tensor("kernel")
+		return a.convolve(x, kernel, func(v *convolution, x *ops.Tensor) *ops.Tensor {
+			return ops.DepthwiseConv(x, kernel, v.options(x, x.Dim(-1)))
+		})
+	}))
+	define("nn", "SeparableConv", `separable_conv(inputs, depthwise_kernel, pointwise_kernel, *strides=1, *padding="valid", *data_format=null, *dilation_rate=1)`, oneResult(func(a *operands) *ops.Tensor {
+		x, kernel := a.tensor("inputs"), a.tensor("depthwise_kernel")
+		return a.convolve(x, kernel, func(v *convolution, x *ops.Tensor) *ops.Tensor {
+			return ops.SeparableConv(x, kernel, a.tensor("pointwise_kernel"), v.options(x, x.Dim(-1)))
+		})
+	}))
+	define("nn", "ConvTranspose", `conv_transpose(inputs, kernel, *strides=1, *padding="valid", *output_padding=null, *data_format=null, *dilation_rate=1)`, oneResult(func(a *operands) *ops.Tensor {
+		x, kernel := a.tensor("inputs"), a.tensor("kernel")
+		return a.convolve(x, kernel, func(v *convolution, x *ops.Tensor) *ops.Tensor {
+			if a.given("output_padding") {
+				v.outputPadding = tuple(a.graph, "output_padding", a.integers("output_padding"), v.rank, 0, 0)
+			}
+			return v.spread(x, kernel)
+		})
+	}))
+	define("nn", "DepthToSpace", `depth_to_space(x, *block_size, *data_format="channels_last")`, oneResult(blocksBy(ops.DepthToSpace)))
+	define("nn", "SpaceToDepth", `space_to_depth(x, *block_size, *data_format="channels_last")`, oneResult(blocksBy(ops.SpaceToDepth)))
+	define("image", "Resize", `resize(images, *size, *interpolation="bilinear", *antialias=false, *crop_to_aspect_ratio=false, *pad_to_aspect_ratio=false, *fill_mode="constant", *fill_value=0.0, *data_format=null)`, oneResult(resizeOperation))
+	define("image", "RGBToGrayscale", "rgb_to_grayscale(images, *data_format=null)", oneResult(func(a *operands) *ops.Tensor {
+		x := a.tensor("images")
+		first := isChannelsFirst(a.graph, a.text("data_format"))
+		axis := -1
+		if first {
+			axis = -3
+		}
+		if x.Rank() < 3 || x.Dim(axis) != 3 {
+			ops.Failf(a.graph, "rgb_to_grayscale: needs images with 3 channels, received shape %v", x.Shape())
+		}
+		wide := floating(x)
+		y := ops.MultiplyScalar(ops.Index(wide, x.Axis(axis), 0), 0.2989)
+		y = ops.Add(y, ops.MultiplyScalar(ops.Index(wide, x.Axis(axis), 1), 0.5870))
+		y = ops.Add(y, ops.MultiplyScalar(ops.Index(wide, x.Axis(axis), 2), 0.1140))
+		return ops.Cast(ops.ExpandDims(y, x.Axis(axis)), x.DType())
+	}))
+}
+
+func poolBy(f func(*ops.Tensor, ops.PoolOptions) *ops.Tensor) func(a *operands) []*ops.Tensor {
+	return func(a *operands) []*ops.Tensor {
+		x := a.tensor("inputs")
+		return poolWindows(x, x.Rank()-2, poolFields{PoolSize: a.integers("pool_size"), Strides: a.integers("strides"), Padding: a.text("padding"), DataFormat: a.text("data_format")}, f)
+	}
+}
+
+func adaptivePoolBy(f func(*ops.Tensor, ...int) *ops.Tensor) func(a *operands) []*ops.Tensor {
+	return func(a *operands) []*ops.Tensor {
+		x := a.tensor("inputs")
+		for _, n := range a.integers("output_size") {
+			a.bounded("output_size", n, maxParts)
+		}
+		return poolAdaptively(x, x.Rank()-2, a.integers("output_size"), a.text("data_format"), f)
+	}
+}
+
+// convolve reads the arguments that all convolutions share; f gets the input (batch, spatial..., channels).
+func (a *operands) convolve(x, kernel *ops.Tensor, f func(v *convolution, x *ops.Tensor) *ops.Tensor) *ops.Tensor {
+	n := x.Rank() - 2
+	first := isChannelsFirst(a.graph, a.text("data_format"))
+	if n < 1 || n > 3 || kernel.Rank() != n+2 {
+		ops.Failf(a.graph, "a convolution needs inputs %s and a kernel with as many axes, received %v and %v", spatialForm(2, first), x.Shape(), kernel.Shape())
+	}
+	for _, d := range kernel.Shape() {
+		if d == 0 {
+			ops.Failf(a.graph, "a convolution needs a kernel that is not empty, received shape %v", kernel.Shape())
+		}
+	}
+	v := &convolution{rank: n, kernelSize: slices.Clone([]int(kernel.Shape()[:n])), channelsFirst: first, same: isSame(a.graph, a.text("padding"))}
+	v.strides = tuple(a.graph, "strides", a.integers("strides"), n, 1, 1)
+	v.dilation = tuple(a.graph, "dilation_rate", a.integers("dilation_rate"), n, 1, 1)
+	return fromLast(f(v, toLast(x, first)), first)
+}
+
+func blocksBy(f func(x *ops.Tensor, block int) *ops.Tensor) func(a *operands) *ops.Tensor {
+	return func(a *operands) *ops.Tensor {
+		first := isChannelsFirst(a.graph, a.text("data_format"))
+		return fromLast(f(toLast(a.tensor("x"), first), a.integer("block_size")), first)
+	}
+}
+
+func resizeOperation(a *operands) *ops.Tensor {
+	x, size := a.tensor("images"), a.integers("size")
+	if len(size) == 1 {
+		size = append(size, size[0])
+	}
+	first := isChannelsFirst(a.graph, a.text("data_format"))
+	if len(size) != 2 || size[0] < 1 || size[1] < 1 || x.Rank() < 3 || x.Rank() > 4 {
+		ops.Failf(a.graph, "resize: needs images (height, width, channels) or (batch, height, width, channels) and two lengths, received %v and %v", x.Shape(), size)
+	}
+	axes := [2]int{x.Rank() - 3, x.Rank() - 2}
+	if first {
+		axes = [2]int{x.Rank() - 2, x.Rank() - 1}
+	}
+	for i, axis := range axes {
+		a.bounded("the length of an image", max(size[i], x.Dim(axis)), maxParts)
+	}
+	switch {
+	case a.boolean("crop_to_aspect_ratio"):
+		x = cropToAspectRatio(x, axes, size[0], size[1])
+	case a.boolean("pad_to_aspect_ratio"):
+		a.refuse("fill_mode", "constant")
+		x = padToAspectRatio(x, axes, size[0], size[1], a.number("fill_value"))
+	}
+	return ops.Cast(resizeImages(x, axes, size[0], size[1], a.text("interpolation"), a.boolean("antialias")), x.DType())
+}

@@ -1,0 +1,171 @@
+package layers_test
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/vectors"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/reference"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// notOperations are functions of keras.ops that cannot be steps of a Functional model, or have no fixed shape.
+var notOperations = map[string]string{
+	"nonzero": "the shape of the result depends on numbers",
+}
+
+// otherResults are cases in which the result differs on purpose.
+var otherResults = map[string]string{
+	"bincount/5fixed":      "without minlength the length of the result depends on numbers",
+	"sparsemax/3x6":        "Keras's result does not sum to 1",
+	"sparsemax/3x5;axis=0": "Keras's result does not sum to 1",
+}
+
+// TestOperationsLikeKeras calls every function of keras.ops as an operation and compares results and gradients with Keras's.
+func TestOperationsLikeKeras(t *testing.T) {
+	called := map[string]bool{}
+	for _, c := range vectors.Load(t, "ops").Cases {
+		name := c.Class[strings.LastIndex(c.Class, ".")+1:]
+		if len(c.Inputs) == 0 || notOperations[name] != "" {
+			continue
+		}
+		called[name] = true
+		t.Run(c.Name, func(t *testing.T) {
+			if why := otherResults[strings.TrimSuffix(c.Name, "/"+c.DType)]; why != "" {
+				t.Skip(why)
+			}
+			checkOperation(t, &c, name)
+		})
+	}
+	require.Greater(t, len(called), 240)
+}
+
+func checkOperation(t *testing.T, c *vectors.Case, name string) {
+	t.Helper()
+	var extra struct {
+		Call struct {
+			Args   []json.RawMessage
+			Kwargs map[string]json.RawMessage
+		}
+	}
+	c.DecodeExtra(t, &extra)
+	symbols := map[string]*layers.KerasTensor{}
+	for _, a := range c.Inputs {
+		d, err := ir.ParseDType(a.DType)
+		require.NoError(t, err)
+		symbols[a.Name] = layers.NewInput(a.Name, d, a.Shape...)
+	}
+	var args []any
+	for _, raw := range extra.Call.Args {
+		args = append(args, callArgument(t, raw, symbols))
+	}
+	named := layers.Keywords{}
+	for key, raw := range extra.Call.Kwargs {
+		named[key] = callArgument(t, raw, symbols)
+	}
+	results := layers.OpAll(name, append(args, named)...)
+	require.NoError(t, results[0].Err())
+	node, _ := results[0].Node()
+
+	r := distribute.NewReplica("test", 1, 1, 1)
+	g := r.Graph()
+	values := map[*layers.KerasTensor]*ops.Tensor{}
+	for _, a := range c.Inputs {
+		values[symbols[a.Name]] = g.Input(a.Name, symbols[a.Name].DType(), a.Shape...)
+	}
+	outputs, err := runOperation(c, r, node, symbols, values)
+	require.NoError(t, err)
+	require.Len(t, outputs, len(c.Outputs)+len(c.Gradients))
+	for i, y := range outputs {
+		g.Program().AddOutput(c.Name, ops.In(g, y))
+		if i < len(c.Outputs) {
+			require.Equal(t, results[i].Shape().String(), y.Shape().String(), "worked out shape")
+			if c.DType == "float32" { // with float64 JAX makes whole numbers int64
+				require.Equal(t, c.Outputs[i].DType, y.DType().String(), "type of the result")
+			}
+		}
+	}
+	var in []reference.Value
+	for _, a := range c.Inputs {
+		v, err := reference.New(symbols[a.Name].DType(), a.Shape, a.Data...)
+		require.NoError(t, err)
+		in = append(in, v)
+	}
+	out, err := (reference.Interpreter{Round: true}).Run(g.Program(), in)
+	require.NoError(t, err)
+	for i, v := range out {
+		got := make([]float64, v.Type.Shape.Size())
+		for j := range got {
+			got[j] = v.At(j)
+		}
+		if i < len(c.Outputs) {
+			c.Close(t, c.Outputs[i].Name, got, v.Type.Shape, c.Outputs[i])
+		} else {
+			want := c.Gradients[i-len(c.Outputs)]
+			c.Close(t, "gradient "+want.Name, got, v.Type.Shape, want)
+		}
+	}
+}
+
+// runOperation returns the results and then the gradients of Σ result·cotangent.
+func runOperation(c *vectors.Case, r *distribute.Replica, node *layers.Node, symbols map[string]*layers.KerasTensor, values map[*layers.KerasTensor]*ops.Tensor) (outputs []*ops.Tensor, err error) {
+	defer ops.Catch(&err)
+	outputs = node.Invoke(r.Inference(), func(t *layers.KerasTensor) *ops.Tensor { return values[t] })
+	if len(c.Gradients) == 0 {
+		return outputs, nil
+	}
+	var targets, cotangents []*ops.Tensor
+	for i, want := range c.Outputs {
+		if s := symbols[strings.Replace(want.Name, "output", "cotangent", 1)]; s != nil {
+			targets, cotangents = append(targets, outputs[i]), append(cotangents, values[s])
+		}
+	}
+	var sources []*ops.Tensor
+	for _, g := range c.Gradients {
+		sources = append(sources, values[symbols[g.Name]])
+	}
+	for i, dx := range ops.VJP(targets, cotangents, sources...) {
+		if dx == nil {
+			dx = ops.ZerosLike(sources[i])
+		}
+		outputs = append(outputs, dx)
+	}
+	return outputs, nil
+}
+
+// callArgument reads an argument of a case: literals, and {"input": name} for tensors.
+func callArgument(t *testing.T, raw json.RawMessage, symbols map[string]*layers.KerasTensor) any {
+	t.Helper()
+	var list []json.RawMessage
+	if json.Unmarshal(raw, &list) == nil && list != nil {
+		out := make([]any, len(list))
+		for i, e := range list {
+			out[i] = callArgument(t, e, symbols)
+		}
+		return out
+	}
+	var input struct{ Input string }
+	if json.Unmarshal(raw, &input) == nil && input.Input != "" {
+		require.Contains(t, symbols, input.Input)
+		return symbols[input.Input]
+	}
+	var v any
+	require.NoError(t, json.Unmarshal(raw, &v))
+	if f, ok := v.(float64); ok && f == math.Trunc(f) && !strings.ContainsAny(string(raw), ".e") {
+		return int64(f)
+	}
+	switch v {
+	case "Infinity":
+		return math.Inf(1)
+	case "-Infinity":
+		return math.Inf(-1)
+	}
+	return v
+}

@@ -1,0 +1,19 @@
+package layers
+
+import "github.com/gokeras/gokeras/keras/ops"
+
+// TransformImages runs what a random layer does to images with given numbers, for tests; false where it has no such part.
+func TransformImages(l Layer, x *ops.Tensor, numbers map[string]*ops.Tensor) (*ops.Tensor, bool) {
+	a, ok := l.(augmentation)
+	if !ok {
+		return nil, false
+	}
+	a.check(x)
+	return a.transform(x, numbers), true
+}
+
+// DrawImages returns the numbers that a random layer draws for images, for tests.
+func DrawImages(c *Context, l Layer, x *ops.Tensor) map[string]*ops.Tensor {
+	attach(l)
+	return l.(augmentation).draw(c, x)
+}

@@ -1,0 +1,65 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+// RandomColorDegeneration mixes, in training, each image with its gray version. Otherwise y = x.
+//
+//	y = clip(x + f·(gray(x)-x), ValueRange)     f even in [Factor[0], Factor[1]), gray as in [RandomGrayscale]
+//
+// A factor given as one number f stands for {-f, f}, as in Keras: negative numbers strengthen colours.
+//
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
+// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+type RandomColorDegeneration struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Factor     []float64 `keras:"factor"`                            // range, from -1 to 1; required
+	ValueRange []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed       *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// Forward computes the layer.
+func (l *RandomColorDegeneration) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	return augment(c, l, in)
+}
+
+func (l *RandomColorDegeneration) check(x *ops.Tensor) {
+	_, channel := imageAxes(x, l.DataFormat)
+	needColours(x, channel, 1, 3)
+	factorRange(x.Graph(), "Factor", l.Factor, -1, 1)
+	valueRange(x.Graph(), l.ValueRange)
+}
+
+func (l *RandomColorDegeneration) draw(c *Context, x *ops.Tensor) drawn {
+	low, high := spread(l.Factor, -1)
+	return drawn{"factor": uniform(c, l.Seed, low, high, imageCount(x))}
+}
+
+func (l *RandomColorDegeneration) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	_, channel := imageAxes(x, l.DataFormat)
+	low, high := valueRange(x.Graph(), l.ValueRange)
+	gray := ops.Subtract(grayscale(x, channel), x)
+	return ops.Clip(ops.Add(x, ops.Multiply(perImage(d["factor"], x), gray)), low, high)
+}
+
+// Call applies the layer inside a trace.
+func (l *RandomColorDegeneration) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// AmendConfig writes factors of one number as the ranges that they stand for.
+func (l *RandomColorDegeneration) AmendConfig(keys map[string]any) error {
+	return amendFactor(keys, "factor", l.Factor, -1)
+}
+
+// IgnoredConfig adds what concerns labelled boxes.
+func (l *RandomColorDegeneration) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+
+func init() { Register[RandomColorDegeneration]() }

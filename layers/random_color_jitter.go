@@ -1,0 +1,90 @@
+package layers
+
+import (
+	"strings"
+
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+// RandomColorJitter applies, in training, [RandomBrightness], [RandomContrast], [RandomSaturation] and [RandomHue] one after
+// the other, each where its factor is given. Otherwise y = x.
+//
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
+// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+type RandomColorJitter struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	ValueRange       []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	BrightnessFactor []float64 `keras:"brightness_factor,scalar"`          // of RandomBrightness; nil leaves it out
+	ContrastFactor   []float64 `keras:"contrast_factor,scalar"`            // of RandomContrast; nil leaves it out
+	SaturationFactor []float64 `keras:"saturation_factor,scalar"`          // of RandomSaturation; nil leaves it out
+	HueFactor        []float64 `keras:"hue_factor,scalar"`                 // of RandomHue; nil leaves it out
+	Seed             *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat       string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// Forward computes the layer.
+func (l *RandomColorJitter) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	return augment(c, l, in)
+}
+
+// steps are the layers that are applied, with the beginning of their names among what is drawn.
+func (l *RandomColorJitter) steps() (steps []augmentation, names []string) {
+	add := func(factor []float64, name string, step augmentation) {
+		if factor != nil {
+			steps, names = append(steps, step), append(names, name+"/")
+		}
+	}
+	add(l.BrightnessFactor, "brightness", &RandomBrightness{Factor: l.BrightnessFactor, ValueRange: l.ValueRange, Seed: l.Seed, DataFormat: l.DataFormat})
+	add(l.ContrastFactor, "contrast", &RandomContrast{Factor: l.ContrastFactor, ValueRange: l.ValueRange, Seed: l.Seed, DataFormat: l.DataFormat})
+	add(l.SaturationFactor, "saturation", &RandomSaturation{Factor: l.SaturationFactor, ValueRange: l.ValueRange, Seed: l.Seed, DataFormat: l.DataFormat})
+	add(l.HueFactor, "hue", &RandomHue{Factor: l.HueFactor, ValueRange: l.ValueRange, Seed: l.Seed, DataFormat: l.DataFormat})
+	return steps, names
+}
+
+func (l *RandomColorJitter) check(x *ops.Tensor) {
+	imageAxes(x, l.DataFormat)
+	steps, _ := l.steps()
+	for _, step := range steps {
+		step.check(x)
+	}
+}
+
+func (l *RandomColorJitter) draw(c *Context, x *ops.Tensor) drawn {
+	all := drawn{}
+	steps, names := l.steps()
+	for i, step := range steps {
+		for key, v := range step.draw(c, x) {
+			all[names[i]+key] = v
+		}
+	}
+	return all
+}
+
+func (l *RandomColorJitter) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	steps, names := l.steps()
+	for i, step := range steps {
+		own := drawn{}
+		for key, v := range d {
+			if key, ok := strings.CutPrefix(key, names[i]); ok {
+				own[key] = v
+			}
+		}
+		x = step.transform(x, own)
+	}
+	return x
+}
+
+// Call applies the layer inside a trace.
+func (l *RandomColorJitter) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// IgnoredConfig adds what concerns labelled boxes.
+func (l *RandomColorJitter) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+
+func init() { Register[RandomColorJitter]() }

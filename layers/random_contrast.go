@@ -1,0 +1,64 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+// RandomContrast moves, in training, the values of each channel of each image away from their mean. Otherwise y = x.
+//
+//	y = clip((x - mean)·f + mean, ValueRange)     f even in [1 - Factor[0], 1 + Factor[1])
+//
+// A factor given as one number f stands for {0, f}, so that contrast grows only, as in Keras; {f, f} draws on both sides.
+//
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
+// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+type RandomContrast struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Factor     []float64 `keras:"factor"`                            // see above, from 0 to 1; required
+	ValueRange []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed       *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// Forward computes the layer.
+func (l *RandomContrast) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	return augment(c, l, in)
+}
+
+func (l *RandomContrast) check(x *ops.Tensor) {
+	imageAxes(x, l.DataFormat)
+	factorRange(x.Graph(), "Factor", l.Factor, 0, 1)
+	valueRange(x.Graph(), l.ValueRange)
+}
+
+func (l *RandomContrast) draw(c *Context, x *ops.Tensor) drawn {
+	low, high := spread(l.Factor, 0)
+	return drawn{"contrast_factor": uniform(c, l.Seed, 1-low, 1+high, imageCount(x))}
+}
+
+func (l *RandomContrast) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	axes, _ := imageAxes(x, l.DataFormat)
+	mean := ops.Cast(ops.KeepDims(ops.Mean(atLeastFloat32(x), axes[:]...), x, axes[:]...), x.DType())
+	low, high := valueRange(x.Graph(), l.ValueRange)
+	return ops.Clip(ops.Add(ops.Multiply(ops.Subtract(x, mean), perImage(d["contrast_factor"], x)), mean), low, high)
+}
+
+// Call applies the layer inside a trace.
+func (l *RandomContrast) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// AmendConfig writes a factor of one number as the range that it stands for.
+func (l *RandomContrast) AmendConfig(keys map[string]any) error {
+	return amendFactor(keys, "factor", l.Factor, 0)
+}
+
+// IgnoredConfig adds what concerns labelled boxes.
+func (l *RandomContrast) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+
+func init() { Register[RandomContrast]() }

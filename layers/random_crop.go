@@ -1,0 +1,80 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// RandomCrop cuts, in training, a piece of Height × Width cells out of images, at a place that is drawn once for all images of
+// a batch:
+//
+//	y[i, j] = x[i + top, j + left]     top even in 0 ... height-Height, left in 0 ... width-Width
+//
+// Images that are not both higher and wider than that are cut to at most Height × Width around their middle and resized
+// bilinearly, as [Resizing] does. In inference y = x: like Keras's, the layer then leaves the size alone, so that what follows
+// must take images of either size; put a [CenterCrop] behind it where that is not so.
+//
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
+// before the height. Output shape: in training the same with Height and Width, in the compute type. A mask does not pass through.
+type RandomCrop struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Height     int    `keras:"height"`                            // required
+	Width      int    `keras:"width"`                             // required
+	Seed       *int   `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// Forward computes the layer.
+func (l *RandomCrop) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return augment(c, l, in) }
+
+func (l *RandomCrop) check(x *ops.Tensor) {
+	imageAxes(x, l.DataFormat)
+	needSize(x, l.Height, l.Width)
+}
+
+// draw draws the first row and column of the piece, as int32; none for images that are resized.
+func (l *RandomCrop) draw(c *Context, x *ops.Tensor) drawn {
+	axes, _ := imageAxes(x, l.DataFormat)
+	down, right := x.Dim(axes[0])-l.Height, x.Dim(axes[1])-l.Width
+	if down <= 0 || right <= 0 {
+		return nil
+	}
+	start := func(room int) *ops.Tensor {
+		return ops.Cast(uniform(c, l.Seed, 0, float64(room+1)), ir.Int32)
+	}
+	return drawn{"h_start": start(down), "w_start": start(right)}
+}
+
+func (l *RandomCrop) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	axes, _ := imageAxes(x, l.DataFormat)
+	h, w := x.Dim(axes[0]), x.Dim(axes[1])
+	if d != nil {
+		starts, sizes := make([]*ops.Tensor, x.Rank()), append([]int{}, x.Shape()...)
+		for i := range starts {
+			starts[i] = ops.Zeros(x, ir.Int32)
+		}
+		starts[axes[0]], starts[axes[1]] = d["h_start"], d["w_start"]
+		sizes[axes[0]], sizes[axes[1]] = l.Height, l.Width
+		return ops.DynamicSlice(x, starts, sizes...)
+	}
+	top := (h - max(min(h, w*l.Height/l.Width), 1)) / 2
+	left := (w - max(min(w, h*l.Width/l.Height), 1)) / 2
+	x = ops.SliceAxis(x, axes[0], top, min(top+l.Height, h))
+	x = ops.SliceAxis(x, axes[1], left, min(left+l.Width, w))
+	return resizeImages(x, axes, l.Height, l.Width, "bilinear", false)
+}
+
+// Call applies the layer inside a trace.
+func (l *RandomCrop) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// IgnoredConfig adds what concerns labelled boxes.
+func (l *RandomCrop) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+
+func init() { Register[RandomCrop]() }

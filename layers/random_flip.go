@@ -1,0 +1,67 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// RandomFlip mirrors, in training, each image with probability ½. Otherwise y = x.
+//
+// Mode is "horizontal" (left and right), "vertical" (top and bottom) or "horizontal_and_vertical", the default: both at once, an image
+// that is chosen is turned by half a turn, as Keras does it. For independent choices use two layers.
+//
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
+// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+type RandomFlip struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Mode       string `keras:"mode,default=horizontal_and_vertical"` // see above
+	Seed       *int   `keras:"seed"`                                 // sets the draws apart from those of other seeds
+	DataFormat string `keras:"data_format,default=channels_last"`    // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// Forward computes the layer.
+func (l *RandomFlip) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return augment(c, l, in) }
+
+func (l *RandomFlip) mode() string {
+	if l.Mode == "" {
+		return "horizontal_and_vertical"
+	}
+	return l.Mode
+}
+
+func (l *RandomFlip) check(x *ops.Tensor) {
+	imageAxes(x, l.DataFormat)
+	needChoice(x.Graph(), "Mode", l.mode(), "horizontal", "vertical", "horizontal_and_vertical")
+}
+
+// draw says which images are mirrored.
+func (l *RandomFlip) draw(c *Context, x *ops.Tensor) drawn {
+	return drawn{"flips": ops.CompareScalar(ir.Lt, uniform(c, l.Seed, 0, 1, imageCount(x)), 0.5)}
+}
+
+func (l *RandomFlip) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	axes, _ := imageAxes(x, l.DataFormat)
+	flips := perImage(d["flips"], x)
+	switch l.mode() {
+	case "horizontal":
+		return ops.Where(flips, ops.Flip(x, axes[1]), x)
+	case "vertical":
+		return ops.Where(flips, ops.Flip(x, axes[0]), x)
+	}
+	return ops.Where(flips, ops.Flip(x, axes[0], axes[1]), x)
+}
+
+// Call applies the layer inside a trace.
+func (l *RandomFlip) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// IgnoredConfig adds what concerns labelled boxes.
+func (l *RandomFlip) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+
+func init() { Register[RandomFlip]() }

@@ -1,0 +1,65 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// RandomGrayscale takes, in training, the colour out of each image with probability Factor. Otherwise y = x.
+//
+//	y = 0.2989·R + 0.587·G + 0.114·B, in all channels
+//
+// Images of one channel stay as they are.
+//
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
+// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+type RandomGrayscale struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Factor     *float64 `keras:"factor"`                            // probability; nil is 0.5
+	Seed       *int     `keras:"seed,omitempty"`                    // sets the draws apart from those of other seeds
+	DataFormat string   `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// Forward computes the layer.
+func (l *RandomGrayscale) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	return augment(c, l, in)
+}
+
+func (l *RandomGrayscale) check(x *ops.Tensor) {
+	_, channel := imageAxes(x, l.DataFormat)
+	needColours(x, channel, 1, 3)
+	if f := number(l.Factor, 0.5); !(f >= 0 && f <= 1) {
+		ops.Failf(x.Graph(), "Factor must be from 0 to 1, received %v", f)
+	}
+}
+
+// draw says which images lose their colour.
+func (l *RandomGrayscale) draw(c *Context, x *ops.Tensor) drawn {
+	return drawn{"should_apply": ops.CompareScalar(ir.Lt, uniform(c, l.Seed, 0, 1, imageCount(x)), number(l.Factor, 0.5))}
+}
+
+func (l *RandomGrayscale) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	_, channel := imageAxes(x, l.DataFormat)
+	return ops.Where(perImage(d["should_apply"], x), ops.BroadcastTo(grayscale(x, channel), x.Shape()...), x)
+}
+
+// Call applies the layer inside a trace.
+func (l *RandomGrayscale) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// AmendConfig writes factors of one number as the ranges that they stand for.
+func (l *RandomGrayscale) AmendConfig(keys map[string]any) error {
+	keys["factor"] = number(l.Factor, 0.5)
+	return nil
+}
+
+// IgnoredConfig adds what concerns labelled boxes.
+func (l *RandomGrayscale) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+
+func init() { Register[RandomGrayscale]() }

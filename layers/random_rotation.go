@@ -1,0 +1,88 @@
+package layers
+
+import (
+	"math"
+
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+// RandomRotation turns, in training, each image around its centre by an angle even in [Factor[0], Factor[1]) turns, positive ones
+// counter-clockwise. Otherwise y = x. The cell in column u and row v is sampled, relative to the centre, at
+//
+//	u·cos θ - v·sin θ,   u·sin θ + v·cos θ
+//
+// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the image read by
+// FillMode: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d), "nearest" (a a a a | a b c d | d d d d) or
+// "constant", which is FillValue.
+//
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
+// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+type RandomRotation struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Factor        []float64 `keras:"factor"`                            // range in turns, from -1 to 1, or one number f for {-f, f}; required
+	FillMode      string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
+	Interpolation string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	Seed          *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	FillValue     float64   `keras:"fill_value"`                        // of FillMode "constant"
+	DataFormat    string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// Forward computes the layer.
+func (l *RandomRotation) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	return augment(c, l, in)
+}
+
+func (l *RandomRotation) sampling() sampling {
+	return samplingOf(l.Interpolation, l.FillMode, l.FillValue)
+}
+
+func (l *RandomRotation) check(x *ops.Tensor) {
+	imageAxes(x, l.DataFormat)
+	l.sampling().check(x.Graph())
+	factorRange(x.Graph(), "Factor", l.Factor, -1, 1)
+}
+
+// draw draws angles in degrees.
+func (l *RandomRotation) draw(c *Context, x *ops.Tensor) drawn {
+	low, high := spread(l.Factor, -1)
+	return drawn{"angle": uniform(c, l.Seed, low*360, high*360, imageCount(x))}
+}
+
+func (l *RandomRotation) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	x, restore := batchImages(x, l.DataFormat)
+	angle := ops.MultiplyScalar(d["angle"], math.Pi/180)
+	cos, sin := ops.Cos(angle), ops.Sin(angle)
+	return restore(l.sampling().affineImages(x, aroundCentre(x, cos, ops.Negative(sin), sin, cos)))
+}
+
+// aroundCentre is the map with the given factors that leaves the centre of the images where it is.
+func aroundCentre(x, a0, a1, b0, b1 *ops.Tensor) affineMap {
+	cx, cy := float64(x.Dim(2)-1)/2, float64(x.Dim(1)-1)/2
+	shift := func(centre float64, p, q *ops.Tensor) *ops.Tensor {
+		s := ops.Subtract(ops.FullLike(p, centre), ops.MultiplyScalar(p, cx))
+		return ops.Subtract(s, ops.MultiplyScalar(q, cy))
+	}
+	return affineMap{a0, a1, shift(cx, a0, a1), b0, b1, shift(cy, b0, b1)}
+}
+
+// Call applies the layer inside a trace.
+func (l *RandomRotation) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// AmendConfig writes a factor of one number as the range that it stands for.
+func (l *RandomRotation) AmendConfig(keys map[string]any) error {
+	return amendFactor(keys, "factor", l.Factor, -1)
+}
+
+// IgnoredConfig adds what concerns labelled boxes.
+func (l *RandomRotation) IgnoredConfig() []string {
+	return imageIgnored(&l.Base)
+}
+
+func init() { Register[RandomRotation]() }

@@ -1,0 +1,68 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+// RandomSharpness moves, in training, each image towards a smoothed one or away from it. Otherwise y = x.
+//
+//	y = clip(x + (1-2·f)·(smooth(x)-x), ValueRange)     f even in [Factor[0], Factor[1])
+//
+// smooth weighs a cell by 5/13 and its eight neighbours by 1/13 each, with zeros around the image. f = ½ changes nothing, below
+// the image becomes smoother, above sharper. A factor given as one number f stands for {0, f}.
+//
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
+// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+type RandomSharpness struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Factor     []float64 `keras:"factor"`                            // see above, from 0 to 1; required
+	ValueRange []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed       *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// Forward computes the layer.
+func (l *RandomSharpness) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	return augment(c, l, in)
+}
+
+func (l *RandomSharpness) check(x *ops.Tensor) {
+	imageAxes(x, l.DataFormat)
+	factorRange(x.Graph(), "Factor", l.Factor, 0, 1)
+	valueRange(x.Graph(), l.ValueRange)
+}
+
+func (l *RandomSharpness) draw(c *Context, x *ops.Tensor) drawn {
+	low, high := spread(l.Factor, 0)
+	return drawn{"factor": uniform(c, l.Seed, low, high, imageCount(x))}
+}
+
+func (l *RandomSharpness) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	axes, _ := imageAxes(x, l.DataFormat)
+	low, high := valueRange(x.Graph(), l.ValueRange)
+	third := ops.Constant(x, x.DType(), []int{3}, []float64{1, 1, 1})
+	sum := blurAxis(blurAxis(x, axes[0], third), axes[1], third)
+	smooth := ops.DivideScalar(ops.Add(sum, ops.MultiplyScalar(x, 4)), 13)
+	f := ops.Subtract(ops.Scalar(x, 1), ops.MultiplyScalar(perImage(d["factor"], x), 2))
+	return ops.Clip(ops.Add(x, ops.Multiply(f, ops.Subtract(smooth, x))), low, high)
+}
+
+// Call applies the layer inside a trace.
+func (l *RandomSharpness) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// AmendConfig writes factors of one number as the ranges that they stand for.
+func (l *RandomSharpness) AmendConfig(keys map[string]any) error {
+	return amendFactor(keys, "factor", l.Factor, 0)
+}
+
+// IgnoredConfig adds what concerns labelled boxes.
+func (l *RandomSharpness) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+
+func init() { Register[RandomSharpness]() }

@@ -1,0 +1,90 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// RandomShear slants, in training, each image. Otherwise y = x. The cell in column u and row v is sampled at
+//
+//	u ± sx·v,   v ± sy·u
+//
+// with sx even in the range XFactor and sy in YFactor, and one sign for the two.
+//
+// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the image read by
+// FillMode: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d), "nearest" (a a a a | a b c d | d d d d) or
+// "constant", which is FillValue.
+//
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
+// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+type RandomShear struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	XFactor       []float64 `keras:"x_factor,scalar,default=0.0"`       // range from -1 to 1, or one number f for {-f, f}; nil is 0
+	YFactor       []float64 `keras:"y_factor,scalar,default=0.0"`       // the same
+	FillMode      string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
+	Interpolation string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	FillValue     float64   `keras:"fill_value"`                        // of FillMode "constant"
+	Seed          *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat    string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// Forward computes the layer.
+func (l *RandomShear) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return augment(c, l, in) }
+
+func (l *RandomShear) sampling() sampling {
+	return samplingOf(l.Interpolation, l.FillMode, l.FillValue)
+}
+
+// factors returns the two fields, with 0 for nil.
+func (l *RandomShear) factors() (x, y []float64) {
+	x, y = l.XFactor, l.YFactor
+	if x == nil {
+		x = []float64{0}
+	}
+	if y == nil {
+		y = []float64{0}
+	}
+	return x, y
+}
+
+func (l *RandomShear) check(x *ops.Tensor) {
+	imageAxes(x, l.DataFormat)
+	l.sampling().check(x.Graph())
+	fx, fy := l.factors()
+	factorRange(x.Graph(), "XFactor", fx, -1, 1)
+	factorRange(x.Graph(), "YFactor", fy, -1, 1)
+}
+
+// draw draws sx and sy with their sign.
+func (l *RandomShear) draw(c *Context, x *ops.Tensor) drawn {
+	n := imageCount(x)
+	fx, fy := l.factors()
+	negative := ops.CompareScalar(ir.Gt, uniform(c, l.Seed, 0, 1, n, 1), 0.5)
+	low, high := spread(fy, -1)
+	y := uniform(c, l.Seed, low, high, n, 1)
+	low, high = spread(fx, -1)
+	both := ops.Concatenate(1, uniform(c, l.Seed, low, high, n, 1), y)
+	return drawn{"shear_factor": ops.Where(negative, ops.Negative(both), both)}
+}
+
+func (l *RandomShear) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	x, restore := batchImages(x, l.DataFormat)
+	sx, sy := ops.Index(d["shear_factor"], 1, 0), ops.Index(d["shear_factor"], 1, 1)
+	none, unit := ops.ZerosLike(sx), ops.OnesLike(sx)
+	return restore(l.sampling().affineImages(x, affineMap{unit, sx, none, sy, unit, none}))
+}
+
+// Call applies the layer inside a trace.
+func (l *RandomShear) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// IgnoredConfig adds what concerns labelled boxes.
+func (l *RandomShear) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+
+func init() { Register[RandomShear]() }

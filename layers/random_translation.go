@@ -1,0 +1,76 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+// RandomTranslation shifts, in training, each image by h·height down and w·width to the right, with h even in the range HeightFactor
+// and w in WidthFactor. Otherwise y = x.
+//
+//	y[i, j] = x[i - h·height, j - w·width]
+//
+// Interpolation "bilinear" weighs the four cells around that place, "nearest" takes the nearest. Places outside of the image read by
+// FillMode: "reflect" (d c b a | a b c d | d c b a), "wrap" (a b c d | a b c d | a b c d), "nearest" (a a a a | a b c d | d d d d) or
+// "constant", which is FillValue.
+//
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
+// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+type RandomTranslation struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	HeightFactor  []float64 `keras:"height_factor,scalar"`              // range from -1 to 1, or one number f for {-f, f}; required
+	WidthFactor   []float64 `keras:"width_factor,scalar"`               // the same; required
+	FillMode      string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
+	Interpolation string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	Seed          *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	FillValue     float64   `keras:"fill_value"`                        // of FillMode "constant"
+	DataFormat    string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// Forward computes the layer.
+func (l *RandomTranslation) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	return augment(c, l, in)
+}
+
+func (l *RandomTranslation) sampling() sampling {
+	return samplingOf(l.Interpolation, l.FillMode, l.FillValue)
+}
+
+func (l *RandomTranslation) check(x *ops.Tensor) {
+	imageAxes(x, l.DataFormat)
+	l.sampling().check(x.Graph())
+	factorRange(x.Graph(), "HeightFactor", l.HeightFactor, -1, 1)
+	factorRange(x.Graph(), "WidthFactor", l.WidthFactor, -1, 1)
+}
+
+// draw draws shifts in cells: for each image to the right and down.
+func (l *RandomTranslation) draw(c *Context, x *ops.Tensor) drawn {
+	axes, _ := imageAxes(x, l.DataFormat)
+	shift := func(factor []float64, axis int) *ops.Tensor {
+		low, high := spread(factor, -1)
+		return ops.MultiplyScalar(uniform(c, l.Seed, low, high, imageCount(x), 1), float64(x.Dim(axis)))
+	}
+	down := shift(l.HeightFactor, axes[0])
+	return drawn{"translations": ops.Concatenate(1, shift(l.WidthFactor, axes[1]), down)}
+}
+
+func (l *RandomTranslation) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	x, restore := batchImages(x, l.DataFormat)
+	right, down := ops.Index(d["translations"], 1, 0), ops.Index(d["translations"], 1, 1)
+	none, unit := ops.ZerosLike(right), ops.OnesLike(right)
+	return restore(l.sampling().affineImages(x, affineMap{unit, none, ops.Negative(right), none, unit, ops.Negative(down)}))
+}
+
+// Call applies the layer inside a trace.
+func (l *RandomTranslation) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// IgnoredConfig adds what concerns labelled boxes.
+func (l *RandomTranslation) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+
+func init() { Register[RandomTranslation]() }

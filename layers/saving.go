@@ -1,0 +1,173 @@
+package layers
+
+import (
+	"cmp"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/distribute"
+)
+
+// Attribute is what a layer or model holds under one name in a Keras weights file: a layer, or a list of layers and lists.
+type Attribute struct {
+	Name  string
+	Layer Layer       // nil for a list
+	List  []Attribute // their names have no meaning
+}
+
+// OwnWeights returns the variables of the layer itself, without those of the layers inside it, in the order in which a Keras file
+// numbers them: first the trained, then the other ones.
+func OwnWeights(l Layer) distribute.Variables {
+	var out distribute.Variables
+	for _, frozen := range []bool{false, true} {
+		for _, v := range attach(l).weights {
+			if v.Spec().Frozen == frozen {
+				out = append(out, v)
+			}
+		}
+	}
+	return out
+}
+
+// AttributesOf returns what a layer is made of, by the names that a Keras file uses: those of [AttributeNamer], or else those of the
+// layer's exported fields. A field is called by the key in its keras tag, or by its name in snake case ("Conv1" is "conv1"). Names
+// are in alphabetical order, those that begin with an underscore last.
+func AttributesOf(l Layer) []Attribute {
+	namer, named := l.(AttributeNamer)
+	if !named {
+		return FieldAttributes(l)
+	}
+	var out []Attribute
+	names := namer.MemberAttributes()
+	for i, member := range Sublayers(l) {
+		if i >= len(names) {
+			break
+		}
+		name := names[i]
+		same := func(a Attribute) bool { return a.Name == name }
+		if count(names, name) == 1 {
+			out = append(out, Attribute{Name: name, Layer: member})
+		} else if at := slices.IndexFunc(out, same); at >= 0 {
+			out[at].List = append(out[at].List, Attribute{Layer: member})
+		} else {
+			out = append(out, Attribute{Name: name, List: []Attribute{{Layer: member}}})
+		}
+	}
+	sortAttributes(out)
+	return out
+}
+
+func count(names []string, name string) int {
+	n := 0
+	for _, other := range names {
+		if other == name {
+			n++
+		}
+	}
+	return n
+}
+
+// FieldAttributes returns the layers in the exported fields of a struct, or of what a pointer points to; see [AttributesOf]. The
+// fields of embedded structs count as the struct's own. It returns nil for other values.
+func FieldAttributes(value any) []Attribute {
+	v := reflect.ValueOf(value)
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		v = v.Elem()
+	}
+	if v.Kind() != reflect.Struct {
+		return nil
+	}
+	out := finder{}.attributes(v)
+	sortAttributes(out)
+	return out
+}
+
+// sortAttributes puts attributes in the order in which Keras goes through them.
+func sortAttributes(list []Attribute) {
+	key := func(a Attribute) string {
+		if strings.HasPrefix(a.Name, "_") {
+			return "~" + a.Name
+		}
+		return a.Name
+	}
+	slices.SortStableFunc(list, func(a, b Attribute) int { return cmp.Compare(key(a), key(b)) })
+}
+
+// attributes lists the fields of a struct that hold layers.
+func (f finder) attributes(v reflect.Value) []Attribute {
+	var out []Attribute
+	for i := range v.NumField() {
+		field := v.Type().Field(i)
+		if !field.IsExported() || field.Type == reflect.TypeFor[Base]() {
+			continue
+		}
+		if inner := reflect.Indirect(v.Field(i)); field.Anonymous && inner.Kind() == reflect.Struct && !field.Type.Implements(layerType) {
+			out = append(out, f.attributes(inner)...)
+			continue
+		}
+		if a, ok := f.attribute(v.Field(i)); ok {
+			a.Name, _, _ = strings.Cut(field.Tag.Get("keras"), ",")
+			if a.Name == "" {
+				a.Name = SnakeCase(field.Name)
+			}
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// attribute describes a value that holds a layer or several; false for any other.
+func (f finder) attribute(v reflect.Value) (Attribute, bool) {
+	if !v.IsValid() || !v.CanInterface() {
+		return Attribute{}, false
+	}
+	if k := v.Kind(); v.Type().Implements(layerType) && (k == reflect.Pointer || k == reflect.Interface) {
+		if l, ok := v.Interface().(Layer); ok && !IsNil(l) {
+			return Attribute{Layer: l}, true
+		}
+		return Attribute{}, false
+	}
+	var parts []reflect.Value
+	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if v.IsNil() || v.Kind() == reflect.Pointer && f.again(v) {
+			return Attribute{}, false
+		}
+		return f.attribute(v.Elem())
+	case reflect.Slice, reflect.Array:
+		if !mayHoldLayers(v.Type().Elem(), 0) || v.Kind() == reflect.Slice && f.again(v) {
+			return Attribute{}, false
+		}
+		for i := range v.Len() {
+			parts = append(parts, v.Index(i))
+		}
+	case reflect.Map:
+		if f.again(v) {
+			return Attribute{}, false
+		}
+		keys := v.MapKeys()
+		slices.SortFunc(keys, compareKeys)
+		for _, k := range keys {
+			parts = append(parts, v.MapIndex(k))
+		}
+	case reflect.Struct:
+		list := f.attributes(v)
+		return Attribute{List: list}, len(list) > 0
+	}
+	var a Attribute
+	for _, p := range parts {
+		if member, ok := f.attribute(p); ok {
+			a.List = append(a.List, member)
+		}
+	}
+	return a, len(a.List) > 0
+}
+
+// AssetKeeper is implemented by layers that keep files of their own in a model file, such as the vocabulary of a look-up layer.
+type AssetKeeper interface {
+	// Assets returns the files by name ("vocabulary.txt"); none where the configuration says everything.
+	Assets() (map[string][]byte, error)
+	// LoadAssets takes over the files that Assets returned.
+	LoadAssets(files map[string][]byte) error
+}

@@ -1,0 +1,79 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+)
+
+// Solarization adds, in training, a number to the values of each image and inverts those that reach a threshold. Otherwise y = x.
+//
+//	z = clip(x + a, 0, 255);  y = z below t, else 255 - z
+//
+// with a even in [AdditionFactor[0], 255·AdditionFactor[1]) and t in the same way of ThresholdFactor, on images brought from
+// ValueRange to 0 ... 255 and back. A factor given as one number f stands for {0, f}.
+//
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
+// before the height. Output shape: that of the input, in the compute type. A mask does not pass through.
+type Solarization struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	AdditionFactor  []float64 `keras:"addition_factor"`                   // see above, from 0 to 1; nil is 0
+	ThresholdFactor []float64 `keras:"threshold_factor"`                  // see above, from 0 to 1; nil is 0
+	ValueRange      []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed            *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat      string    `keras:"data_format,default=channels_last"` // has no effect on the result
+}
+
+// Forward computes the layer.
+func (l *Solarization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return augment(c, l, in) }
+
+// orZero is a factor with 0 for nil.
+func orZero(values []float64) []float64 {
+	if values == nil {
+		return []float64{0}
+	}
+	return values
+}
+
+func (l *Solarization) check(x *ops.Tensor) {
+	imageAxes(x, l.DataFormat)
+	factorRange(x.Graph(), "AdditionFactor", orZero(l.AdditionFactor), 0, 1)
+	factorRange(x.Graph(), "ThresholdFactor", orZero(l.ThresholdFactor), 0, 1)
+	valueRange(x.Graph(), l.ValueRange)
+}
+
+func (l *Solarization) draw(c *Context, x *ops.Tensor) drawn {
+	number := func(factor []float64) *ops.Tensor {
+		low, high := spread(orZero(factor), 0)
+		return uniform(c, l.Seed, min(low, high*255), max(low, high*255), imageCount(x))
+	}
+	return drawn{"additions": number(l.AdditionFactor), "thresholds": number(l.ThresholdFactor)}
+}
+
+func (l *Solarization) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	low, high := valueRange(x.Graph(), l.ValueRange)
+	z := ops.Clip(ops.Add(rescale(x, low, high, 0, 255), perImage(d["additions"], x)), 0, 255)
+	z = ops.Where(ops.Less(z, perImage(d["thresholds"], x)), z, ops.Subtract(ops.Scalar(z, 255), z))
+	return rescale(z, 0, 255, low, high)
+}
+
+// Call applies the layer inside a trace.
+func (l *Solarization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// AmendConfig writes factors of one number as the ranges that they stand for.
+func (l *Solarization) AmendConfig(keys map[string]any) error {
+	if err := amendFactor(keys, "addition_factor", orZero(l.AdditionFactor), 0); err != nil {
+		return err
+	}
+	return amendFactor(keys, "threshold_factor", orZero(l.ThresholdFactor), 0)
+}
+
+// IgnoredConfig adds what concerns labelled boxes.
+func (l *Solarization) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+
+func init() { Register[Solarization]() }

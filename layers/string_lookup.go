@@ -1,0 +1,372 @@
+package layers
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// StringLookup gives words numbers: the place of each in a vocabulary, behind the special tokens.
+//
+//	number  0                          MaskToken, where there is one and OutputMode is "int"
+//	        next NumOOVIndices         words that the vocabulary does not have; of several by their hash (FarmHash, or SipHash with Salt)
+//	        then                       the vocabulary
+//
+// The vocabulary is that of the field, of [StringLookup.SetVocabulary], or that of [StringLookup.Adapt]. OutputMode "int" gives
+// numbers; "one_hot", "multi_hot" and "count" write them as rows, see [CategoryEncoding]; "tf_idf" multiplies counts by a
+// weight for each word. With Invert numbers become words.
+//
+// The layer works on the host ([HostLayer]): in a model it stands right behind an input of strings.
+//
+// Input shape: any, strings. Output shape: that of the input, int64; with the other modes that of CategoryEncoding, float32.
+type StringLookup struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; has no effect
+	Frozen bool   `keras:"trainable,not"` // has no effect
+
+	MaxTokens      int       `keras:"max_tokens"`              // size of the vocabulary with special tokens; 0 is no limit
+	NumOOVIndices  *int      `keras:"num_oov_indices"`         // numbers for unknown words; nil is 1
+	MaskToken      *string   `keras:"mask_token"`              // word that gets number 0; nil is none
+	OOVToken       *string   `keras:"oov_token"`               // stands for unknown words; nil is "[UNK]"
+	Vocabulary     []string  `keras:"vocabulary"`              // nil: see Adapt and SetVocabulary
+	IDFWeights     []float64 `keras:"idf_weights"`             // of Vocabulary, for "tf_idf"
+	Invert         bool      `keras:"invert"`                  // numbers become words
+	OutputMode     string    `keras:"output_mode,default=int"` // see above; "" is "int"
+	PadToMaxTokens bool      `keras:"pad_to_max_tokens"`       // rows have MaxTokens entries
+	Encoding       string    `keras:"encoding,default=utf-8"`  // "utf-8", the only one
+	Salt           []int     `keras:"salt"`                    // one or two numbers for SipHash; nil is FarmHash
+
+	table  *table[string]
+	frozen int       // size of the vocabulary, by a configuration
+	stored []float64 // IDF weights of a weights file, for the vocabulary that LoadAssets reads
+}
+
+func (l *StringLookup) lookup() *lookup[string] {
+	k := &lookup[string]{
+		maxTokens: l.MaxTokens, oov: 1, mask: l.MaskToken, unknown: "[UNK]", fixed: l.Vocabulary, fixedIDF: l.IDFWeights, invert: l.Invert,
+		mode: outputMode(l.OutputMode, IntMode), padToMax: l.PadToMaxTokens, describe: strconv.Quote, frozenDepth: l.frozen,
+	}
+	if l.NumOOVIndices != nil {
+		k.oov = *l.NumOOVIndices
+	}
+	if l.OOVToken != nil {
+		k.unknown = *l.OOVToken
+	}
+	k.oovBucket = func(s string) int64 { return bucket(s, k.oov, l.Salt) }
+	return k
+}
+
+// ready returns settings and vocabulary, which is nil while there is none.
+func (l *StringLookup) ready() (*lookup[string], *table[string], error) {
+	k := l.lookup()
+	if err := k.check(); err != nil {
+		return nil, nil, err
+	}
+	if err := checkSalt(l.Salt); err != nil {
+		return nil, nil, err
+	}
+	if l.table == nil && l.Vocabulary != nil {
+		t, err := k.make(l.Vocabulary, l.IDFWeights)
+		if err != nil {
+			return nil, nil, err
+		}
+		l.table = t
+	}
+	return k, l.table, nil
+}
+
+func checkSalt(salt []int) error {
+	if len(salt) > 2 {
+		return fmt.Errorf("Salt must have one or two numbers, received %v", salt)
+	}
+	return nil
+}
+
+// Transform looks words up, or with Invert numbers.
+func (l *StringLookup) Transform(inputs ...HostArray) (HostArray, error) {
+	out, err := l.transform(inputs)
+	if err != nil {
+		return HostArray{}, fmt.Errorf("layers: %s: %w", Name(l), err)
+	}
+	return out, nil
+}
+
+func (l *StringLookup) transform(inputs []HostArray) (HostArray, error) {
+	x, err := single(inputs)
+	if err != nil {
+		return HostArray{}, err
+	}
+	k, t, err := l.ready()
+	if err != nil {
+		return HostArray{}, err
+	}
+	if l.Invert {
+		if len(x.Strings) > 0 || len(x.Floats) > 0 {
+			return HostArray{}, fmt.Errorf("takes whole numbers with Invert")
+		}
+		return HostStrings(invert(k, t, x.Ints), x.Shape...), nil
+	}
+	if len(x.Ints) > 0 || len(x.Floats) > 0 {
+		return HostArray{}, fmt.Errorf("takes strings, received numbers; use IntegerLookup for those")
+	}
+	numbers, err := k.numbers(t, x.Strings)
+	if err != nil {
+		return HostArray{}, err
+	}
+	return encodeLookup(k, t, numbers, x.Shape)
+}
+
+// encodeLookup writes numbers in the form of the output mode.
+func encodeLookup[T string | int64](k *lookup[T], t *table[T], numbers []int64, shape []int) (HostArray, error) {
+	mode := k.mode
+	if t == nil && mode != IntMode && !k.padToMax {
+		return HostArray{}, fmt.Errorf("OutputMode %q needs to know the vocabulary; set it, or call Adapt first", mode)
+	}
+	if mode == TFIDFMode {
+		mode = CountMode
+		if t == nil || t.idf == nil {
+			return HostArray{}, fmt.Errorf("OutputMode %q needs a vocabulary with weights; set it, or call Adapt first", TFIDFMode)
+		}
+	}
+	y, err := encodeHost(numbers, shape, mode, k.depth(t))
+	if err == nil && k.mode == TFIDFMode {
+		y.weigh(t.idf)
+	}
+	return y, err
+}
+
+// invert returns the tokens of numbers.
+func invert[T string | int64](k *lookup[T], t *table[T], numbers []int64) []T {
+	all := k.vocabulary(t, true)
+	out := make([]T, len(numbers))
+	for i, n := range numbers {
+		out[i] = k.unknown
+		if n >= 0 && n < int64(len(all)) {
+			out[i] = all[n]
+		}
+	}
+	return out
+}
+
+// HostType returns the type of the result.
+func (l *StringLookup) HostType(inputs ...ir.Type) (ir.Type, error) {
+	if len(inputs) != 1 {
+		return ir.Type{}, fmt.Errorf("takes one input, received %d", len(inputs))
+	}
+	x := inputs[0]
+	if (x.DType == ir.Invalid) == l.Invert {
+		return ir.Type{}, fmt.Errorf("takes strings, or with Invert whole numbers; received an input of the other kind")
+	}
+	if l.Invert {
+		return ir.Type{Shape: x.Shape.Clone()}, nil
+	}
+	k, t, err := l.ready()
+	if err != nil {
+		return ir.Type{}, err
+	}
+	return encodedType(x.Shape, k.mode, k.depth(t))
+}
+
+// Adapt learns the vocabulary of some data, replacing what was learned before: all different words, the most frequent ones
+// first, equally frequent ones in falling order, at most MaxTokens with the special tokens. For "tf_idf" it learns the weight
+// log(1 + N/(1+n)) of each word, which n of N examples have; an example is one entry of axis 0.
+func (l *StringLookup) Adapt(batches ...HostArray) error {
+	var c counter[string]
+	for _, b := range batches {
+		if err := b.check(); err != nil {
+			return fmt.Errorf("layers: %s: Adapt: %w", Name(l), err)
+		}
+		if len(b.Ints) > 0 || len(b.Floats) > 0 {
+			return fmt.Errorf("layers: %s: Adapt: takes strings, received numbers", Name(l))
+		}
+		size := 1
+		if len(b.Shape) > 1 {
+			size = product(b.Shape[1:])
+		}
+		for i := 0; i+size <= len(b.Strings) && size > 0; i += size {
+			c.add(b.Strings[i : i+size])
+		}
+	}
+	return l.adopt(&c)
+}
+
+// adopt takes the tokens that were counted as vocabulary.
+func (l *StringLookup) adopt(c *counter[string]) error {
+	k, _, err := l.ready()
+	if err == nil && l.Vocabulary != nil {
+		err = fmt.Errorf("the vocabulary is fixed by the field Vocabulary; leave it out to adapt")
+	}
+	var t *table[string]
+	if err == nil {
+		t, err = k.learn(c)
+	}
+	if err != nil {
+		return fmt.Errorf("layers: %s: Adapt: %w", Name(l), err)
+	}
+	l.table = t
+	return nil
+}
+
+// SetVocabulary gives the layer its words, with the special ones at the beginning or without; for "tf_idf" also their weights.
+func (l *StringLookup) SetVocabulary(words []string, idfWeights ...float64) error {
+	k := l.lookup()
+	t, err := k.make(words, idfWeights)
+	if err != nil {
+		return fmt.Errorf("layers: %s: SetVocabulary: %w", Name(l), err)
+	}
+	l.table = t
+	return nil
+}
+
+// GetVocabulary returns the words in the order of their numbers, with the special ones or without.
+func (l *StringLookup) GetVocabulary(special bool) []string {
+	k, t, err := l.ready()
+	if err != nil {
+		return nil
+	}
+	return k.vocabulary(t, special)
+}
+
+// VocabularySize returns the number of words with the special ones.
+func (l *StringLookup) VocabularySize() int {
+	_, t, _ := l.ready()
+	return l.lookup().size(t)
+}
+
+// GetIDFWeights returns the weight of each number for "tf_idf"; nil in other modes. A Keras file has them as "idf_weights".
+func (l *StringLookup) GetIDFWeights() []float64 {
+	if _, t, _ := l.ready(); t != nil {
+		return t.idf
+	}
+	return nil
+}
+
+// Assets returns the file with the vocabulary; nil where it is that of the field.
+func (l *StringLookup) Assets() (map[string][]byte, error) {
+	if l.Vocabulary != nil || l.table == nil {
+		return nil, nil
+	}
+	return map[string][]byte{vocabularyName: vocabularyFile(l.GetVocabulary(true))}, nil
+}
+
+// LoadAssets reads the vocabulary. That of "tf_idf" needs its weights, too, which a weights file has, see LoadArrays.
+func (l *StringLookup) LoadAssets(files map[string][]byte) error {
+	content, ok := files[vocabularyName]
+	if !ok || l.Vocabulary != nil {
+		return nil
+	}
+	words := vocabularyLines(content)
+	if l.lookup().mode != TFIDFMode {
+		return l.SetVocabulary(words)
+	}
+	idf := l.stored
+	if len(idf) < len(words) { // a longer one is filled up to MaxTokens
+		idf = ones(len(words))
+	}
+	if err := l.SetVocabulary(words, idf[:len(words)]...); err != nil {
+		return err
+	}
+	if len(l.stored) < len(words) {
+		l.table.idf = nil // whoever uses the layer is told
+	}
+	return nil
+}
+
+// idfName is the dataset of the weights of "tf_idf".
+const idfName = "vars/idf_weights"
+
+// ArrayNames is the path of the weights of "tf_idf" in a weights file.
+func (l *StringLookup) ArrayNames() []string { return []string{idfName} }
+
+// Arrays returns the weights of "tf_idf"; nil in other modes.
+func (l *StringLookup) Arrays() map[string][]float64 {
+	if w := l.GetIDFWeights(); w != nil {
+		return map[string][]float64{idfName: w}
+	}
+	return nil
+}
+
+// LoadArrays takes the weights of "tf_idf" from a weights file. They belong to the vocabulary that LoadAssets reads, or to the
+// present one where there is one.
+func (l *StringLookup) LoadArrays(arrays map[string][]float64) error {
+	l.stored = arrays[idfName]
+	if _, t, err := l.ready(); err == nil && t != nil && l.stored != nil && l.lookup().mode == TFIDFMode {
+		if len(l.stored) != l.lookup().depth(t) {
+			return fmt.Errorf("layers: %s: the file has %d IDF weights, the vocabulary needs %d", Name(l), len(l.stored), l.lookup().depth(t))
+		}
+		t.idf = l.stored
+	}
+	return nil
+}
+
+func ones(n int) []float64 {
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = 1
+	}
+	return out
+}
+
+// Forward reports that the layer cannot be part of a program.
+func (l *StringLookup) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return failHost(c) }
+
+// failHost reports a host layer in a program.
+func failHost(c *Context) []*ops.Tensor {
+	ops.Failf(c.Graph(), "works on the host and cannot be part of a program; put it right behind an input of the model, or call its Transform method on the data")
+	return nil
+}
+
+// Call reports that the layer cannot be part of a program; see Transform.
+func (l *StringLookup) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// MigrateConfig keeps the size of the vocabulary, which decides shapes before the vocabulary is read.
+func (l *StringLookup) MigrateConfig(keys map[string]json.RawMessage) error {
+	return migrateLookup(keys, &l.frozen)
+}
+
+func migrateLookup(keys map[string]json.RawMessage, frozen *int) error {
+	if raw, ok := keys["vocabulary_size"]; ok {
+		delete(keys, "vocabulary_size")
+		if err := json.Unmarshal(raw, frozen); err != nil || *frozen < 0 {
+			return fmt.Errorf("key %q: expected a number, received %.40s", "vocabulary_size", raw)
+		}
+	}
+	return nil
+}
+
+// AmendConfig writes defaults and the size of the vocabulary.
+func (l *StringLookup) AmendConfig(keys map[string]any) error {
+	k, t, err := l.ready()
+	if err != nil {
+		return err
+	}
+	keys["oov_token"] = k.unknown
+	amendLookup(k, t, keys)
+	return nil
+}
+
+func amendLookup[T string | int64](k *lookup[T], t *table[T], keys map[string]any) {
+	keys["num_oov_indices"], keys["oov_method"], keys["sparse"], keys["vocabulary_size"] = int64(k.oov), "floormod", false, nil
+	if k.maxTokens == 0 {
+		keys["max_tokens"] = nil
+	}
+	if t != nil {
+		keys["vocabulary_size"] = int64(k.size(t))
+	} else if k.frozenDepth > 0 {
+		keys["vocabulary_size"] = int64(k.frozenDepth)
+	}
+}
+
+// IgnoredConfig adds what is about sparse results, and about integers only.
+func (l *StringLookup) IgnoredConfig() []string {
+	return append(l.Base.IgnoredConfig(), "sparse=null", "oov_method", "vocabulary_dtype")
+}
+
+func init() { Register[StringLookup]() }

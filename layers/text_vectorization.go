@@ -1,0 +1,351 @@
+package layers
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// TextVectorization turns texts into the numbers of their words, in four steps:
+//
+//  1. Standardize: "lower_and_strip_punctuation" (the default) makes ASCII letters small and removes the characters
+//     !"#$%&()*+,-./:;<=>?@[\]^_`{|}~'; "lower" and "strip_punctuation" do one of the two; "none" neither.
+//  2. Split: at "whitespace" (the default), into each "character", or not at all ("none").
+//  3. NGrams {1, 2, ...}: instead of the words all sequences of so many words, joined by blanks.
+//  4. Look-up, as in [StringLookup] with the mask token "": number 0 fills, 1 stands for unknown words, the vocabulary begins with 2.
+//     Other modes than "int" know no filling, so that 0 stands for unknown words and the vocabulary begins with 1.
+//
+// The vocabulary is that of the field, of [TextVectorization.SetVocabulary], or that of [TextVectorization.Adapt]. OutputMode
+// "int" gives one row of numbers for each text, of OutputSequenceLength or of the longest text of the batch, cut or filled with
+// zeros; without a fixed length the model is compiled anew for every other one. "multi_hot", "count" and "tf_idf" give one row
+// for each text, see StringLookup; "one_hot" one for each word.
+//
+// The layer works on the host ([HostLayer]): in a model it stands right behind an input of strings.
+//
+// Input shape: (batch) or (batch, 1), strings. Output shape: (batch, OutputSequenceLength), int64; with rows (batch,
+// vocabulary), float32.
+type TextVectorization struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; has no effect
+	Frozen bool   `keras:"trainable,not"` // has no effect
+
+	MaxTokens            int       `keras:"max_tokens"`                                      // size of the vocabulary with special tokens; 0 is no limit
+	Standardize          string    `keras:"standardize,default=lower_and_strip_punctuation"` // see above
+	Split                string    `keras:"split,default=whitespace"`                        // see above
+	NGrams               []int     `keras:"ngrams,scalar"`                                   // lengths; one number n stands for 1 ... n; nil is words alone
+	OutputMode           string    `keras:"output_mode,default=int"`                         // see above; "" is "int"
+	OutputSequenceLength int       `keras:"output_sequence_length"`                          // of "int"; 0 is the longest of the batch
+	PadToMaxTokens       bool      `keras:"pad_to_max_tokens"`                               // rows have MaxTokens entries
+	Vocabulary           []string  `keras:"vocabulary"`                                      // nil: see Adapt and SetVocabulary
+	IDFWeights           []float64 `keras:"idf_weights"`                                     // of Vocabulary, for "tf_idf"
+	Encoding             string    `keras:"encoding,default=utf-8"`                          // "utf-8", the only one
+
+	inner  *StringLookup
+	frozen int
+}
+
+// words returns the look-up of the last step.
+func (l *TextVectorization) words() *StringLookup {
+	if l.inner == nil {
+		l.inner = &StringLookup{
+			Name: Name(l), MaxTokens: l.MaxTokens, MaskToken: new(string), OutputMode: l.OutputMode, PadToMaxTokens: l.PadToMaxTokens,
+			Vocabulary: l.Vocabulary, IDFWeights: l.IDFWeights, frozen: l.frozen,
+		}
+	}
+	return l.inner
+}
+
+// ready is words with a check of the fields.
+func (l *TextVectorization) ready() (*StringLookup, error) {
+	switch {
+	case !slices.Contains([]string{"", "none", "lower_and_strip_punctuation", "lower", "strip_punctuation"}, l.Standardize):
+		return nil, fmt.Errorf("unknown Standardize %q; use \"lower_and_strip_punctuation\", \"lower\", \"strip_punctuation\" or \"none\"", l.Standardize)
+	case !slices.Contains([]string{"", "none", "whitespace", "character"}, l.Split):
+		return nil, fmt.Errorf("unknown Split %q; use \"whitespace\", \"character\" or \"none\"", l.Split)
+	case l.OutputSequenceLength < 0 || l.OutputSequenceLength > 0 && outputMode(l.OutputMode, IntMode) != IntMode:
+		return nil, fmt.Errorf("OutputSequenceLength must be a positive length, with OutputMode \"int\" only; received %d with %q", l.OutputSequenceLength, l.OutputMode)
+	}
+	for _, n := range l.NGrams {
+		if n < 1 {
+			return nil, fmt.Errorf("NGrams must have lengths of at least 1, received %v", l.NGrams)
+		}
+	}
+	_, _, err := l.words().ready()
+	return l.inner, err
+}
+
+const punctuation = "!\"#$%&()*+,-./:;<=>?@[\\]^_`{|}~'"
+
+// tokens are the words of a text, after standardizing, splitting and joining to n-grams.
+func (l *TextVectorization) tokens(text string) []string {
+	lower := l.Standardize != "none" && l.Standardize != "strip_punctuation"
+	strip := l.Standardize != "none" && l.Standardize != "lower"
+	if lower || strip {
+		out := make([]byte, 0, len(text))
+		for _, b := range []byte(text) {
+			switch {
+			case strip && strings.IndexByte(punctuation, b) >= 0:
+				continue
+			case lower && b >= 'A' && b <= 'Z':
+				b += 'a' - 'A'
+			}
+			out = append(out, b)
+		}
+		text = string(out)
+	}
+	var words []string
+	switch l.Split {
+	case "none":
+		words = []string{text}
+	case "character":
+		for len(text) > 0 {
+			r, n := utf8.DecodeRuneInString(text)
+			words = append(words, string(r)) // what is no UTF-8 becomes U+FFFD
+			text = text[n:]
+		}
+	default:
+		words = strings.FieldsFunc(text, isSpace)
+	}
+	return l.joined(words)
+}
+
+// isSpace reports what TensorFlow splits at: blanks of ASCII.
+func isSpace(r rune) bool { return r < utf8.RuneSelf && unicode.IsSpace(r) }
+
+// joined returns the n-grams of words, the shortest first; words themselves where none are asked for.
+func (l *TextVectorization) joined(words []string) []string {
+	if len(l.NGrams) == 0 {
+		return words
+	}
+	lengths := l.NGrams
+	if len(lengths) == 1 && !l.ngramsAreList() {
+		lengths = nil
+		for n := 1; n <= l.NGrams[0]; n++ {
+			lengths = append(lengths, n)
+		}
+	}
+	var out []string
+	for _, n := range lengths {
+		for i := 0; i+n <= len(words); i++ {
+			out = append(out, strings.Join(words[i:i+n], " "))
+		}
+	}
+	return out
+}
+
+// ngramsAreList: a list of one length cannot be told from a number, which is what Keras's users mean.
+func (l *TextVectorization) ngramsAreList() bool { return len(l.NGrams) > 1 }
+
+// Transform vectorizes texts.
+func (l *TextVectorization) Transform(inputs ...HostArray) (HostArray, error) {
+	out, err := l.transform(inputs)
+	if err != nil {
+		return HostArray{}, fmt.Errorf("layers: %s: %w", Name(l), err)
+	}
+	return out, nil
+}
+
+// texts returns the texts of an input, one for each example.
+func (l *TextVectorization) texts(inputs []HostArray) ([]string, error) {
+	x, err := single(inputs)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(x.Ints) > 0 || len(x.Floats) > 0:
+		return nil, fmt.Errorf("takes strings, received numbers")
+	case len(x.Shape) == 0 || len(x.Shape) > 2 || len(x.Shape) == 2 && x.Shape[1] != 1:
+		return nil, fmt.Errorf("takes texts of shape (batch) or (batch, 1), received %v", x.Shape)
+	}
+	return x.Strings, nil
+}
+
+func (l *TextVectorization) transform(inputs []HostArray) (HostArray, error) {
+	inner, err := l.ready()
+	if err != nil {
+		return HostArray{}, err
+	}
+	texts, err := l.texts(inputs)
+	if err != nil {
+		return HostArray{}, err
+	}
+	rows, longest := make([][]string, len(texts)), 0
+	for i, text := range texts {
+		rows[i] = l.tokens(text)
+		longest = max(longest, len(rows[i]))
+	}
+	k, t, err := inner.ready()
+	if err != nil {
+		return HostArray{}, err
+	}
+	length := longest
+	if l.OutputSequenceLength > 0 {
+		length = l.OutputSequenceLength
+	}
+	fill := int64(0) // the number of the mask token, which fills rows
+	if k.mode != IntMode {
+		fill = -1
+	}
+	numbers := slices.Repeat([]int64{fill}, len(texts)*length)
+	for i, row := range rows {
+		for j, word := range row[:min(len(row), length)] {
+			if numbers[i*length+j], err = k.numberOf(t, word); err != nil {
+				return HostArray{}, err
+			}
+		}
+	}
+	return encodeLookup(k, t, numbers, []int{len(texts), length})
+}
+
+// HostType returns the type of the result.
+func (l *TextVectorization) HostType(inputs ...ir.Type) (ir.Type, error) {
+	inner, err := l.ready()
+	if err != nil {
+		return ir.Type{}, err
+	}
+	if len(inputs) != 1 || inputs[0].DType != ir.Invalid {
+		return ir.Type{}, fmt.Errorf("takes one input of strings")
+	}
+	x := inputs[0].Shape
+	if len(x) == 0 || len(x) > 2 || len(x) == 2 && x[1] != 1 {
+		return ir.Type{}, fmt.Errorf("takes texts of shape (batch) or (batch, 1), received %s", ShapeString(x))
+	}
+	k, t, err := inner.ready()
+	if err != nil {
+		return ir.Type{}, err
+	}
+	length := Unknown
+	if l.OutputSequenceLength > 0 {
+		length = l.OutputSequenceLength
+	}
+	return encodedType(ir.Shape{x[0], length}, k.mode, k.depth(t))
+}
+
+// Adapt learns the vocabulary of texts as [StringLookup.Adapt] does, after standardizing and splitting.
+func (l *TextVectorization) Adapt(batches ...HostArray) error {
+	inner, err := l.ready()
+	var c counter[string]
+	for _, b := range batches {
+		var texts []string
+		if err == nil {
+			texts, err = l.texts([]HostArray{b})
+		}
+		for _, text := range texts {
+			c.add(l.tokens(text))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("layers: %s: Adapt: %w", Name(l), err)
+	}
+	return inner.adopt(&c)
+}
+
+// SetVocabulary gives the layer its words, with the special ones at the beginning or without; for "tf_idf" also their weights.
+func (l *TextVectorization) SetVocabulary(words []string, idfWeights ...float64) error {
+	return l.words().SetVocabulary(words, idfWeights...)
+}
+
+// GetVocabulary returns the words in the order of their numbers, with the special ones ("", "[UNK]") or without.
+func (l *TextVectorization) GetVocabulary(special bool) []string {
+	return l.words().GetVocabulary(special)
+}
+
+// VocabularySize returns the number of words with the special ones.
+func (l *TextVectorization) VocabularySize() int { return l.words().VocabularySize() }
+
+// GetIDFWeights returns the weight of each number for "tf_idf"; nil in other modes. A Keras file has them as "idf_weights".
+func (l *TextVectorization) GetIDFWeights() []float64 { return l.words().GetIDFWeights() }
+
+// Assets returns the file with the vocabulary, at both places where Keras keeps it; nil where it is that of the field.
+func (l *TextVectorization) Assets() (map[string][]byte, error) {
+	files, err := l.words().Assets()
+	if files != nil {
+		files["_lookup_layer/"+vocabularyName] = files[vocabularyName]
+	}
+	return files, err
+}
+
+// LoadAssets reads the vocabulary. That of "tf_idf" needs its weights, too, which a weights file has, see LoadArrays.
+func (l *TextVectorization) LoadAssets(files map[string][]byte) error {
+	return l.words().LoadAssets(files)
+}
+
+// innerIDFName is the second place of the weights of "tf_idf".
+const innerIDFName = "_lookup_layer/" + idfName
+
+// ArrayNames are the paths of the weights of "tf_idf" in a weights file, where Keras has them twice.
+func (l *TextVectorization) ArrayNames() []string { return []string{idfName, innerIDFName} }
+
+// Arrays returns the weights of "tf_idf"; nil in other modes.
+func (l *TextVectorization) Arrays() map[string][]float64 {
+	arrays := l.words().Arrays()
+	if arrays != nil {
+		arrays[innerIDFName] = arrays[idfName]
+	}
+	return arrays
+}
+
+// LoadArrays takes the weights of "tf_idf" from a weights file; see [StringLookup.LoadArrays].
+func (l *TextVectorization) LoadArrays(arrays map[string][]float64) error {
+	return l.words().LoadArrays(arrays)
+}
+
+// Forward reports that the layer cannot be part of a program.
+func (l *TextVectorization) Forward(c *Context, _ []*ops.Tensor) []*ops.Tensor { return failHost(c) }
+
+// Call reports that the layer cannot be part of a program; see Transform.
+func (l *TextVectorization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// MigrateConfig keeps the size of the vocabulary and reads what is switched off, which is null in files.
+func (l *TextVectorization) MigrateConfig(keys map[string]json.RawMessage) error {
+	for _, key := range []string{"standardize", "split"} {
+		raw, ok := keys[key]
+		if ok && string(raw) == "null" {
+			keys[key] = json.RawMessage(`"none"`)
+		} else if ok && len(raw) > 0 && raw[0] == '{' {
+			return fmt.Errorf("key %q holds a Python function, which is not run; the names of Keras's own ones can be read", key)
+		}
+	}
+	return migrateLookup(keys, &l.frozen)
+}
+
+// AmendConfig writes what is switched off as null, and the size of the vocabulary.
+func (l *TextVectorization) AmendConfig(keys map[string]any) error {
+	inner, err := l.ready()
+	if err != nil {
+		return err
+	}
+	for _, key := range []string{"standardize", "split"} {
+		if keys[key] == "none" {
+			keys[key] = nil
+		}
+	}
+	for key, n := range map[string]int{"max_tokens": l.MaxTokens, "output_sequence_length": l.OutputSequenceLength} {
+		if n == 0 {
+			keys[key] = nil
+		}
+	}
+	keys["sparse"], keys["ragged"] = false, false
+	size := inner.VocabularySize()
+	if inner.table == nil && l.frozen > 0 {
+		size = l.frozen
+	}
+	keys["vocabulary_size"] = int64(size)
+	return nil
+}
+
+// IgnoredConfig adds results of other kinds, which do not exist here.
+func (l *TextVectorization) IgnoredConfig() []string {
+	return append(l.Base.IgnoredConfig(), "sparse=null", "ragged=null")
+}
+
+func init() { Register[TextVectorization]() }
