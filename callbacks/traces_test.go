@@ -295,7 +295,7 @@ func TestConfigDefaultsAreKerass(t *testing.T) {
 	}{
 		{&callbacks.EarlyStopping{}, map[string]any{"monitor": "val_loss", "min_delta": 0.0, "patience": int64(0), "verbose": int64(0), "mode": "auto", "baseline": nil, "restore_best_weights": false, "start_from_epoch": int64(0)}},
 		{&callbacks.ModelCheckpoint{FilePath: "p"}, map[string]any{"filepath": "p", "monitor": "val_loss", "verbose": int64(0), "save_best_only": false, "save_weights_only": false, "mode": "auto", "save_freq": "epoch", "initial_value_threshold": nil}},
-		{&callbacks.ReduceLROnPlateau{}, map[string]any{"monitor": "val_loss", "factor": 0.1, "patience": 10.0, "verbose": int64(0), "mode": "auto", "min_delta": 1e-4, "cooldown": int64(0), "min_lr": 0.0}},
+		{&callbacks.ReduceLROnPlateau{}, map[string]any{"monitor": "val_loss", "factor": 0.1, "patience": int64(10), "verbose": int64(0), "mode": "auto", "min_delta": 1e-4, "cooldown": int64(0), "min_lr": 0.0}},
 		{&callbacks.CSVLogger{Filename: "f"}, map[string]any{"filename": "f", "separator": ",", "append": false}},
 		{&callbacks.TerminateOnNaN{}, map[string]any{"raise_error": false}},
 		{&callbacks.SwapEMAWeights{}, map[string]any{"swap_on_epoch": false}},

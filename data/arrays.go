@@ -31,6 +31,7 @@ type ArraySource struct {
 	batch   Batch // all examples
 	columns [3][]column
 	n       int
+	text    string // type of the inputs that were given as strings
 	err     error
 }
 
@@ -65,6 +66,7 @@ func Arrays(x, y any, options ...ArrayOption) *ArraySource {
 		}
 		*s.batch.components()[i] = t
 	}
+	s.text = textType(x)
 	if s.batch.X.Len() == 0 {
 		return &ArraySource{err: errors.New("data: Arrays: x is nil; expected the inputs of the model")}
 	}
@@ -92,6 +94,9 @@ func (s *ArraySource) Err() error { return s.err }
 // N returns the number of examples; 0 where Err is not nil.
 func (s *ArraySource) N() int { return s.n }
 
+// TextType returns the Go type of the first input that was given as strings, "[]string"; "" where none was.
+func (s *ArraySource) TextType() string { return s.text }
+
 // All returns all examples as one batch, which shares the memory of the source.
 func (s *ArraySource) All() Batch { return s.batch }
 
@@ -103,7 +108,7 @@ func (s *ArraySource) Slice(lo, hi int) *ArraySource {
 	if lo < 0 || hi > s.n || lo >= hi {
 		return &ArraySource{err: fmt.Errorf("data: Arrays: slice [%d:%d] of %d examples; expected 0 <= lo < hi <= %d", lo, hi, s.n, s.n)}
 	}
-	part := &ArraySource{}
+	part := &ArraySource{text: s.text}
 	for i, t := range s.batch.components() {
 		out := part.batch.components()[i]
 		out.Names = t.Names

@@ -103,7 +103,7 @@ func SplitDataset(source *ArraySource, left, right SplitSize, options ...SplitOp
 			order[i] = i
 		}
 		philox.New(c.seed, 0).Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
-		shuffled := &ArraySource{}
+		shuffled := &ArraySource{text: source.text}
 		source.gather(order, &shuffled.batch)
 		source = shuffled.seal()
 	}

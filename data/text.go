@@ -83,6 +83,35 @@ func toArray(v any, name string) (*tensor.Dense, error) {
 	return toDense(v, name)
 }
 
+// textType returns the type of the first strings among inputs; "" where there are none.
+func textType(x any) string {
+	v := reflect.ValueOf(x)
+	if !v.IsValid() {
+		return ""
+	}
+	element := v.Type()
+	for isList(element.Kind()) {
+		element = element.Elem()
+	}
+	switch {
+	case element.Kind() == reflect.String && isList(v.Kind()):
+		return v.Type().String()
+	case v.Kind() == reflect.Slice && element.Kind() == reflect.Interface:
+		for i := range v.Len() {
+			if name := textType(v.Index(i).Interface()); name != "" {
+				return name
+			}
+		}
+	case v.Kind() == reflect.Map:
+		for _, key := range v.MapKeys() {
+			if name := textType(v.MapIndex(key).Interface()); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
 // textOf turns nested slices of strings into an array of text; false where v holds none.
 func textOf(v reflect.Value, name string) (d *tensor.Dense, ok bool, err error) {
 	element := v.Type()

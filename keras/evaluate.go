@@ -33,7 +33,7 @@ func (m *Model) EvaluateLogs(ctx context.Context, ds data.Dataset, options ...Fi
 		return nil, err
 	}
 	defer m.training.Unlock()
-	src, err := newSource(ds, c, c.batchSize, c.steps, 0)
+	src, err := m.newSource(ds, c, c.batchSize, c.steps, 0)
 	if err != nil {
 		return nil, err
 	}

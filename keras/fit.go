@@ -94,7 +94,7 @@ func (m *Model) newTrainer(ds data.Dataset, c *fitConfig) (*trainer, error) {
 			return nil, fmt.Errorf("keras: Fit: ClassWeight and sample weights are both given; use one of them")
 		}
 	}
-	src, err := newSource(train, c, c.batchSize, c.steps, seed)
+	src, err := m.newSource(train, c, c.batchSize, c.steps, seed)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func (m *Model) newTrainer(ds data.Dataset, c *fitConfig) (*trainer, error) {
 			size = c.batchSize
 		}
 		v := &fitConfig{what: "Fit: validation"}
-		vs, err := newSource(c.validation, v, size, c.validationSteps, 0)
+		vs, err := m.newSource(c.validation, v, size, c.validationSteps, 0)
 		if err != nil {
 			src.close()
 			return nil, err

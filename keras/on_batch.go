@@ -49,6 +49,9 @@ func (m *Model) predictBatch(ctx context.Context, a *data.ArraySource) ([]*tenso
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	if err := m.checkText(a); err != nil {
+		return nil, err
+	}
 	b := a.All()
 	p := &predictor{m: m, list: callbacks.NewList(nil, m, callbacks.Params{})}
 	defer p.close()
@@ -86,6 +89,9 @@ func (m *Model) runBatch(ctx context.Context, a *data.ArraySource, train bool, c
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if err := m.checkText(a); err != nil {
 		return nil, err
 	}
 	b := a.All()

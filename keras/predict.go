@@ -38,7 +38,7 @@ func (m *Model) PredictAll(ctx context.Context, ds data.Dataset, options ...FitO
 	if ctx == nil {
 		return nil, fmt.Errorf("keras: Predict: the context is nil; pass context.Background()")
 	}
-	src, err := newSource(ds, c, c.batchSize, c.steps, 0)
+	src, err := m.newSource(ds, c, c.batchSize, c.steps, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ type source interface {
 }
 
 // newSource opens data for a run: in memory with the given batch size, or a dataset that brings batches.
-func newSource(ds data.Dataset, c *fitConfig, batchSize, steps int, seed uint64) (source, error) {
+func (m *Model) newSource(ds data.Dataset, c *fitConfig, batchSize, steps int, seed uint64) (source, error) {
 	arrays, inMemory := ds.(*data.ArraySource)
 	if !inMemory {
 		if v := reflect.ValueOf(ds); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
@@ -41,6 +41,9 @@ func newSource(ds data.Dataset, c *fitConfig, batchSize, steps int, seed uint64)
 		return nil, fmt.Errorf("keras: %s: the data are nil; pass data.Arrays(x, y) or a data.Dataset", c.what)
 	}
 	if err := arrays.Err(); err != nil {
+		return nil, fmt.Errorf("keras: %s: %w", c.what, err)
+	}
+	if err := m.checkText(arrays); err != nil {
 		return nil, fmt.Errorf("keras: %s: %w", c.what, err)
 	}
 	if batchSize == 0 {
@@ -177,4 +180,13 @@ func (s *datasetSource) close() {
 		s.stop()
 		s.pull, s.stop = nil, nil
 	}
+}
+
+// checkText refuses strings for a model that takes no text.
+func (m *Model) checkText(a *data.ArraySource) error {
+	if a.TextType() == "" || m.stage() != nil {
+		return nil
+	}
+	return fmt.Errorf("x is a %s, and model %q takes no text; turn it into numbers first, or declare an input of DType \"string\" with a TextVectorization or StringLookup behind it",
+		a.TextType(), m.Name())
 }

@@ -46,7 +46,7 @@ func (f *benchFlags) prepare(path string) (*keras.Model, error) {
 	if f.threads > 0 {
 		runtime.GOMAXPROCS(f.threads)
 	}
-	m, err := keras.LoadModel(path)
+	m, err := loadModel(path)
 	if err != nil {
 		return nil, err
 	}
@@ -136,7 +136,7 @@ func (f *benchFlags) measure(ctx context.Context, m *keras.Model, path string) (
 
 // count returns the floating-point operations of a step: it runs one step of a second copy of the model under the profiler.
 func (f *benchFlags) count(ctx context.Context, path string, batch *synthetic) (float64, error) {
-	m, err := keras.LoadModel(path)
+	m, err := loadModel(path)
 	if err != nil {
 		return 0, err
 	}

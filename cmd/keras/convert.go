@@ -30,7 +30,7 @@ func newConvert() *cobra.Command {
 			if err := checkTarget(args[1]); err != nil {
 				return err
 			}
-			m, err := keras.LoadModel(args[0])
+			m, err := loadModel(args[0])
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"os"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -39,7 +41,7 @@ func (f *modelFlags) load(path string, options ...keras.Option) (*keras.Model, e
 	if err != nil {
 		return nil, err
 	}
-	m, err := keras.LoadModel(path, append(options, distribute.Scope(s))...)
+	m, err := loadModel(path, append(options, distribute.Scope(s))...)
 	if err != nil {
 		return nil, err
 	}
@@ -102,4 +104,23 @@ func inputNames(m *keras.Model) []string {
 // fitOptions are those that all runs share.
 func (f *modelFlags) fitOptions() []keras.FitOption {
 	return []keras.FitOption{keras.BatchSize(f.batchSize)}
+}
+
+// loadModel reads a model: a file with weights, or the configuration alone, whose weights begin anew.
+func loadModel(path string, options ...keras.Option) (*keras.Model, error) {
+	switch {
+	case strings.HasSuffix(path, ".weights.json"), strings.HasSuffix(path, ".weights.h5"), strings.HasSuffix(path, ".safetensors"), strings.HasSuffix(path, ".npz"):
+		return nil, usagef("%s holds weights and no model; name the model, and the weights with --weights %s", path, path)
+	case strings.HasSuffix(path, ".json"):
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, err
+		}
+		m, err := keras.ModelFromJSON(text, options...)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return m, nil
+	}
+	return keras.LoadModel(path, options...)
 }

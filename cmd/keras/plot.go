@@ -1,12 +1,13 @@
 package main
 
 import (
+	"encoding/json"
+	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/spf13/cobra"
 
-	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/plot"
 )
 
@@ -19,18 +20,30 @@ func newPlot() *cobra.Command {
 		Args:    exactly("MODEL|HISTORY.json", "OUT"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			in, out := args[0], args[1]
-			curves := filepath.Ext(in) == ".json"
+			curves := filepath.Ext(in) == ".json" && !isModel(in)
 			if ext := filepath.Ext(out); !slices.Contains([]string{".svg", ".png"}, ext) && (curves || ext != ".dot") {
 				return usagef("plot: %s: unknown kind of file; expected .svg or .png", out)
 			}
 			if curves {
 				return plot.HistoryFile(in, out)
 			}
-			m, err := keras.LoadModel(in, keras.WithoutCompile())
+			m, err := loadModel(in)
 			if err != nil {
 				return err
 			}
 			return plot.Model(m, out, plot.ShowShapes(), plot.ShowLayerNames())
 		},
 	}
+}
+
+// isModel reports whether a JSON file is the configuration of a model.
+func isModel(path string) bool {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return false
+	}
+	var o struct {
+		ClassName string `json:"class_name"`
+	}
+	return json.Unmarshal(text, &o) == nil && o.ClassName != ""
 }

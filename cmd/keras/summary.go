@@ -19,7 +19,7 @@ func newSummary() *cobra.Command {
 		Example: "  keras summary model.keras\n  keras summary model.keras --json",
 		Args:    exactly("MODEL"),
 		RunE: func(c *cobra.Command, args []string) error {
-			m, err := keras.LoadModel(args[0])
+			m, err := loadModel(args[0])
 			if err != nil {
 				return err
 			}

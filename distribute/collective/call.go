@@ -1,0 +1,169 @@
+package collective
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+type kind uint8
+
+const (
+	barrier kind = iota
+	allReduce
+	allGather
+	broadcast
+	kindCount
+)
+
+func (k kind) String() string {
+	return [...]string{"Barrier", "AllReduce", "AllGather", "Broadcast", "invalid"}[min(k, kindCount)]
+}
+
+// call is one collective as this worker does it. What is in it must be equal on all workers.
+type call struct {
+	sequence uint64
+	kind     kind
+	op       Reduction
+	root     int
+	wire     ir.DType
+	name     string
+	program  uint64
+	step     uint64        // of the training; 0: none
+	timeout  time.Duration // 0: the group's; need not be equal
+	tensors  []Tensor      // for AllGather only types and all axes but the first count
+	hash     uint64
+}
+
+// CallOption says more about one collective.
+type CallOption interface{ apply(*call) }
+
+type callOption func(*call)
+
+func (f callOption) apply(c *call) { f(c) }
+
+// Name gives the collective a name, which must be the same on all workers and stands in errors: a variable, or a place in the program.
+func Name(name string) CallOption { return callOption(func(c *call) { c.name = name }) }
+
+// Program gives the hash of the program that the collective belongs to, so that workers with different programs notice.
+func Program(hash uint64) CallOption { return callOption(func(c *call) { c.program = hash }) }
+
+// Wire sends float32 sums as another type; ir.BFloat16 halves the bytes. Each partial sum is rounded to that type, and so is the
+// result.
+func Wire(d ir.DType) CallOption { return callOption(func(c *call) { c.wire = d }) }
+
+// Within bounds the wait for members that are alive, instead of Options.Timeout.
+func Within(d time.Duration) CallOption { return callOption(func(c *call) { c.timeout = d }) }
+
+// describe shows the call in an error, and is what workers compare when they disagree.
+func (c *call) describe() string {
+	var b strings.Builder
+	b.WriteString(c.kind.String())
+	switch c.kind {
+	case allReduce:
+		fmt.Fprintf(&b, " %v", c.op)
+	case broadcast:
+		fmt.Fprintf(&b, " from rank %d", c.root)
+	}
+	if c.name != "" {
+		fmt.Fprintf(&b, " %q", c.name)
+	}
+	for i, t := range c.tensors {
+		if i == 16 {
+			rest := 0
+			for _, t := range c.tensors[i:] {
+				rest += t.elements()
+			}
+			fmt.Fprintf(&b, " and %d more of %d elements", len(c.tensors)-i, rest)
+			break
+		}
+		fmt.Fprintf(&b, " %v%s", t.DType, c.shape(t))
+	}
+	if c.wire != ir.Invalid {
+		fmt.Fprintf(&b, " as %v", c.wire)
+	}
+	if c.step != 0 {
+		fmt.Fprintf(&b, " after step %d", c.step)
+	}
+	if c.program != 0 {
+		fmt.Fprintf(&b, " in program %016x", c.program)
+	}
+	fmt.Fprintf(&b, " (%016x)", c.hash)
+	return b.String()
+}
+
+func (c *call) shape(t Tensor) string {
+	shape := t.Shape
+	if shape == nil {
+		shape = []int{t.elements()}
+	}
+	words := make([]string, len(shape))
+	for i, n := range shape {
+		words[i] = fmt.Sprint(n)
+		if c.kind == allGather && i == 0 {
+			words[i] = "?"
+		}
+	}
+	return "[" + strings.Join(words, " ") + "]"
+}
+
+// digest sets hash to FNV-1a of all that must be equal.
+func (c *call) digest() {
+	h := uint64(14695981039346656037)
+	mix := func(x uint64) {
+		for range 8 {
+			h = (h ^ x&255) * 1099511628211
+			x >>= 8
+		}
+	}
+	mix(c.sequence)
+	mix(uint64(c.kind)<<24 | uint64(c.op)<<16 | uint64(c.wire)<<8)
+	mix(uint64(c.root))
+	mix(c.program)
+	mix(c.step)
+	mix(uint64(len(c.name)))
+	for i := range len(c.name) {
+		h = (h ^ uint64(c.name[i])) * 1099511628211
+	}
+	mix(uint64(len(c.tensors)))
+	for _, t := range c.tensors {
+		mix(uint64(t.DType))
+		if t.Shape == nil {
+			mix(1)
+			if c.kind != allGather {
+				mix(uint64(t.elements()))
+			}
+			continue
+		}
+		mix(uint64(len(t.Shape)))
+		for i, n := range t.Shape {
+			if c.kind != allGather || i > 0 {
+				mix(uint64(n))
+			}
+		}
+	}
+	c.hash = h
+}
+
+// record keeps what a call was when the caller's memory may have changed. It reuses its own.
+type record struct {
+	call
+	parts []Tensor
+	axes  []int
+}
+
+func (r *record) set(c *call) {
+	r.call, r.parts, r.axes = *c, r.parts[:0], r.axes[:0]
+	for _, t := range c.tensors {
+		first := len(r.axes)
+		if t.Shape == nil {
+			r.axes = append(r.axes, t.elements())
+		} else {
+			r.axes = append(r.axes, t.Shape...)
+		}
+		r.parts = append(r.parts, Tensor{DType: t.DType, Shape: r.axes[first:len(r.axes):len(r.axes)]})
+	}
+	r.tensors = r.parts
+}

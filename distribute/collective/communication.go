@@ -1,0 +1,79 @@
+package collective
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Implementation says how gradients are reduced between workers.
+type Implementation string
+
+// The implementations. Auto is NCCL where all workers have GPUs, else Ring.
+const (
+	Auto Implementation = "AUTO"
+	Ring Implementation = "RING"
+	NCCL Implementation = "NCCL"
+)
+
+// ParseImplementation reads a name in any case; "" is Auto.
+func ParseImplementation(name string) (Implementation, error) {
+	switch i := Implementation(strings.ToUpper(name)); i {
+	case "":
+		return Auto, nil
+	case Auto, Ring, NCCL:
+		return i, nil
+	}
+	return "", fmt.Errorf("collective: %q is not a communication implementation; valid are AUTO, RING, NCCL", name)
+}
+
+// CommunicationOptions are the hints of tf.distribute.experimental.CommunicationOptions, for a strategy and, merged over them, for
+// one reduction.
+type CommunicationOptions struct {
+	BytesPerPack   int            // tensors are reduced in packs of about this size, so that the first can go out early; 0: one pack
+	Timeout        time.Duration  // longest wait in one collective, see Within; 0: Options.Timeout of the group
+	Implementation Implementation // "": Auto
+}
+
+// Check reports a value that makes no sense.
+func (o CommunicationOptions) Check() error {
+	if o.BytesPerPack < 0 {
+		return fmt.Errorf("collective: BytesPerPack must be at least 0, received %d", o.BytesPerPack)
+	}
+	if o.Timeout < 0 {
+		return fmt.Errorf("collective: Timeout must not be negative, received %v", o.Timeout)
+	}
+	_, err := ParseImplementation(string(o.Implementation))
+	return err
+}
+
+// Merge returns o with the fields that override sets.
+func (o CommunicationOptions) Merge(override CommunicationOptions) CommunicationOptions {
+	if override.BytesPerPack != 0 {
+		o.BytesPerPack = override.BytesPerPack
+	}
+	if override.Timeout != 0 {
+		o.Timeout = override.Timeout
+	}
+	if override.Implementation != "" && override.Implementation != Auto {
+		o.Implementation = override.Implementation
+	}
+	return o
+}
+
+// Packs groups tensors for reduction as TensorFlow does: from the last to the first, because the last gradients are ready first; a
+// pack is closed when the next tensor would take it above BytesPerPack. The result lists the indices of each pack.
+func (o CommunicationOptions) Packs(tensors []Tensor) [][]int {
+	var packs [][]int
+	size := 0
+	for i := len(tensors) - 1; i >= 0; i-- {
+		bytes := len(tensors[i].Data)
+		if len(packs) == 0 || o.BytesPerPack > 0 && size+bytes > o.BytesPerPack {
+			packs = append(packs, nil)
+			size = 0
+		}
+		packs[len(packs)-1] = append(packs[len(packs)-1], i)
+		size += bytes
+	}
+	return packs
+}

@@ -1,0 +1,41 @@
+package collective
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What TensorFlow 2.21 answers to CommunicationOptions.
+func TestCommunicationOptions(t *testing.T) {
+	require.NoError(t, CommunicationOptions{}.Check())
+	require.ErrorContains(t, CommunicationOptions{BytesPerPack: -1}.Check(), "at least 0, received -1")
+	require.ErrorContains(t, CommunicationOptions{Timeout: -1}.Check(), "negative")
+	require.ErrorContains(t, CommunicationOptions{Implementation: "MPI"}.Check(), `"MPI" is not a communication implementation`)
+	i, err := ParseImplementation("ring")
+	require.NoError(t, err)
+	require.Equal(t, Ring, i)
+	i, err = ParseImplementation("")
+	require.NoError(t, err)
+	require.Equal(t, Auto, i)
+
+	o := CommunicationOptions{BytesPerPack: 7, Implementation: NCCL}
+	require.Equal(t, o, o.Merge(CommunicationOptions{Implementation: Auto}))
+	require.Equal(t, CommunicationOptions{7, time.Second, Ring}, o.Merge(CommunicationOptions{Timeout: time.Second, Implementation: Ring}))
+}
+
+func TestPacks(t *testing.T) {
+	tensors := []Tensor{Of(make([]float32, 4)), Of(make([]float32, 1)), Of(make([]float32, 2)), Of(make([]float32, 1))}
+	require.Equal(t, [][]int{{3, 2, 1, 0}}, CommunicationOptions{}.Packs(tensors))
+	require.Equal(t, [][]int{{3, 2}, {1}, {0}}, CommunicationOptions{BytesPerPack: 12}.Packs(tensors))
+	require.Equal(t, [][]int{{3}, {2}, {1}, {0}}, CommunicationOptions{BytesPerPack: 1}.Packs(tensors))
+	require.Empty(t, CommunicationOptions{}.Packs(nil))
+}
+
+func ExampleCommunicationOptions_Packs() {
+	gradients := []Tensor{Of(make([]float32, 1000)), Of(make([]float32, 10)), Of(make([]float32, 10))}
+	fmt.Println(CommunicationOptions{BytesPerPack: 1024}.Packs(gradients))
+	// Output: [[2 1] [0]]
+}

@@ -1,0 +1,88 @@
+package collective
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/gokeras/gokeras/distribute/cluster"
+)
+
+// ErrClosed is returned by every method of a group that was closed.
+var ErrClosed = errors.New("collective: the group is closed")
+
+// Lost names a worker that is no longer in the group, and why.
+type Lost struct {
+	Task    cluster.Task
+	Address string
+	Reason  string // "connection lost", "silent", "restarted", "stalled", "left", "withdrew", ...
+	Detail  string
+}
+
+// String is one line of text.
+func (l Lost) String() string {
+	text := fmt.Sprintf("%v (%s): %s", l.Task, l.Address, l.Reason)
+	if l.Detail != "" {
+		text += ": " + l.Detail
+	}
+	return text
+}
+
+// MemberError says that the group has ended because members are gone. All survivors get the same one. Regroup forms the next group.
+type MemberError struct {
+	Generation uint64
+	Lost       []Lost
+}
+
+// Error names every lost worker.
+func (e *MemberError) Error() string {
+	lines := make([]string, len(e.Lost))
+	for i, l := range e.Lost {
+		lines[i] = l.String()
+	}
+	return fmt.Sprintf("collective: group %d lost %s", e.Generation, strings.Join(lines, "; "))
+}
+
+// ExpelledError says that the others have removed this worker from the group, or that it left. Regroup asks to be taken back.
+type ExpelledError struct {
+	Generation uint64
+	Own        Lost
+}
+
+// Error says why.
+func (e *ExpelledError) Error() string {
+	return fmt.Sprintf("collective: this worker, %v, is no longer in group %d; Regroup to be taken back", e.Own, e.Generation)
+}
+
+// OrderError says that two workers called different things as the same collective: another operation, type, shape, name or program.
+// All workers get the same one, and all can go on: the next collective forms the group anew.
+type OrderError struct {
+	Generation uint64
+	Sequence   uint64 // which collective of the group, counted from 1
+	A, B       cluster.Task
+	CallA      string
+	CallB      string
+}
+
+// Error shows both calls.
+func (e *OrderError) Error() string {
+	return fmt.Sprintf("collective: workers disagree about collective %d: %v calls %s, but %v calls %s", e.Sequence, e.A, e.CallA, e.B, e.CallB)
+}
+
+// JoinError says that no group came about in time.
+type JoinError struct {
+	Missing []Lost // those that did not come, with what was last seen of them
+	Present []cluster.Task
+	Min     int
+	After   time.Duration
+}
+
+// Error names who is missing, with addresses.
+func (e *JoinError) Error() string {
+	lines := make([]string, len(e.Missing))
+	for i, l := range e.Missing {
+		lines[i] = l.String()
+	}
+	return fmt.Sprintf("collective: no group of at least %d workers within %v: present %v; missing %s", e.Min, e.After, e.Present, strings.Join(lines, "; "))
+}

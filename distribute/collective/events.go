@@ -1,0 +1,305 @@
+package collective
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/collective/internal/membership"
+)
+
+// update does what follows from a change of the machine. g.mu is held.
+func (g *Group) update() {
+	if g.machine.Phase() == membership.Gathering {
+		g.reach()
+	}
+	if v := g.machine.View(); v != nil && (g.session == nil || g.session.view.ID != v.ID) {
+		g.session = newSession(g, v)
+		g.attach()
+		g.announce()
+		g.observe("group %d formed: %v", v.ID.Generation, g.tasks(v.Tasks()))
+	}
+	if s := g.session; s != nil && !s.ended() {
+		if v := g.machine.Verdict(); v != nil {
+			s.end(g.verdictError(v))
+			g.announce()
+			g.renew(s, v)
+			g.observe("%v", s.err)
+		}
+	}
+	if g.machine.JoinError() != nil {
+		g.announce()
+	}
+	if state, ok := g.machine.Poll(g.now()); ok {
+		g.transport.broadcast(membership.Append(nil, g.settings.job, state))
+	}
+}
+
+// renew replaces connections over which nothing came for the deadline. Others may still carry the last word of a worker that leaves.
+func (g *Group) renew(s *session, v *membership.Verdict) {
+	for _, a := range v.Removed {
+		switch {
+		case a.Reason != membership.Silent || a.Who >= len(g.settings.members):
+		case a.Who != g.settings.self:
+			g.transport.reset(a.Who)
+		default: // expelled: the others have replaced theirs
+			for _, member := range s.view.Members {
+				if member.Task != g.settings.self {
+					g.transport.reset(member.Task)
+				}
+			}
+		}
+	}
+}
+
+func (g *Group) announce() {
+	close(g.changed)
+	g.changed = make(chan struct{})
+}
+
+func (g *Group) hear() {
+	close(g.heard)
+	g.heard = make(chan struct{})
+}
+
+func (g *Group) observe(format string, args ...any) {
+	if g.settings.Observe != nil {
+		g.settings.Observe(fmt.Sprintf(format, args...))
+	}
+}
+
+// reach maps the memory of candidates that are on this host.
+func (g *Group) reach() {
+	if g.own == nil {
+		return
+	}
+	for task := range g.settings.members {
+		s := g.machine.Peer(task)
+		if task == g.settings.self || s == nil || s.Phase != membership.Gathering || len(s.Note) == 0 || g.tried[task] == string(s.Note) {
+			continue
+		}
+		g.tried[task] = string(s.Note)
+		if old := g.mapped[task]; old != nil {
+			old.close()
+			delete(g.mapped, task)
+		}
+		m, err := openMapping(string(s.Note))
+		if err == nil {
+			g.mapped[task] = m
+		}
+		g.machine.Reached(g.now(), task, err == nil)
+		if g.machine.Phase() != membership.Gathering {
+			return // that was the last thing the view waited for
+		}
+	}
+}
+
+// attach gives the new session the memory of its members, if all reach each other.
+func (g *Group) attach() {
+	s := g.session
+	if s.n > 1 && s.view.Shared && g.own != nil {
+		s.shared = make([]*mapping, s.n)
+		for rank, member := range s.view.Members {
+			if member.Task == g.settings.self {
+				s.shared[rank] = g.own
+			} else {
+				s.shared[rank] = g.mapped[member.Task]
+				delete(g.mapped, member.Task)
+			}
+		}
+		if slices.Contains(s.shared, nil) { // cannot be: the view is shared because this worker said that it has them
+			s.shared = nil
+		}
+		if runtime.NumCPU() >= s.n {
+			s.spins = 2000
+		} else {
+			s.spins = 100
+		}
+	}
+	g.dropMapped()
+}
+
+func (g *Group) dropMapped() {
+	for task, m := range g.mapped {
+		m.close()
+		delete(g.mapped, task)
+	}
+}
+
+func (g *Group) tasks(numbers []int) []cluster.Task {
+	list := make([]cluster.Task, len(numbers))
+	for i, n := range numbers {
+		list[i] = g.settings.members[n].Task
+	}
+	return list
+}
+
+func (g *Group) lost(a membership.Accusation) Lost {
+	m := g.settings.members[a.Who]
+	return Lost{m.Task, m.Address, a.Reason.String(), a.Detail}
+}
+
+func (g *Group) verdictError(v *membership.Verdict) error {
+	if d := v.Difference; d != nil {
+		valid := func(task int) bool { return task < len(g.settings.members) }
+		if !valid(d.A) || !valid(d.B) {
+			return fmt.Errorf("collective: group %d ended in disorder", v.View.Generation)
+		}
+		return &OrderError{v.View.Generation, d.Sequence, g.settings.members[d.A].Task, g.settings.members[d.B].Task, d.CallA, d.CallB}
+	}
+	e := &MemberError{Generation: v.View.Generation}
+	for _, a := range v.Removed {
+		if a.Who >= len(g.settings.members) {
+			continue
+		}
+		if a.Who == g.settings.self {
+			return &ExpelledError{v.View.Generation, g.lost(a)}
+		}
+		e.Lost = append(e.Lost, g.lost(a))
+	}
+	return e
+}
+
+func (g *Group) joinError(e *membership.JoinError) error {
+	out := &JoinError{Present: g.tasks(e.Present), Min: e.Min, After: e.After}
+	for _, task := range e.Missing {
+		m := g.settings.members[task]
+		l := Lost{m.Task, m.Address, "did not come", g.lastSeen[task]}
+		if slices.Contains(e.Busy, task) {
+			l.Reason, l.Detail = "is alive in a group that it does not leave", ""
+		}
+		out.Missing = append(out.Missing, l)
+	}
+	return out
+}
+
+// received implements handler.
+func (g *Group) received(s *membership.State) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return
+	}
+	delete(g.lastSeen, s.Task)
+	g.machine.Receive(g.now(), s)
+	g.update()
+	g.hear()
+}
+
+// disconnected implements handler.
+func (g *Group) disconnected(task int, detail string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return
+	}
+	g.lastSeen[task] = detail
+	g.machine.Disconnected(g.now(), task, detail)
+	g.update()
+	g.hear()
+}
+
+// frames implements handler: it passes what comes on a data stream to the session of its view.
+func (g *Group) frames(ctx context.Context, task int, view uint64, next func() (*frame, error)) error {
+	s := g.awaitSession(ctx, view)
+	if s == nil {
+		return errors.New("collective: no such group")
+	}
+	rank := s.view.Rank(task)
+	if rank < 0 {
+		return errors.New("collective: not a member of the group")
+	}
+	for {
+		f, err := next()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		select {
+		case s.in[rank] <- f:
+		case <-s.over:
+			f.free()
+			return nil
+		case <-ctx.Done():
+			f.free()
+			return ctx.Err()
+		}
+	}
+}
+
+// awaitSession returns the session of a view, which may be installed here a little later than elsewhere.
+func (g *Group) awaitSession(ctx context.Context, view uint64) *session {
+	timeout := time.NewTimer(g.settings.Deadline)
+	defer timeout.Stop()
+	for {
+		g.mu.Lock()
+		s, changed := g.session, g.changed
+		g.mu.Unlock()
+		if s != nil && s.view.ID.Digest == view {
+			return s
+		}
+		select {
+		case <-changed:
+		case <-timeout.C:
+			return nil
+		case <-ctx.Done():
+			return nil
+		case <-g.stop:
+			return nil
+		}
+	}
+}
+
+// describe answers what this worker does as a collective. It is called by the machine, with g.mu held.
+func (g *Group) describe(sequence uint64) (string, bool) {
+	if g.session == nil || g.machine.View() == nil || g.session.view.ID != g.machine.View().ID {
+		return "", false
+	}
+	return g.session.describe(sequence)
+}
+
+// with runs f with the machine if the session is the current one.
+func (g *Group) with(s *session, f func()) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.closed && g.session == s {
+		f()
+		g.update()
+	}
+}
+
+func (g *Group) report(s *session, c *call) {
+	g.with(s, func() { g.machine.Report(g.now(), membership.Call{Sequence: c.sequence, Description: c.describe()}) })
+}
+
+func (g *Group) withdraw(s *session, detail string) {
+	g.with(s, func() { g.machine.Withdraw(g.now(), detail) })
+}
+
+// straggling names those that the others wait for.
+func (g *Group) straggling(s *session, c *call) {
+	g.with(s, func() {
+		if behind := g.machine.Behind(c.sequence); len(behind) > 0 {
+			g.observe("waiting for %v, not yet in collective %d, %s", g.tasks(behind), c.sequence, c.describe())
+		}
+	})
+}
+
+func (g *Group) stall(s *session, c *call, limit time.Duration) {
+	g.with(s, func() {
+		detail := fmt.Sprintf("did not complete collective %d, %s, within %v", c.sequence, c.describe(), limit)
+		behind := g.machine.Behind(c.sequence)
+		if len(behind) == 0 { // all have begun it, and yet nothing comes
+			g.machine.Withdraw(g.now(), detail)
+			return
+		}
+		g.machine.Stall(g.now(), behind, detail)
+	})
+}

@@ -1,0 +1,192 @@
+package collective
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc/mem"
+)
+
+// headerSize is the number of bytes before the payload of a frame.
+const headerSize = 32
+
+// frame is one message of a data stream: a header and bytes of tensors.
+type frame struct {
+	view     uint64 // digest of the sender's view
+	sequence uint64 // of the collective in the view
+	call     uint64 // hash of what the sender does as this collective
+	round    uint32
+	index    uint32
+
+	payload mem.Buffer      // to be sent; may be nil
+	data    mem.BufferSlice // received, with the header
+}
+
+// size is the number of bytes of a received payload.
+func (f *frame) size() int { return f.data.Len() - headerSize }
+
+// copyTo copies the received payload to dst, which has its size.
+func (f *frame) copyTo(dst []byte) {
+	skip := headerSize
+	for _, b := range f.data {
+		piece := b.ReadOnlyData()
+		if skip >= len(piece) {
+			skip -= len(piece)
+			continue
+		}
+		dst = dst[copy(dst, piece[skip:]):]
+		skip = 0
+	}
+}
+
+// free gives the received memory back.
+func (f *frame) free() {
+	f.data.Free()
+	f.data = nil
+}
+
+// blob is one message of a control stream.
+type blob struct{ data []byte }
+
+// codec moves frames and blobs without any other encoding: payload bytes go from the tensor to the socket as they are.
+type codec struct{}
+
+var errShortFrame = errors.New("a frame is shorter than its header")
+
+func (codec) Name() string { return "gokeras-raw" }
+
+func (codec) Marshal(v any) (mem.BufferSlice, error) {
+	switch v := v.(type) {
+	case *frame:
+		header := make([]byte, headerSize)
+		binary.LittleEndian.PutUint64(header[0:], v.view)
+		binary.LittleEndian.PutUint64(header[8:], v.sequence)
+		binary.LittleEndian.PutUint64(header[16:], v.call)
+		binary.LittleEndian.PutUint32(header[24:], v.round)
+		binary.LittleEndian.PutUint32(header[28:], v.index)
+		if v.payload == nil {
+			return mem.BufferSlice{mem.SliceBuffer(header)}, nil
+		}
+		return mem.BufferSlice{mem.SliceBuffer(header), v.payload}, nil
+	case *blob:
+		return mem.BufferSlice{mem.SliceBuffer(v.data)}, nil
+	}
+	return nil, fmt.Errorf("collective: cannot send a %T", v)
+}
+
+func (codec) Unmarshal(data mem.BufferSlice, v any) error {
+	switch v := v.(type) {
+	case *frame:
+		if data.Len() < headerSize {
+			return errShortFrame
+		}
+		var header [headerSize]byte
+		rest := header[:]
+		for _, b := range data {
+			if rest = rest[copy(rest, b.ReadOnlyData()):]; len(rest) == 0 {
+				break
+			}
+		}
+		v.view = binary.LittleEndian.Uint64(header[0:])
+		v.sequence = binary.LittleEndian.Uint64(header[8:])
+		v.call = binary.LittleEndian.Uint64(header[16:])
+		v.round = binary.LittleEndian.Uint32(header[24:])
+		v.index = binary.LittleEndian.Uint32(header[28:])
+		data.Ref()
+		v.data = data
+		return nil
+	case *blob:
+		v.data = data.Materialize()
+		return nil
+	}
+	return fmt.Errorf("collective: cannot receive a %T", v)
+}
+
+// pool hands out buffers by size. gRPC's own clears each buffer before use, which costs as much as receiving it.
+type pool struct{ sizes [31]sync.Pool }
+
+var recycling = new(pool)
+
+// Get returns a buffer of the given length, with any content.
+func (p *pool) Get(length int) *[]byte {
+	class := bits.Len(uint(max(length, 1) - 1))
+	if class >= len(p.sizes) {
+		b := make([]byte, length)
+		return &b
+	}
+	if b, ok := p.sizes[class].Get().(*[]byte); ok {
+		*b = (*b)[:length]
+		return b
+	}
+	b := make([]byte, length, 1<<class)
+	return &b
+}
+
+// Put takes a buffer back.
+func (p *pool) Put(b *[]byte) {
+	if class := bits.Len(uint(max(cap(*b), 1) - 1)); class < len(p.sizes) && cap(*b) == 1<<class {
+		p.sizes[class].Put(b)
+	}
+}
+
+// lending counts buffers of the caller that are on their way to the network. It stands where gRPC expects a pool to give
+// buffers back to.
+type lending struct {
+	out  atomic.Int64
+	idle chan struct{}
+}
+
+func newLending() *lending { return &lending{idle: make(chan struct{}, 1)} }
+
+// lend wraps memory that must not change until it is given back. Small pieces are copied instead.
+func (l *lending) lend(data []byte) mem.Buffer {
+	if len(data) == 0 {
+		return nil
+	}
+	if mem.IsBelowBufferPoolingThreshold(cap(data)) || len(data) <= 1024 {
+		return mem.SliceBuffer(append([]byte(nil), data...))
+	}
+	l.out.Add(1)
+	return mem.NewBuffer(&data, l)
+}
+
+// Get is there for the interface of a pool.
+func (l *lending) Get(length int) *[]byte {
+	b := make([]byte, length)
+	return &b
+}
+
+// Put takes a buffer back.
+func (l *lending) Put(*[]byte) {
+	if l.out.Add(-1) == 0 {
+		select {
+		case l.idle <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// wait waits until all buffers are back, or for a while after stop was closed.
+func (l *lending) wait(stop <-chan struct{}) {
+	for l.out.Load() > 0 {
+		select {
+		case <-l.idle:
+		case <-stop:
+			stop = nil
+			timer := time.NewTimer(100 * time.Millisecond)
+			defer timer.Stop()
+			for l.out.Load() > 0 {
+				select {
+				case <-l.idle:
+				case <-timer.C:
+					return // the connection is gone; what is lent is read no more
+				}
+			}
+		}
+	}
+}

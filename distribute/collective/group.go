@@ -1,0 +1,319 @@
+package collective
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/collective/internal/membership"
+)
+
+// Group is this worker's membership in a group of workers. Its methods may be called from any goroutine; collectives run one at a
+// time, in an order that must be the same on all workers.
+type Group struct {
+	settings  *settings
+	transport *transport
+	start     time.Time
+
+	mu       sync.Mutex // guards what follows
+	machine  *membership.Machine
+	session  *session      // of the last view installed; nil: none yet
+	changed  chan struct{} // closed and replaced when the session or its state change
+	heard    chan struct{} // closed and replaced when another worker said something
+	own      *mapping      // shared memory of this worker for the next or current view
+	note     string
+	mapped   map[int]*mapping // memory of candidates, by task
+	tried    map[int]string   // notes that were tried, by task
+	lastSeen map[int]string   // why a task cannot be reached
+	closed   bool
+	closing  bool
+
+	opMu     sync.Mutex // held by a collective, and while the group changes
+	hasState bool
+	step     uint64
+	stats    Stats
+
+	stop    chan struct{}
+	running sync.WaitGroup
+}
+
+// Join waits until a group has formed that this worker belongs to. It fails with a *JoinError that names who is missing when
+// that takes longer than Options.JoinTimeout.
+func Join(ctx context.Context, o Options) (*Group, error) {
+	s, err := o.resolve()
+	if err != nil {
+		if o.Listener != nil {
+			_ = o.Listener.Close() // it was handed over
+		}
+		return nil, err
+	}
+	g := &Group{settings: s, start: time.Now(), changed: make(chan struct{}), heard: make(chan struct{}), stop: make(chan struct{}), lastSeen: map[int]string{},
+		hasState: o.HasState, step: o.Step}
+	g.machine = membership.New(membership.Config{Task: s.self, Size: len(s.members), Incarnation: uint64(g.start.UnixNano()), Heartbeat: s.Heartbeat,
+		Deadline: s.Deadline, Describe: g.describe}, 0)
+	g.mu.Lock() // until everything is in place
+	g.transport, err = newTransport(s, g)
+	g.mu.Unlock()
+	if err != nil {
+		if o.Listener != nil {
+			_ = o.Listener.Close()
+		}
+		return nil, err
+	}
+	g.running.Add(1)
+	go g.tick()
+	if err := g.form(ctx, s.MinMembers, s.MaxMembers, s.Patience); err != nil {
+		_ = g.Close() // the first error is the one to report
+		return nil, err
+	}
+	return g, nil
+}
+
+func (g *Group) now() time.Duration { return time.Since(g.start) }
+
+// tick lets the machine know that time passes.
+func (g *Group) tick() {
+	defer g.running.Done()
+	ticker := time.NewTicker(min(g.settings.Heartbeat/2, 20*time.Millisecond))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-g.stop:
+			return
+		case <-ticker.C:
+			g.mu.Lock()
+			g.machine.Tick(g.now())
+			g.update()
+			g.mu.Unlock()
+		}
+	}
+}
+
+// form gathers and waits for the next view. g.opMu is not needed by Join, and held by others.
+func (g *Group) form(ctx context.Context, least, most int, patience time.Duration) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.closed {
+		return ErrClosed
+	}
+	if s := g.session; s != nil {
+		g.settle(ctx)
+		if g.closed {
+			return ErrClosed
+		}
+		s.end(errors.New("collective: a new group is being formed"))
+		s.release()
+	}
+	if g.own != nil {
+		g.own.close()
+		g.own, g.note = nil, ""
+	}
+	g.dropMapped()
+	g.mapped, g.tried = map[int]*mapping{}, map[int]string{}
+	if !g.settings.NoSharedMemory {
+		g.own, g.note, _ = newMapping() // without shared memory the network is used
+	}
+	before := uint64(0)
+	if v := g.machine.View(); v != nil {
+		before = v.ID.Generation
+	}
+	g.machine.Gather(g.now(), membership.Terms{Min: least, Max: most, Patience: patience, Timeout: g.settings.JoinTimeout, HasState: g.hasState, Step: g.step,
+		Note: []byte(g.note)})
+	g.update()
+	for {
+		if v := g.machine.View(); v != nil && v.ID.Generation > before && g.session.view.ID == v.ID {
+			step, source := v.Agreed()
+			if source >= 0 {
+				g.hasState, g.step = g.hasState && g.step == step, step
+			}
+			return nil
+		}
+		if e := g.machine.JoinError(); e != nil {
+			return g.joinError(e)
+		}
+		changed := g.changed
+		g.mu.Unlock()
+		var err error
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			err = fmt.Errorf("collective: waiting for a group: %w", ctx.Err())
+		case <-g.stop:
+			err = ErrClosed
+		}
+		g.mu.Lock()
+		if err != nil {
+			if !g.closed {
+				g.machine.Abandon(g.now(), err.Error())
+				g.update()
+			}
+			return err
+		}
+	}
+}
+
+// settle waits until the others have completed the collectives that this worker has, so that nothing they need is cut off. g.mu is
+// held, but not while waiting.
+func (g *Group) settle(ctx context.Context) {
+	s := g.session
+	if s == nil || s.ended() || s.n == 1 {
+		return
+	}
+	g.machine.Settle()
+	g.update()
+	timeout := time.NewTimer(g.settings.Deadline)
+	defer timeout.Stop()
+	for !g.machine.Settled(g.now()) && !s.ended() {
+		heard := g.heard
+		g.mu.Unlock()
+		late := false
+		select {
+		case <-heard:
+		case <-timeout.C:
+			late = true
+		case <-ctx.Done():
+			late = true
+		}
+		g.mu.Lock()
+		if late {
+			return
+		}
+	}
+}
+
+// Terms of a Regroup.
+type Terms struct {
+	HasState bool          // this worker has the state of the training
+	Step     uint64        // the last step it completed
+	Min, Max int           // as Options.MinMembers and MaxMembers; 0: those
+	Patience time.Duration // how long to wait for more than Min, for example for the return of a worker; 0: go on at once
+}
+
+// Regroup forms the next group: after an error with the survivors, or at a step border to take in the workers of Pending. All
+// living members have to call it. It fails with a *JoinError when that takes longer than Options.JoinTimeout.
+func (g *Group) Regroup(ctx context.Context, t Terms) error {
+	g.opMu.Lock()
+	defer g.opMu.Unlock()
+	if t.Min == 0 {
+		t.Min = g.settings.MinMembers
+	}
+	if t.Max == 0 {
+		t.Max = g.settings.MaxMembers
+	}
+	if t.Min < 1 || t.Min > t.Max || t.Max > len(g.settings.members) || t.Patience < 0 {
+		return fmt.Errorf("collective: Regroup with Min %d, Max %d and Patience %v does not fit a cluster of %d", t.Min, t.Max, t.Patience, len(g.settings.members))
+	}
+	g.hasState, g.step = t.HasState, t.Step
+	return g.form(ctx, t.Min, t.Max, t.Patience)
+}
+
+// Member is one worker of the group.
+type Member struct {
+	Task     cluster.Task
+	Address  string
+	HasState bool   // it brought the state of the training
+	Step     uint64 // its last completed step then
+}
+
+// View describes the group as it formed.
+type View struct {
+	Generation   uint64
+	Members      []Member // by rank
+	Rank         int      // of this worker
+	Step         uint64   // the last step that any member has completed
+	Source       int      // rank of a member that has the state after Step; -1: nobody has
+	Behind       []int    // ranks that need that state
+	SharedMemory bool     // all members are on one host and use its memory
+}
+
+// View returns the current group, or the last one if it has ended.
+func (g *Group) View() View {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.session == nil {
+		return View{Source: -1}
+	}
+	v := g.session.view
+	out := View{Generation: v.ID.Generation, Rank: g.session.rank, SharedMemory: g.session.shared != nil}
+	out.Step, out.Source = v.Agreed()
+	for rank, m := range v.Members {
+		member := g.settings.members[m.Task]
+		out.Members = append(out.Members, Member{member.Task, member.Address, m.HasState, m.Step})
+		if out.Source >= 0 && (!m.HasState || m.Step < out.Step) {
+			out.Behind = append(out.Behind, rank)
+		}
+	}
+	return out
+}
+
+// Size is the number of workers of the group.
+func (g *Group) Size() int { return len(g.View().Members) }
+
+// Rank is the place of this worker in the group, from 0. It may change when the group does.
+func (g *Group) Rank() int { return g.View().Rank }
+
+// IsChief reports whether this worker has rank 0: it saves checkpoints and writes summaries. When the chief is lost, the next
+// group has another.
+func (g *Group) IsChief() bool { return g.Rank() == 0 }
+
+// Pending lists the workers that wait to be taken in by a Regroup.
+func (g *Group) Pending() []cluster.Task {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.tasks(g.machine.Pending(g.now()))
+}
+
+// Err returns why the group has ended, or nil while it stands.
+func (g *Group) Err() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case g.closed:
+		return ErrClosed
+	case g.session != nil && g.session.ended():
+		return g.session.err
+	}
+	return nil
+}
+
+// Close leaves the group; the others learn that. Before, it waits for at most Options.Deadline until they have completed the
+// collectives that this worker has. When it returns, no goroutine, socket or memory of the group is left.
+func (g *Group) Close() error {
+	g.mu.Lock()
+	if g.closed || g.closing {
+		g.mu.Unlock()
+		return ErrClosed
+	}
+	g.closing = true
+	if g.opMu.TryLock() { // else a collective is running here, which this ends
+		g.settle(context.Background())
+		g.opMu.Unlock()
+	}
+	g.closed = true
+	g.machine.Leave(g.now())
+	g.update()
+	if g.session != nil {
+		g.session.end(ErrClosed)
+	}
+	close(g.stop)
+	g.mu.Unlock()
+	g.transport.farewell()
+	g.transport.close()
+	g.running.Wait()
+	g.opMu.Lock() // a collective that was running returns now
+	defer g.opMu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.session != nil {
+		g.session.release()
+	}
+	if g.own != nil {
+		g.own.close()
+		g.own = nil
+	}
+	g.dropMapped()
+	return nil
+}

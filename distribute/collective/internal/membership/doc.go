@@ -1,0 +1,19 @@
+// Package membership is the protocol by which workers form a group, notice that one of them is gone, agree on who it is, and form
+// the next group. It is a state machine without clock, network or goroutine: time is an argument, and what is to be sent is a result.
+//
+// There is one kind of message, the [State] of a worker: all that others may need to know about it, with a serial number. It is
+// sent to everybody at each heartbeat and after each change, and only the newest one of each worker counts. So messages may be
+// lost, doubled, delayed and overtaken without any further care: what matters is sent again.
+//
+// A group (a [View]) is formed in two steps. Candidates gather; the one with the lowest number proposes a view with a generation above
+// all that any of them has promised or seen; each accepts by promising that generation; when all have accepted, the view is
+// installed. A candidate that accepted installs also when it sees another member at work in that view.
+//
+// In a view each member watches all others. One that is silent for the deadline, whose connection is lost, that was restarted
+// or that stalls is accused. Accusations spread with the states, and a member decides when all that would survive hold the same
+// accusations. From equal accusations follow equal verdicts, so all survivors get the same one. A member that decided keeps the
+// verdict in its state, and others adopt it.
+//
+// Which of two workers that accuse each other goes is decided by [Remove]: the one with most accusations around it, as a
+// worker that was cut off accuses all others and is accused by all of them.
+package membership

@@ -1,0 +1,222 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// watch accuses members that show no life and those that are elsewhere.
+func (m *Machine) watch(now time.Duration) {
+	if m.phase != Serving || m.Verdict() != nil {
+		return
+	}
+	for _, member := range m.view.Members {
+		p := &m.peers[member.Task]
+		switch {
+		case member.Task == m.config.Task:
+		case p.down:
+			m.accuse(now, member.Task, Lost, "the connection broke")
+		case now-p.heard >= m.config.Deadline:
+			m.accuse(now, member.Task, Silent, fmt.Sprintf("no sign of life for %v", m.config.Deadline))
+		}
+	}
+}
+
+// consider looks at the state of another worker for signs that the view has ended.
+func (m *Machine) consider(now time.Duration, s *State) {
+	if m.phase != Serving || m.Verdict() != nil {
+		return
+	}
+	rank := m.view.Rank(s.Task)
+	switch {
+	case rank < 0:
+		p := &m.peers[s.Task]
+		if s.Phase != Serving || p.rival != s.View {
+			p.rival, p.rivalSince = s.View, now
+		}
+		// One that was stopped for a while still means its old view, and leaves it as soon as it hears of this one.
+		if s.Phase == Serving && now-p.rivalSince >= m.config.Deadline/2 && larger(s, m.view) {
+			m.accuse(now, m.config.Task, Split, fmt.Sprintf("a group of %d works without this one", s.ViewSize))
+		}
+		return
+	case s.Incarnation != m.view.Members[rank].Incarnation:
+		m.accuse(now, s.Task, Restarted, "its process was replaced")
+	case s.Phase == Left:
+		m.note(now, Accusation{s.Task, s.Task, Departed, ""})
+	case s.View.Generation > m.view.ID.Generation:
+		// The others went on without this worker; their verdict about its view is gone.
+		m.accuse(now, m.config.Task, Moved, fmt.Sprintf("expelled: the others are in generation %d", s.View.Generation))
+	case s.Phase == Gathering && s.View != m.view.ID && s.Promised > m.view.ID.Generation:
+		m.accuse(now, s.Task, Moved, "it accepted another proposal before it installed this view")
+	case s.Phase == Gathering && s.View == m.view.ID && m.waiting != nil && (s.Verdict == nil || s.Verdict.View != m.view.ID):
+		m.accuse(now, s.Task, Moved, "it asked for a new group")
+	}
+	if s.View == m.view.ID {
+		for _, a := range s.Accusations {
+			m.note(now, a)
+		}
+	}
+}
+
+// larger reports whether the view of s prevails over v when two groups meet.
+func larger(s *State, v *View) bool {
+	if s.ViewSize != len(v.Members) {
+		return s.ViewSize > len(v.Members)
+	}
+	if s.View.Generation != v.ID.Generation {
+		return s.View.Generation > v.ID.Generation
+	}
+	return s.View.Digest > v.ID.Digest
+}
+
+func (m *Machine) accuse(now time.Duration, who int, reason Reason, detail string) {
+	m.note(now, Accusation{m.config.Task, who, reason, detail})
+}
+
+// note adds an accusation unless its author has made one against the same member already.
+func (m *Machine) note(now time.Duration, a Accusation) {
+	if m.Verdict() != nil || m.view.Rank(a.By) < 0 || m.view.Rank(a.Who) < 0 {
+		return
+	}
+	at, found := slices.BinarySearchFunc(m.accusations, a, compareAccusations)
+	if found {
+		return
+	}
+	if len(m.accusations) == 0 {
+		m.accused = now
+	}
+	m.accusations = slices.Insert(m.accusations, at, a)
+	m.dirty = true
+}
+
+// Remove says which of the members have to go, given who accuses whom, so that no two of the rest accuse each other. Members that
+// accuse themselves go first. Then, as long as there are accusations among the rest, the member with the most accusations around
+// it goes, whether made or received; among equals the one that is accused more than it accuses; then the one with the highest
+// number. The result is sorted and depends on the accusations alone.
+func Remove(members []int, accusations []Accusation) []int {
+	gone := map[int]bool{}
+	for _, a := range accusations {
+		if a.By == a.Who {
+			gone[a.Who] = true
+		}
+	}
+	for {
+		around, balance := map[int]map[int]bool{}, map[int]int{}
+		link := func(a, b int) {
+			if around[a] == nil {
+				around[a] = map[int]bool{}
+			}
+			around[a][b] = true
+		}
+		for _, a := range accusations {
+			if !gone[a.By] && !gone[a.Who] {
+				link(a.By, a.Who)
+				link(a.Who, a.By)
+				balance[a.Who]++
+				balance[a.By]--
+			}
+		}
+		worst := -1
+		for _, task := range members {
+			if len(around[task]) == 0 {
+				continue
+			}
+			if worst < 0 || len(around[task]) > len(around[worst]) ||
+				len(around[task]) == len(around[worst]) && (balance[task] > balance[worst] || balance[task] == balance[worst] && task > worst) {
+				worst = task
+			}
+		}
+		if worst < 0 {
+			break
+		}
+		gone[worst] = true
+	}
+	var removed []int
+	for _, task := range members {
+		if gone[task] {
+			removed = append(removed, task)
+		}
+	}
+	return removed
+}
+
+// decide reaches a verdict when all that would survive hold the same accusations.
+func (m *Machine) decide(now time.Duration) {
+	if m.view == nil || m.Verdict() != nil || len(m.accusations) == 0 || m.phase != Serving && m.phase != Left {
+		return
+	}
+	removed := Remove(m.view.Tasks(), m.accusations)
+	if slices.Contains(removed, m.config.Task) {
+		own := slices.ContainsFunc(m.accusations, func(a Accusation) bool { return a.By == m.config.Task && a.Who == m.config.Task })
+		if own || now-m.accused >= m.config.Deadline { // nobody told the verdict in time
+			m.conclude(removed)
+		}
+		return
+	}
+	for _, member := range m.view.Members {
+		if member.Task == m.config.Task || slices.Contains(removed, member.Task) {
+			continue
+		}
+		s := m.peers[member.Task].state
+		if s == nil || s.View != m.view.ID || !slices.Equal(s.Accusations, m.accusations) {
+			return
+		}
+	}
+	m.conclude(removed)
+}
+
+func (m *Machine) conclude(removed []int) {
+	v := &Verdict{View: m.view.ID}
+	for _, task := range removed {
+		v.Removed = append(v.Removed, m.strongest(task))
+	}
+	m.end(v)
+}
+
+// strongest picks the accusation that explains best why a task is removed: what it says of itself, else that of the first
+// survivor.
+func (m *Machine) strongest(task int) Accusation {
+	best := Accusation{By: -1}
+	for _, a := range m.accusations {
+		if a.Who == task && (best.By < 0 || a.By == task) {
+			best = a
+		}
+	}
+	if best.By < 0 { // it is removed for what it says of others
+		best = Accusation{task, task, Lost, "it lost the connection to others"}
+	}
+	return best
+}
+
+func (m *Machine) end(v *Verdict) {
+	m.verdict, m.dirty = v, true
+	if m.phase == Serving {
+		m.phase = Failed
+	}
+}
+
+// adopt takes over the verdict of another member about the own view.
+func (m *Machine) adopt(now time.Duration, s *State) {
+	if m.phase != Serving || m.Verdict() != nil || s.Verdict == nil || s.Verdict.View != m.view.ID || m.view.Rank(s.Task) < 0 {
+		return
+	}
+	if s.Verdict.Difference != nil {
+		m.end(s.Verdict)
+		return
+	}
+	// A member that is removed by its own verdict decided without the survivors, and one that was cut off decided alone about all
+	// others. They are not believed by those who know that; what they say is still true.
+	known := slices.Concat(m.accusations, s.Accusations, s.Verdict.Removed)
+	expelled := s.Verdict.Removes(s.Task)
+	if !expelled && !slices.Contains(Remove(m.view.Tasks(), known), s.Task) {
+		m.end(s.Verdict)
+		return
+	}
+	for _, a := range s.Verdict.Removed {
+		m.note(now, a)
+	}
+	if !expelled {
+		m.accuse(now, s.Task, Moved, "it ended the group alone")
+	}
+}

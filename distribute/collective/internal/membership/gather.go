@@ -1,0 +1,260 @@
+package membership
+
+import (
+	"slices"
+	"time"
+)
+
+// Gather asks for the next view. A view that still stands is given up.
+func (m *Machine) Gather(now time.Duration, terms Terms) {
+	m.phase, m.dirty = Gathering, true
+	m.terms, m.began, m.reach, m.beyond, m.ready = terms, now, nil, nil, 0
+	m.proposal, m.accepted, m.offered, m.joinError = nil, ViewID{}, nil, nil
+	m.accusations, m.waiting, m.answers, m.asked = nil, nil, nil, nil
+	m.settling = false
+	m.step(now)
+}
+
+// Abandon ends gathering: the layer above no longer waits for a group. If one formed meanwhile, its members are told.
+func (m *Machine) Abandon(now time.Duration, detail string) {
+	if m.phase == Gathering {
+		m.phase, m.dirty = Failed, true
+		m.proposal, m.accepted, m.offered = nil, ViewID{}, nil
+	}
+	m.Withdraw(now, detail)
+}
+
+// Reached says whether this process can use the note of a candidate (map its shared memory).
+func (m *Machine) Reached(now time.Duration, task int, ok bool) {
+	if m.phase != Gathering {
+		return
+	}
+	not := func(other int) bool { return other == task }
+	m.reach, m.beyond = slices.DeleteFunc(m.reach, not), slices.DeleteFunc(m.beyond, not)
+	if ok {
+		m.reach = append(m.reach, task)
+	} else {
+		m.beyond = append(m.beyond, task)
+	}
+	m.dirty = true
+	m.step(now)
+}
+
+// tried reports whether all members have tried each other's notes.
+func (m *Machine) tried(members []int) bool {
+	noted := func(task int) bool {
+		if task == m.config.Task {
+			return len(m.terms.Note) > 0
+		}
+		return len(m.peers[task].state.Note) > 0
+	}
+	for _, a := range members {
+		reach, beyond := m.reach, m.beyond
+		if a != m.config.Task {
+			reach, beyond = m.peers[a].state.Reach, m.peers[a].state.Beyond
+		}
+		for _, b := range members {
+			if a != b && noted(a) && noted(b) && !slices.Contains(reach, b) && !slices.Contains(beyond, b) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (m *Machine) gather(now time.Duration) {
+	if m.phase != Gathering {
+		return
+	}
+	m.accept(now)
+	if m.phase != Gathering {
+		return
+	}
+	leader := m.config.Task
+	for task := range m.peers {
+		if m.fresh(task, now) && m.peers[task].state.Phase == Gathering {
+			leader = min(leader, task)
+		}
+	}
+	switch {
+	case leader != m.config.Task:
+		if m.proposal != nil { // never committed, so nobody can be at work in it
+			m.proposal, m.accepted, m.dirty = nil, ViewID{}, true
+		}
+	case m.proposal == nil:
+		m.propose(now)
+	case m.stale(now):
+		m.proposal, m.accepted, m.dirty = nil, ViewID{}, true
+		m.propose(now)
+	}
+	if m.proposal != nil && m.agreed() {
+		m.install(now, m.proposal)
+		return
+	}
+	if now-m.began >= m.terms.Timeout {
+		m.giveUp(now)
+	}
+}
+
+// candidates lists the tasks that could be in a view now, and those alive that have not left theirs.
+func (m *Machine) candidates(now time.Duration) (present, busy []int) {
+	for task := range m.peers {
+		if task == m.config.Task {
+			present = append(present, task)
+		} else if m.fresh(task, now) {
+			switch m.peers[task].state.Phase {
+			case Gathering:
+				present = append(present, task)
+			case Serving, Failed:
+				busy = append(busy, task)
+			}
+		}
+	}
+	return present, busy
+}
+
+// propose makes a proposal if the terms allow it.
+func (m *Machine) propose(now time.Duration) {
+	present, busy := m.candidates(now)
+	full := len(present) >= min(m.terms.Max, m.config.Size)
+	if len(busy) > 0 || len(present) < m.terms.Min || !full && now-m.began < m.terms.Patience {
+		m.ready = 0
+		return
+	}
+	if m.ready == 0 {
+		m.ready = now
+	}
+	if !m.tried(present) && now-m.ready < m.config.Deadline/10 {
+		return
+	}
+	members := make([]Member, 0, len(present))
+	generation := max(m.promised, m.currentView().Generation)
+	for task := range m.peers {
+		if s := m.peers[task].state; s != nil {
+			generation = max(generation, s.Promised, s.View.Generation)
+		}
+	}
+	for _, task := range present {
+		if task == m.config.Task {
+			members = append(members, Member{task, m.config.Incarnation, m.terms.HasState, m.terms.Step})
+		} else {
+			s := m.peers[task].state
+			members = append(members, Member{task, s.Incarnation, s.HasState, s.Step})
+		}
+	}
+	if len(members) > m.terms.Max { // those that bring the state go first, but the proposer stays
+		slices.SortStableFunc(members, func(a, b Member) int { return weight(b, m.config.Task) - weight(a, m.config.Task) })
+		members = members[:m.terms.Max]
+		slices.SortFunc(members, func(a, b Member) int { return a.Task - b.Task })
+	}
+	v := &View{ID: ViewID{Generation: generation + 1}, Members: members}
+	v.ID.Digest = v.digest(m.config.Task)
+	v.Shared = m.shared(v)
+	m.proposal, m.proposed = v, now
+	m.offered, m.proposer, m.accepted, m.promised = v, m.config.Task, v.ID, v.ID.Generation
+	m.dirty = true
+}
+
+func weight(m Member, proposer int) int {
+	switch {
+	case m.Task == proposer:
+		return 2
+	case m.HasState:
+		return 1
+	}
+	return 0
+}
+
+// shared reports whether each member has reached each other one's note.
+func (m *Machine) shared(v *View) bool {
+	for _, a := range v.Members {
+		reach := m.reach
+		if a.Task != m.config.Task {
+			reach = m.peers[a.Task].state.Reach
+		}
+		for _, b := range v.Members {
+			if a.Task != b.Task && !slices.Contains(reach, b.Task) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// stale reports whether the own proposal can no longer be accepted by all.
+func (m *Machine) stale(now time.Duration) bool {
+	if now-m.proposed >= m.config.Deadline {
+		return true
+	}
+	for _, member := range m.proposal.Members {
+		if member.Task == m.config.Task {
+			continue
+		}
+		s := m.peers[member.Task].state
+		if !m.fresh(member.Task, now) || s.Incarnation != member.Incarnation || s.Phase != Gathering || s.Promised > m.proposal.ID.Generation {
+			return true
+		}
+	}
+	return m.promised > m.proposal.ID.Generation
+}
+
+// agreed reports whether all members of the own proposal have accepted it.
+func (m *Machine) agreed() bool {
+	for _, member := range m.proposal.Members {
+		if member.Task != m.config.Task && m.peers[member.Task].state.Accepted != m.proposal.ID {
+			return false
+		}
+	}
+	return m.accepted == m.proposal.ID
+}
+
+// accept takes up proposals of others, and installs one that is known to be agreed.
+func (m *Machine) accept(now time.Duration) {
+	for task := range m.peers {
+		if !m.fresh(task, now) {
+			continue
+		}
+		s := m.peers[task].state
+		if v := s.Proposal; s.Phase == Gathering && v != nil && v.ID.Generation > m.promised {
+			if rank := v.Rank(m.config.Task); rank >= 0 && v.Members[rank].Incarnation == m.config.Incarnation && v.Members[rank].Step == m.terms.Step &&
+				v.Members[rank].HasState == m.terms.HasState && v.Members[0].Task == task {
+				m.offered, m.proposer, m.accepted, m.promised = v, task, v.ID, v.ID.Generation
+				m.proposal, m.dirty = nil, true
+			}
+		}
+		if s.Phase == Serving && m.offered != nil && s.View == m.offered.ID && m.promised == s.View.Generation && m.offered.Rank(task) >= 0 {
+			m.install(now, m.offered)
+			return
+		}
+	}
+	if m.accepted != (ViewID{}) && m.proposer != m.config.Task {
+		s := m.peers[m.proposer].state
+		if !m.fresh(m.proposer, now) || s.Phase == Gathering && (s.Proposal == nil || s.Proposal.ID != m.accepted) {
+			m.accepted, m.dirty = ViewID{}, true // withdrawn; m.offered stays for the case that it was agreed before
+		}
+	}
+}
+
+func (m *Machine) install(now time.Duration, v *View) {
+	m.view, m.phase, m.dirty = v, Serving, true
+	m.proposal, m.accepted, m.offered, m.joinError = nil, ViewID{}, nil, nil
+	m.accusations, m.waiting, m.answers, m.asked, m.differed = nil, nil, nil, nil, 0
+	m.completed, m.told, m.settling = 0, 0, false
+	for _, member := range v.Members {
+		if p := &m.peers[member.Task]; !p.down {
+			p.heard = now
+		}
+	}
+}
+
+func (m *Machine) giveUp(now time.Duration) {
+	present, busy := m.candidates(now)
+	e := &JoinError{Present: present, Busy: busy, Min: m.terms.Min, After: m.terms.Timeout}
+	for task := range m.config.Size {
+		if !slices.Contains(present, task) {
+			e.Missing = append(e.Missing, task)
+		}
+	}
+	m.joinError, m.phase, m.dirty = e, Failed, true
+	m.proposal, m.accepted, m.offered = nil, ViewID{}, nil
+}

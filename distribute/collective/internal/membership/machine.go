@@ -1,0 +1,219 @@
+package membership
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// peer is what is known of another worker.
+type peer struct {
+	state *State        // the newest; nil: never heard of
+	heard time.Duration // when it arrived
+	down  bool          // the connection broke since
+
+	rival      ViewID // another view that it is at work in
+	rivalSince time.Duration
+}
+
+// Machine is one worker's side of the protocol. Its methods are to be called one at a time, with times that do not decrease.
+type Machine struct {
+	config Config
+	peers  []peer
+	phase  Phase
+	serial uint64
+	dirty  bool          // the state changed since it was sent last
+	sent   time.Duration // when it was sent last
+	ticked time.Duration // the last time seen
+
+	view     *View // the last one installed
+	verdict  *Verdict
+	promised uint64
+
+	// Gathering; see gather.go.
+	terms     Terms
+	began     time.Duration
+	reach     []int
+	beyond    []int
+	ready     time.Duration // when the terms were met first
+	proposal  *View         // own
+	proposed  time.Duration
+	offered   *View // the last one accepted, by whomever
+	proposer  int
+	accepted  ViewID
+	joinError *JoinError
+
+	// The view's failure; see failure.go.
+	accusations []Accusation
+	accused     time.Duration // when the first came in
+
+	// The view's collectives; see order.go.
+	completed uint64
+	told      uint64 // completed as sent last
+	settling  bool
+	waiting   *Call
+	answers   []Call
+	asked     []uint64 // sequences that others wait in and this member has not begun
+	differed  time.Duration
+}
+
+// New returns a worker that has not asked for a group.
+func New(config Config, now time.Duration) *Machine {
+	return &Machine{config: config, peers: make([]peer, config.Size), ticked: now, dirty: true}
+}
+
+// Phase returns what the worker is doing.
+func (m *Machine) Phase() Phase { return m.phase }
+
+// View returns the last view installed, or nil.
+func (m *Machine) View() *View { return m.view }
+
+// Verdict returns how the last view ended, or nil while it stands.
+func (m *Machine) Verdict() *Verdict {
+	if m.view == nil || m.verdict == nil || m.verdict.View != m.view.ID {
+		return nil
+	}
+	return m.verdict
+}
+
+// JoinError returns why gathering ended without a view, or nil.
+func (m *Machine) JoinError() *JoinError { return m.joinError }
+
+// Pending lists the tasks outside the view that wait to be taken in.
+func (m *Machine) Pending(now time.Duration) []int {
+	var tasks []int
+	for task := range m.peers {
+		if m.fresh(task, now) && m.peers[task].state.Phase == Gathering && (m.view == nil || m.view.Rank(task) < 0) {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks
+}
+
+// Peer returns the newest state of a task, or nil.
+func (m *Machine) Peer(task int) *State { return m.peers[task].state }
+
+func (m *Machine) currentView() ViewID {
+	if m.view == nil {
+		return ViewID{}
+	}
+	return m.view.ID
+}
+
+// fresh reports whether a task is known to be alive.
+func (m *Machine) fresh(task int, now time.Duration) bool {
+	p := &m.peers[task]
+	return task != m.config.Task && p.state != nil && !p.down && now-p.heard < m.config.Deadline && p.state.Phase != Left
+}
+
+// Tick lets time pass. It is to be called at least once a heartbeat.
+func (m *Machine) Tick(now time.Duration) {
+	if now-m.ticked > m.config.Deadline/2 {
+		// This process itself was stopped. Others' messages may lie unread: they are not to blame for the silence.
+		for task := range m.peers {
+			m.peers[task].heard = now
+		}
+	}
+	m.ticked = now
+	m.step(now)
+}
+
+// step does all that follows from what is known.
+func (m *Machine) step(now time.Duration) {
+	m.gather(now)
+	m.watch(now)
+	m.order(now)
+	m.decide(now)
+}
+
+// Poll returns the state to send to everybody, if it is time.
+func (m *Machine) Poll(now time.Duration) (*State, bool) {
+	if !m.dirty && now-m.sent < m.config.Heartbeat {
+		return nil, false
+	}
+	m.dirty, m.sent = false, now
+	m.serial++
+	s := &State{
+		Task: m.config.Task, Incarnation: m.config.Incarnation, Serial: m.serial, Phase: m.phase, View: m.currentView(),
+		Promised: m.promised, Accusations: slices.Clone(m.accusations), Verdict: m.verdict, Answers: slices.Clone(m.answers),
+		Completed: m.completed, Settling: m.settling,
+	}
+	m.told = m.completed
+	if m.view != nil {
+		s.ViewSize = len(m.view.Members)
+	}
+	if m.phase == Gathering {
+		s.HasState, s.Step, s.Note = m.terms.HasState, m.terms.Step, m.terms.Note
+		s.Reach, s.Beyond, s.Accepted, s.Proposal = slices.Clone(m.reach), slices.Clone(m.beyond), m.accepted, m.proposal
+	}
+	if m.waiting != nil {
+		call := *m.waiting
+		s.Waiting = &call
+	}
+	return s, true
+}
+
+// Receive takes in a state that another worker sent.
+func (m *Machine) Receive(now time.Duration, s *State) {
+	if s.Task < 0 || s.Task >= len(m.peers) || s.Task == m.config.Task {
+		return
+	}
+	p := &m.peers[s.Task]
+	if old := p.state; old != nil && (s.Incarnation < old.Incarnation || s.Incarnation == old.Incarnation && s.Serial <= old.Serial) {
+		return // overtaken by a newer one
+	}
+	p.state, p.heard, p.down = s, now, false
+	m.adopt(now, s)
+	m.consider(now, s)
+	m.ask(s)
+	if s.Settling && s.View == m.currentView() && m.told != m.completed {
+		m.dirty = true
+	}
+	m.step(now)
+}
+
+// Disconnected says that the connection to a task broke, or could not be made.
+func (m *Machine) Disconnected(now time.Duration, task int, detail string) {
+	m.peers[task].down = true
+	if m.phase == Serving && m.view.Rank(task) >= 0 {
+		m.accuse(now, task, Lost, detail)
+	}
+	m.step(now)
+}
+
+// Leave takes the worker out of whatever it is in, for good.
+func (m *Machine) Leave(now time.Duration) {
+	if m.phase == Serving {
+		m.accuse(now, m.config.Task, Departed, "")
+	}
+	m.phase, m.dirty = Left, true
+	m.proposal, m.accepted = nil, ViewID{}
+	m.decide(now)
+}
+
+// Withdraw ends the view because this worker gave up a collective of it.
+func (m *Machine) Withdraw(now time.Duration, detail string) {
+	if m.phase == Serving {
+		m.accuse(now, m.config.Task, Withdrew, detail)
+		m.step(now)
+	}
+}
+
+// Stall ends the view because the given members did not reach a collective in time.
+func (m *Machine) Stall(now time.Duration, tasks []int, detail string) {
+	if m.phase != Serving {
+		return
+	}
+	for _, task := range tasks {
+		if task != m.config.Task && m.view.Rank(task) >= 0 {
+			m.accuse(now, task, Stalled, detail)
+		}
+	}
+	m.step(now)
+}
+
+// String describes the machine for logs and tests.
+func (m *Machine) String() string {
+	return fmt.Sprintf("task %d %v view %v promised %d accepted %v accusations %v verdict %+v", m.config.Task, m.phase, m.currentView(), m.promised,
+		m.accepted, m.accusations, m.verdict)
+}

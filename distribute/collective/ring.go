@@ -1,0 +1,134 @@
+package collective
+
+import "github.com/gokeras/gokeras/kernels/ir"
+
+// plan is what the algorithms need to know of an all-reduce. Chunk c of n is the part of the elements that rank c begins with in the
+// ring; chunk sizes differ by at most one element.
+//
+// The order of additions of an element in chunk c is x[c] + x[c+1] + ... + x[c+n-1] (ranks modulo n), whatever the transport: so
+// the result has the same bits on all workers and on every run.
+type plan struct {
+	op     Reduction
+	dtype  ir.DType
+	narrow bool // float32 travels as bfloat16: sums are rounded before each hop, and at the end
+	rank   int
+	n      int
+	count  int // elements
+}
+
+// chunk returns the range of bytes of chunk c.
+func (p *plan) chunk(c int) (from, to int) {
+	base, more, size := p.count/p.n, p.count%p.n, p.dtype.Size()
+	first := c*base + min(c, more)
+	last := first + base
+	if c < more {
+		last++
+	}
+	return first * size, last * size
+}
+
+// chunkOf returns the chunk of the element at a byte offset.
+func (p *plan) chunkOf(offset int) int {
+	element, base, more := offset/p.dtype.Size(), p.count/p.n, p.count%p.n
+	if long := more * (base + 1); element < long {
+		return element / (base + 1)
+	} else {
+		return more + (element-long)/base
+	}
+}
+
+// finish turns a complete sum into the result.
+func (p *plan) finish(data []byte) {
+	if p.op == Mean {
+		divide(p.dtype, data, p.n)
+	}
+	if p.narrow {
+		roundBFloat16(view[float32](data))
+	}
+}
+
+// segment is one message of the ring: a part of a chunk in one of the 2(n-1) rounds.
+type segment struct {
+	round int // 0..n-2: reduce-scatter; n-1..2n-3: all-gather
+	index int // of the segment in the chunk
+}
+
+// ring is the state machine of a pipelined ring all-reduce: reduce-scatter, then all-gather. It holds no data. Each worker sends
+// to the next rank and receives from the one before; a segment is sent on as soon as it has been received and added, without
+// waiting for the rest of its chunk. Segments may be taken in any order.
+type ring struct {
+	plan
+	segment int // bytes, a multiple of the element size
+	sent    int // of the own chunk in round 0
+	left    int // segments still to be received
+	total   int // segments to be received in all
+}
+
+// lead is how many segments of the first round are sent ahead of what was received.
+const lead = 4
+
+func newRing(p plan, segmentBytes int) *ring {
+	r := &ring{plan: p, segment: max(segmentBytes/p.dtype.Size(), 1) * p.dtype.Size()}
+	for round := range 2 * (p.n - 1) {
+		r.left += r.segments(r.incoming(round))
+	}
+	r.total = r.left
+	return r
+}
+
+func modulo(a, n int) int { return ((a % n) + n) % n }
+
+// outgoing and incoming return the chunk that is sent and received in a round.
+func (r *ring) outgoing(round int) int {
+	if round < r.n-1 {
+		return modulo(r.rank-round, r.n)
+	}
+	return modulo(r.rank+1-(round-(r.n-1)), r.n)
+}
+
+func (r *ring) incoming(round int) int {
+	if round < r.n-1 {
+		return modulo(r.rank-round-1, r.n)
+	}
+	return modulo(r.rank-(round-(r.n-1)), r.n)
+}
+
+func (r *ring) segments(chunk int) int {
+	from, to := r.chunk(chunk)
+	return (to - from + r.segment - 1) / r.segment
+}
+
+// span returns the range of bytes of a segment of a chunk.
+func (r *ring) span(chunk, index int) (from, to int) {
+	low, high := r.chunk(chunk)
+	from = low + index*r.segment
+	return from, min(from+r.segment, high)
+}
+
+// next returns a segment of the own chunk to send now, if it is time.
+func (r *ring) next() (segment, bool) {
+	if r.sent >= r.segments(r.rank) || r.sent >= r.total-r.left+lead {
+		return segment{}, false
+	}
+	r.sent++
+	return segment{0, r.sent - 1}, true
+}
+
+// done reports whether everything has been received.
+func (r *ring) done() bool { return r.left == 0 }
+
+// valid reports whether a segment can come in.
+func (r *ring) valid(s segment) bool {
+	return s.round >= 0 && s.round < 2*(r.n-1) && s.index >= 0 && s.index < r.segments(r.incoming(s.round))
+}
+
+// accept says what to do with a received segment: where it belongs, whether it is to be added (else copied), whether the sum is
+// then complete, and whether to send it on as segment onward.
+func (r *ring) accept(s segment) (from, to int, add, complete, forward bool, onward segment) {
+	from, to = r.span(r.incoming(s.round), s.index)
+	add = s.round < r.n-1
+	complete = s.round == r.n-2
+	forward = s.round+1 < 2*(r.n-1)
+	r.left--
+	return from, to, add, complete, forward, segment{s.round + 1, s.index}
+}

@@ -1,0 +1,174 @@
+package collective
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/gokeras/gokeras/distribute/cluster"
+)
+
+// Workers of another job, without the secret, with another secret or with certificates of another authority are refused, whoever
+// calls whom.
+func TestStrangers(t *testing.T) {
+	secret := &Security{Secret: []byte("a shared secret of the job")}
+	cases := map[string][2]Options{
+		"another job":    {{Job: "a"}, {Job: "b"}},
+		"no secret":      {{Security: secret}, {}},
+		"another secret": {{Security: secret}, {Security: &Security{Secret: []byte("another secret of some job")}}},
+		"another name":   {{Security: secret}, {Security: &Security{Secret: secret.Secret, ServerName: "other"}}},
+	}
+	for name, pair := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			spec, list := listeners(t, 2)
+			var running sync.WaitGroup
+			for rank, o := range pair {
+				o.Cluster, o.Task, o.Listener, o.JoinTimeout = spec, cluster.Task{Type: "worker", Index: rank}, list[rank], 500*time.Millisecond
+				running.Go(func() {
+					_, err := Join(background(), o)
+					var missing *JoinError
+					if !errors.As(err, &missing) {
+						t.Errorf("worker %d: %v", rank, err)
+					}
+					t.Log(err)
+				})
+			}
+			running.Wait()
+		})
+	}
+}
+
+func TestMutualTLS(t *testing.T) {
+	groups := join(t, 3, func(_ int, o *Options) {
+		o.NoSharedMemory, o.Security = true, &Security{Secret: []byte("a shared secret of the job")}
+	})
+	noErrors(t, together(groups, func(rank int, g *Group) error {
+		v := make([]float32, 100_000)
+		v[99_999] = float32(rank)
+		err := g.AllReduce(background(), Sum, []Tensor{Of(v)})
+		if err == nil && v[99_999] != 3 {
+			t.Error(v[99_999])
+		}
+		return err
+	}))
+}
+
+func TestCertificateFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, kind string, data []byte) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: data}), 0o600))
+		return path
+	}
+	var own tls.Certificate
+	authority, err := derive([]byte("what makes the test's authority"), "training.example", &own)
+	require.NoError(t, err)
+	key, err := x509.MarshalPKCS8PrivateKey(own.PrivateKey)
+	require.NoError(t, err)
+	security := &Security{CAFile: write("ca", "CERTIFICATE", authority.Raw), CertFile: write("cert", "CERTIFICATE", own.Certificate[0]),
+		KeyFile: write("key", "PRIVATE KEY", key), ServerName: "training.example"}
+	groups := join(t, 2, func(_ int, o *Options) { o.NoSharedMemory, o.Security = true, security })
+	noErrors(t, together(groups, func(_ int, g *Group) error { return g.Barrier(background()) }))
+	_, err = (&Security{CAFile: security.KeyFile, CertFile: security.CertFile, KeyFile: security.KeyFile}).config()
+	require.ErrorContains(t, err, "holds no certificate")
+	_, err = (&Security{CAFile: security.CAFile, CertFile: security.CertFile, KeyFile: security.CertFile}).config()
+	require.ErrorContains(t, err, "this worker's certificate")
+}
+
+// Every stream must name the job, the version and a task.
+func TestIdentify(t *testing.T) {
+	g := join(t, 2, nil)[0]
+	job := strconv.FormatUint(g.settings.job, 16)
+	for want, pairs := range map[string][]string{
+		"":                 {keyVersion, "1", keyJob, job, keyTask, "1", keyView, "a"},
+		"version":          {keyVersion, "2", keyJob, job, keyTask, "1", keyView, "a"},
+		"another job":      {keyVersion, "1", keyJob, "1" + job, keyTask, "1", keyView, "a"},
+		"not a task":       {keyVersion, "1", keyJob, job, keyTask, "2", keyView, "a"},
+		"not a task ":      {keyVersion, "1", keyJob, job, keyTask, "0", keyView, "a"},
+		"no view":          {keyVersion, "1", keyJob, job, keyTask, "1"},
+		`version ""`:       {},
+		`version "" twice`: {keyVersion, "1", keyVersion, "1", keyJob, job, keyTask, "1", keyView, "a"},
+	} {
+		task, view, err := g.transport.identify(metadata.NewIncomingContext(background(), metadata.Pairs(pairs...)))
+		if want == "" {
+			require.NoError(t, err)
+			require.Equal(t, []uint64{1, 10}, []uint64{uint64(task), view})
+			continue
+		}
+		require.ErrorContains(t, err, strings.TrimSuffix(strings.TrimSpace(want), " twice"))
+	}
+}
+
+// A client without a certificate of the job gets no further than the handshake, even if it does not care who the server is.
+func TestClientWithoutCertificate(t *testing.T) {
+	spec, list := listeners(t, 2)
+	ctx, cancel := context.WithCancel(background())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = Join(ctx, Options{Cluster: spec, Task: cluster.Task{Type: "worker", Index: 0}, Listener: list[0],
+			Security: &Security{Secret: []byte("a shared secret of the job")}}) // it waits until the end of the test
+	}()
+	defer func() { cancel(); <-ended; require.NoError(t, list[1].Close()) }()
+	var other tls.Certificate
+	_, err := derive([]byte("another secret of another job"), defaultServerName, &other)
+	require.NoError(t, err)
+	for name, certificates := range map[string][]tls.Certificate{"none": nil, "another": {other}} {
+		conn, err := tls.Dial("tcp", list[0].Addr().String(), &tls.Config{InsecureSkipVerify: true, Certificates: certificates, NextProtos: []string{"h2"}})
+		if err == nil {
+			require.NoError(t, conn.SetDeadline(time.Now().Add(5*time.Second)))
+			_, err = io.ReadAll(conn)
+			_ = conn.Close()
+		}
+		require.ErrorContains(t, err, "certificate", name)
+	}
+}
+
+// Garbage on the port neither stops nor changes the work of a group.
+func TestGarbageOnThePort(t *testing.T) {
+	spec, list := listeners(t, 2)
+	groups := make([]*Group, 2)
+	noErrors(t, together([]*Group{{}, {}}, func(rank int, _ *Group) (err error) {
+		groups[rank], err = Join(background(), Options{Cluster: spec, Task: cluster.Task{Type: "worker", Index: rank}, Listener: list[rank], JoinTimeout: 5 * time.Second,
+			NoSharedMemory: true})
+		return err
+	}))
+	address, err := spec.Address(cluster.Task{Type: "worker", Index: 0})
+	require.NoError(t, err)
+	var strangers []net.Conn
+	for i := range 100 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			continue
+		}
+		strangers = append(strangers, conn)
+		switch i % 3 {
+		case 0:
+			_, _ = conn.Write([]byte("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")) // a stranger may be cut off
+		case 1:
+			_, _ = conn.Write([]byte(strings.Repeat("\xff", 10_000)))
+		}
+	}
+	for range 20 {
+		noErrors(t, together(groups, func(_ int, g *Group) error { return g.Barrier(background()) }))
+	}
+	for _, conn := range strangers {
+		_ = conn.Close()
+	}
+	noErrors(t, together(groups, func(_ int, g *Group) error { return g.Close() }))
+}

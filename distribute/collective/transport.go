@@ -1,0 +1,424 @@
+package collective
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/experimental"
+	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/gokeras/gokeras/distribute/collective/internal/membership"
+)
+
+// The service has two streams, both from client to server: states of the membership protocol, and frames of collectives. Each
+// worker is client of all others for what it sends.
+const (
+	serviceName   = "gokeras.collective.v1.Worker"
+	controlMethod = "/" + serviceName + "/Control"
+	dataMethod    = "/" + serviceName + "/Data"
+
+	keyJob     = "gokeras-job"
+	keyVersion = "gokeras-version"
+	keyTask    = "gokeras-task"
+	keyView    = "gokeras-view"
+)
+
+// handler is what the transport tells the group.
+type handler interface {
+	received(s *membership.State)
+	disconnected(task int, detail string)
+	frames(ctx context.Context, task int, view uint64, next func() (*frame, error)) error
+}
+
+// transport is the shell around the protocol: connections, streams, goroutines.
+type transport struct {
+	settings *settings
+	handler  handler
+	server   *grpc.Server
+	cancel   context.CancelFunc
+	ctx      context.Context
+	peers    []*peerLink
+	leaving  chan struct{} // closed when the last state is to be sent
+	running  sync.WaitGroup
+	talking  sync.WaitGroup // the goroutines that send states
+	sent     atomic.Int64   // bytes written to sockets
+	inbound  atomic.Int64   // connections open
+}
+
+// peerLink is the way to one other worker.
+type peerLink struct {
+	conn   *grpc.ClientConn
+	fresh  chan struct{}                // there is something new to send
+	state  atomic.Pointer[[]byte]       // the newest state; an older one need not be sent
+	socket atomic.Pointer[countingConn] // the connection in use
+	stream atomic.Int64                 // number of the newest control stream from that worker
+}
+
+func newTransport(s *settings, h handler) (*transport, error) {
+	t := &transport{settings: s, handler: h, peers: make([]*peerLink, len(s.members)), leaving: make(chan struct{})}
+	t.ctx, t.cancel = context.WithCancel(context.Background())
+	server, client := credentials.TransportCredentials(insecure.NewCredentials()), credentials.TransportCredentials(insecure.NewCredentials())
+	if s.Security != nil {
+		config, err := s.Security.config()
+		if err != nil {
+			t.cancel()
+			return nil, err
+		}
+		server, client = credentials.NewTLS(config), credentials.NewTLS(config.Clone())
+	}
+	for task, member := range s.members {
+		if task == s.self {
+			continue
+		}
+		p := &peerLink{fresh: make(chan struct{}, 1)}
+		conn, err := t.dial(member.Address, client, p)
+		if err != nil {
+			t.abandon()
+			return nil, fmt.Errorf("collective: address of %v: %w", member.Task, err)
+		}
+		p.conn = conn
+		t.peers[task] = p
+	}
+	listener := s.Listener
+	if listener == nil {
+		var err error
+		if listener, err = net.Listen("tcp", s.members[s.self].Address); err != nil {
+			t.abandon()
+			return nil, fmt.Errorf("collective: worker %v cannot listen on its address: %w", s.Task, err)
+		}
+	}
+	t.serve(listener, server)
+	for task, p := range t.peers {
+		if p != nil {
+			t.talking.Add(1)
+			go t.control(task, p)
+		}
+	}
+	return t, nil
+}
+
+const (
+	streamWindow = 16 << 20
+	connWindow   = 64 << 20
+	socketBuffer = 64 << 10
+)
+
+func (t *transport) serve(listener net.Listener, creds credentials.TransportCredentials) {
+	t.server = grpc.NewServer(
+		grpc.Creds(creds), grpc.ForceServerCodecV2(codec{}), grpc.ConnectionTimeout(5*time.Second), grpc.MaxConcurrentStreams(64),
+		grpc.MaxRecvMsgSize(max(t.settings.SegmentBytes+headerSize+1024, maxControlBytes)), grpc.MaxHeaderListSize(8<<10),
+		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(connWindow), grpc.ReadBufferSize(socketBuffer), grpc.WriteBufferSize(socketBuffer), experimental.BufferPool(recycling),
+		grpc.WaitForHandlers(true), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 30 * time.Second}))
+	t.server.RegisterService(&grpc.ServiceDesc{ServiceName: serviceName, HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{
+		{StreamName: "Control", ClientStreams: true, ServerStreams: true, Handler: t.serveControl},
+		{StreamName: "Data", ClientStreams: true, ServerStreams: true, Handler: t.serveData},
+	}}, t)
+	t.running.Add(1)
+	go func() {
+		defer t.running.Done()
+		_ = t.server.Serve(&countingListener{listener, t}) // ends when the server is stopped
+	}()
+}
+
+func (t *transport) dial(address string, creds credentials.TransportCredentials, p *peerLink) (*grpc.ClientConn, error) {
+	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(),
+		grpc.WithIdleTimeout(0), grpc.WithInitialWindowSize(streamWindow), grpc.WithInitialConnWindowSize(connWindow),
+		grpc.WithReadBufferSize(socketBuffer), grpc.WithWriteBufferSize(socketBuffer), experimental.WithBufferPool(recycling),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(1<<20)),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 250 * time.Millisecond},
+			MinConnectTimeout: 2 * time.Second}),
+		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
+			var d net.Dialer
+			conn, err := d.DialContext(ctx, "tcp", address)
+			if err != nil {
+				return nil, err
+			}
+			c := &countingConn{Conn: conn, t: t}
+			p.socket.Store(c)
+			return c, nil
+		}))
+}
+
+// abandon undoes what was begun when the transport cannot be made.
+func (t *transport) abandon() {
+	t.cancel()
+	for _, p := range t.peers {
+		if p != nil {
+			_ = p.conn.Close() // it was never used
+		}
+	}
+}
+
+func (t *transport) close() {
+	t.cancel()
+	t.talking.Wait()
+	for _, p := range t.peers {
+		if p != nil {
+			_ = p.conn.Close() // closing twice is the only error
+		}
+	}
+	t.server.Stop()
+	t.running.Wait()
+}
+
+// farewell sends the last state and waits a little until the others have taken it.
+func (t *transport) farewell() {
+	close(t.leaving)
+	gone := make(chan struct{})
+	go func() {
+		t.talking.Wait()
+		close(gone)
+	}()
+	timer := time.NewTimer(200 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-gone:
+	case <-timer.C:
+		t.cancel()
+		<-gone
+	}
+}
+
+// broadcast queues a state for all others. A state that was not sent yet is replaced.
+func (t *transport) broadcast(data []byte) {
+	for _, p := range t.peers {
+		if p != nil {
+			p.state.Store(&data)
+			select {
+			case p.fresh <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+func (t *transport) outgoing(ctx context.Context, view uint64) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, keyJob, strconv.FormatUint(t.settings.job, 16), keyVersion, strconv.Itoa(membership.Version),
+		keyTask, strconv.Itoa(t.settings.self), keyView, strconv.FormatUint(view, 16))
+}
+
+// control keeps a stream to one worker and sends states on it.
+func (t *transport) control(task int, p *peerLink) {
+	defer t.talking.Done()
+	pause := 10 * time.Millisecond
+	for t.ctx.Err() == nil {
+		began := time.Now()
+		err := t.converse(p)
+		if t.ctx.Err() != nil || t.left() {
+			return
+		}
+		t.handler.disconnected(task, describe(err))
+		if time.Since(began) > time.Second {
+			pause = 10 * time.Millisecond
+		}
+		select {
+		case <-time.After(pause):
+		case <-t.leaving:
+			return
+		case <-t.ctx.Done():
+		}
+		pause = min(2*pause, 250*time.Millisecond)
+		p.conn.ResetConnectBackoff()
+	}
+}
+
+// reset closes the connection to a task, so that a new one is made: after a broken network has healed, the old one would wait
+// for its next retransmission, which may be a long time off.
+func (t *transport) reset(task int) {
+	if p := t.peers[task]; p != nil {
+		if c := p.socket.Load(); c != nil {
+			_ = c.Close() // it may be closed already
+		}
+	}
+}
+
+func (t *transport) left() bool {
+	select {
+	case <-t.leaving:
+		return true
+	default:
+		return false
+	}
+}
+
+func describe(err error) string {
+	if s, ok := status.FromError(err); ok {
+		return s.Message()
+	}
+	return err.Error()
+}
+
+var controlStream = &grpc.StreamDesc{StreamName: "Control", ClientStreams: true, ServerStreams: true}
+var dataStream = &grpc.StreamDesc{StreamName: "Data", ClientStreams: true, ServerStreams: true}
+
+func (t *transport) converse(p *peerLink) error {
+	ctx, cancel := context.WithCancel(t.outgoing(t.ctx, 0))
+	defer cancel()
+	stream, err := p.conn.NewStream(ctx, controlStream, controlMethod)
+	if err != nil {
+		return err
+	}
+	ended := make(chan error, 1)
+	go func() { // nothing is ever received: this sees the end of the connection
+		err := stream.RecvMsg(&blob{})
+		if err == nil || errors.Is(err, io.EOF) {
+			err = errors.New("the worker ended the connection")
+		}
+		ended <- err
+		cancel()
+	}()
+	for {
+		if data := p.state.Load(); data != nil {
+			if err := stream.SendMsg(&blob{*data}); err != nil {
+				return <-ended
+			}
+		}
+		select {
+		case err := <-ended:
+			return err
+		case <-p.fresh:
+			continue
+		case <-t.leaving:
+		}
+		if data := p.state.Load(); data != nil {
+			_ = stream.SendMsg(&blob{*data}) // what follows shows whether it worked
+		}
+		_ = stream.CloseSend() // never fails
+		return <-ended
+	}
+}
+
+// identify checks that a stream comes from a worker of this job and protocol.
+func (t *transport) identify(ctx context.Context) (task int, view uint64, err error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	value := func(key string) string {
+		if list := md.Get(key); len(list) == 1 {
+			return list[0]
+		}
+		return ""
+	}
+	if v := value(keyVersion); v != strconv.Itoa(membership.Version) {
+		return 0, 0, status.Errorf(codes.FailedPrecondition, "refused: protocol version %q; this worker speaks %d", v, membership.Version)
+	}
+	if value(keyJob) != strconv.FormatUint(t.settings.job, 16) {
+		return 0, 0, status.Error(codes.PermissionDenied, "refused: this worker belongs to another job or cluster")
+	}
+	task, err = strconv.Atoi(value(keyTask))
+	if err != nil || task < 0 || task >= len(t.peers) || task == t.settings.self {
+		return 0, 0, status.Error(codes.InvalidArgument, "refused: not a task of the cluster")
+	}
+	view, err = strconv.ParseUint(value(keyView), 16, 64)
+	if err != nil {
+		return 0, 0, status.Error(codes.InvalidArgument, "refused: no view")
+	}
+	return task, view, nil
+}
+
+func (t *transport) serveControl(_ any, stream grpc.ServerStream) error {
+	task, _, err := t.identify(stream.Context())
+	if err != nil {
+		return err
+	}
+	number := t.peers[task].stream.Add(1)
+	for {
+		var b blob
+		if err := stream.RecvMsg(&b); err != nil {
+			// The end of a stream that was replaced says nothing: it may be that of a process before.
+			if t.ctx.Err() == nil && t.peers[task].stream.Load() == number {
+				t.handler.disconnected(task, "it ended the connection")
+			}
+			return nil
+		}
+		s, err := membership.Decode(b.data, t.settings.job)
+		if err != nil {
+			return status.Errorf(codes.InvalidArgument, "refused: %v", err)
+		}
+		if s.Task != task {
+			return status.Error(codes.InvalidArgument, "refused: a state of another task")
+		}
+		t.handler.received(s)
+	}
+}
+
+func (t *transport) serveData(_ any, stream grpc.ServerStream) error {
+	task, view, err := t.identify(stream.Context())
+	if err != nil {
+		return err
+	}
+	if err := stream.SendHeader(nil); err != nil {
+		return err
+	}
+	return t.handler.frames(stream.Context(), task, view, func() (*frame, error) {
+		f := new(frame)
+		if err := stream.RecvMsg(f); err != nil {
+			return nil, err
+		}
+		return f, nil
+	})
+}
+
+// open begins a data stream of a view to a task.
+func (t *transport) open(ctx context.Context, task int, view uint64) (grpc.ClientStream, error) {
+	stream, err := t.peers[task].conn.NewStream(t.outgoing(ctx, view), dataStream, dataMethod)
+	if err != nil {
+		return nil, err
+	}
+	_, err = stream.Header() // from here on gRPC keeps no copies to try again
+	return stream, err
+}
+
+// countingConn counts the bytes written.
+type countingConn struct {
+	net.Conn
+	t      *transport
+	closed func()
+	once   sync.Once
+}
+
+func (c *countingConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	c.t.sent.Add(int64(n))
+	return n, err
+}
+
+func (c *countingConn) Close() error {
+	if c.closed != nil {
+		c.once.Do(c.closed)
+	}
+	return c.Conn.Close()
+}
+
+// countingListener bounds the number of connections, so that a stranger cannot use up memory.
+type countingListener struct {
+	net.Listener
+	t *transport
+}
+
+func (l *countingListener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.t.inbound.Add(1) > int64(4*len(l.t.peers)+32) {
+			l.t.inbound.Add(-1)
+			_ = conn.Close() // it is refused
+			continue
+		}
+		return &countingConn{Conn: conn, t: l.t, closed: func() { l.t.inbound.Add(-1) }}, nil
+	}
+}
