@@ -161,10 +161,18 @@ func (f *feeder) acquire(p *parts) error {
 
 // release gives the instance back.
 func (f *feeder) release() {
-	if f.inst != nil {
-		f.fn.Release(f.inst)
-		f.inst = nil
+	if f.inst == nil {
+		return
 	}
+	for replica := range f.sizes {
+		for i := range f.columns {
+			if b, ok := f.inst.Input(replica, i).(kernels.Borrower); ok {
+				_ = b.Borrow(nil) // which has no way to fail: batches must not be held on to
+			}
+		}
+	}
+	f.fn.Release(f.inst)
+	f.inst = nil
 }
 
 // hostTypes are the element types of host arrays and what they are on a device.
@@ -211,11 +219,21 @@ func rowMajor(a *tensor.Dense) bool {
 // rawBytes returns the memory of a dense row-major array.
 func rawBytes(a *tensor.Dense) []byte { return a.Raw }
 
-// write copies rows into a buffer, converting floats where the types differ.
+// write makes a buffer hold rows: it reads them where they are, or copies them, converting floats where the types differ. So a batch
+// that was prepared while the step before it ran is in its place already.
 func (c *column) write(dst kernels.Buffer, src []byte) error {
 	from, to := hostTypes[c.dtype], c.types.DType
+	borrower, inPlace := dst.(kernels.Borrower)
+	if from == to && inPlace && len(src) > 0 {
+		return borrower.Borrow(src)
+	}
 	if from == to {
 		return dst.Write(src)
+	}
+	if inPlace {
+		if err := borrower.Borrow(nil); err != nil {
+			return err
+		}
 	}
 	memory := dst.Bytes()
 	if memory == nil {

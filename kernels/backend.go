@@ -60,6 +60,14 @@ type CompileOptions struct {
 	Comm              Communicator
 }
 
+// Borrower is implemented by buffers in host memory that can stand for memory of the caller's, so that inputs need not be copied.
+type Borrower interface {
+	Buffer
+	// Borrow makes the buffer use the given memory, which must be as long and must not change while a program runs; a program reads
+	// it and does not write it. nil, and Write, bring the buffer's own memory back.
+	Borrow(memory []byte) error
+}
+
 // Executable is a compiled program with the memory for its intermediate values. It runs one call at a time.
 type Executable interface {
 	// Run reads one buffer for each input and writes one for each output, in program order. An output that replaces an

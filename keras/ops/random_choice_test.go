@@ -29,7 +29,9 @@ func TestRandomInt(t *testing.T) {
 
 func TestShuffle(t *testing.T) {
 	x := opstest.Random(1, 0, 1, 3, 50)
-	out := opstest.Eval(t, func(_ *ops.Graph, in tensors) tensors { return tensors{ops.Shuffle(in[0], 1, 4), ops.Shuffle(in[0], -1, 5)} }, x)
+	out := opstest.Eval(t, func(_ *ops.Graph, in tensors) tensors {
+		return tensors{ops.Shuffle(in[0], 1, 4), ops.Shuffle(in[0], -1, 5)}
+	}, x)
 	for row := range 3 {
 		before, after := x.F[50*row:50*row+50], out[0].F[50*row:50*row+50]
 		assert.NotEqual(t, before, after)

@@ -11,13 +11,28 @@ import (
 type buffer struct {
 	typ    ir.Type
 	device kernels.Device
-	data   []byte
+	data   []byte // in use: own, or what was borrowed
+	own    []byte
 }
 
-var _ kernels.Buffer = (*buffer)(nil)
+var _ kernels.Borrower = (*buffer)(nil)
 
 func newBuffer(d kernels.Device, t ir.Type) *buffer {
-	return &buffer{typ: t, device: d, data: alignedBytes(t.Bytes())}
+	memory := alignedBytes(t.Bytes())
+	return &buffer{typ: t, device: d, data: memory, own: memory}
+}
+
+// Borrow makes the buffer stand for the caller's memory. Kernels neither need an alignment nor read beyond the end.
+func (b *buffer) Borrow(memory []byte) error {
+	if memory == nil {
+		b.data = b.own
+		return nil
+	}
+	if err := b.check(len(memory)); err != nil {
+		return err
+	}
+	b.data = memory
+	return nil
 }
 
 func (b *buffer) Type() ir.Type          { return b.typ }
@@ -25,7 +40,7 @@ func (b *buffer) Device() kernels.Device { return b.device }
 func (b *buffer) Bytes() []byte          { return b.data }
 
 // Free forgets the memory; the garbage collector takes it when no view of it is left.
-func (b *buffer) Free() { b.data = nil }
+func (b *buffer) Free() { b.data, b.own = nil, nil }
 
 func (b *buffer) check(n int) error {
 	if n != len(b.data) {
@@ -36,6 +51,7 @@ func (b *buffer) check(n int) error {
 
 // Write copies src, which must be as long as the buffer, into it.
 func (b *buffer) Write(src []byte) error {
+	b.data = b.own
 	if err := b.check(len(src)); err != nil {
 		return err
 	}
