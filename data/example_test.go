@@ -35,3 +35,60 @@ func ExampleCSV() {
 	fmt.Println(table.Columns, table.X.Shape(), table.Y.Data(), table.Classes)
 	// Output: [width height] (3, 2) [0 1 0] [cat dog]
 }
+
+func ExampleImageDataset() {
+	images, err := data.ImageDatasetFromDirectory("testdata/images", 8, 8, data.ImageBatchSize(2), data.ImagesInOrder())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for batch, err := range images.Batches(context.Background(), 0) {
+		fmt.Println(batch, err)
+		break
+	}
+	// Output: x float32[2 8 8 3], y int32[2] <nil>
+}
+
+func ExampleTextDataset() {
+	texts, err := data.TextDatasetFromDirectory("testdata/texts", data.ImageBatchSize(1), data.ImagesInOrder(), data.MaxLength(5))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for batch, err := range texts.Batches(context.Background(), 0) {
+		words, _, _ := data.Strings(batch.X.Single())
+		fmt.Println(len(words), len(words[0]) <= 5, err)
+		break
+	}
+	// Output: 1 true <nil>
+}
+
+// powers are batches that are worked out when they are asked for.
+type powers struct{}
+
+func (powers) Len() int { return 3 }
+
+func (powers) At(_ context.Context, i int) (data.Batch, error) {
+	x, err := data.ToDense([]float32{float32(i), float32(i * i)})
+	return data.Batch{X: data.List(x)}, err
+}
+
+func ExampleSequence() {
+	for batch, err := range data.FromSequence(powers{}, 2, 0).Batches(context.Background(), 0) {
+		fmt.Println(batch.X.Single().Data(), err)
+	}
+	// Output:
+	// [0 0] <nil>
+	// [1 1] <nil>
+	// [2 4] <nil>
+}
+
+// A pass hands out batches for as long as the consumer wants to keep them.
+func ExamplePass() {
+	pass := data.Arrays([]float32{1, 2, 3}, nil).Loader(2, false, 0).Start(context.Background(), 0)
+	defer pass.Close()
+	batch, err := pass.Next()
+	fmt.Println(batch.X.Single().Data(), err)
+	pass.Done(batch)
+	// Output: [1 2] <nil>
+}

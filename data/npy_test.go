@@ -215,7 +215,7 @@ func TestReadNPYRejects(t *testing.T) {
 		`expected ")"`:                       head("{'shape': (1 2)}"),
 		"records":                            head("{'descr': [('a', '<f4')]}"),
 		`"|O" cannot be read`:                head("{'descr': '|O'}"),
-		`"<M8[s]" cannot be read`:               head("{'descr': '<M8[s]'}"),
+		`"<M8[s]" cannot be read`:            head("{'descr': '<M8[s]'}"),
 		`element type "f" is unknown`:        head("{'descr': 'f'}"),
 		"holds no values":                    head("{'descr': '<f4', 'fortran_order': False, 'shape': (0, 3)}"),
 		"[99999999999 99999999999] is too":   head("{'descr': '<f4', 'fortran_order': False, 'shape': (99999999999, 99999999999)}"),

@@ -43,3 +43,16 @@ func ExampleKerasTensor() {
 	fmt.Println(x, "->", y)
 	// Output: (None, 28, 28, 1) float32 -> (None, 784) float32
 }
+
+// Part of an axis, as x[:, 1:3] in Python.
+func ExampleSlice() {
+	x := layers.NewInput("x", ir.Float32, layers.Unknown, 5)
+	fmt.Println(x.At(layers.Slice{}, layers.Range(1, 3)))
+	// Output: (None, 2) float32
+}
+
+func ExampleOperation() {
+	x := layers.NewInput("x", ir.Float32, layers.Unknown, 5)
+	fmt.Println(layers.Op("mean", x, layers.Keywords{"axis": -1, "keepdims": true}), x.Add(1))
+	// Output: (None, 1) float32 (None, 5) float32
+}
