@@ -1,0 +1,36 @@
+// Package estimator is TensorFlow's Estimator: a model as a function of features, labels and mode, with training, evaluation and
+// prediction around it, checkpoints in a folder, and models that are ready made.
+//
+//	regressor, err := estimator.NewLinearRegressor(estimator.LinearRegressor{
+//		FeatureColumns: []estimator.FeatureColumn{estimator.NumericColumn{Key: "feats"}},
+//		Optimizer:      "SGD",
+//		Config:         estimator.RunConfig{TrainDistribute: strategy, EvalDistribute: strategy},
+//	})
+//	err = regressor.Train(ctx, inputFn, estimator.Steps(10))
+//	results, err := regressor.Evaluate(ctx, inputFn, estimator.Steps(10))
+//
+// # How it works
+//
+// Each call of Train, Evaluate or Predict is a session of its own. The [ModelFn] is traced under the strategy of the call (once for
+// each shape of the batches), the variables that the trace uses get their values from the latest checkpoint in the model's folder
+// (or begin at their initial values), and the traced step is replayed for each batch. Nothing but the folder is kept between calls,
+// so that training goes on where it ended, also in another process and under another strategy.
+//
+// # Words
+//
+//   - input function: makes the data set of a session. Its batches are those of one replica: with a batch size of 10 and two replicas
+//     a step takes two batches, 20 examples.
+//   - global step: the number of training steps so far, over all sessions.
+//   - hook: code that is called around the steps of a session; see [SessionRunHook].
+//
+// # The loss under several replicas
+//
+// The loss of a ModelFn is that of one replica's batch, usually a mean. [Context.Minimize] divides it by the number of replicas before
+// gradients are summed, as TensorFlow's Estimator does, so that N batches of b examples count as one of N·b. A training step takes
+// place only when every replica has a batch; what remains at the end of the data is left out. Evaluation uses all batches.
+//
+// # What differs from TensorFlow
+//
+// Models that are created inside the ModelFn must be kept across traces with [Once]; checkpoints are safetensors files beside
+// TensorFlow's text file "checkpoint"; Predict yields examples one by one with all keys; there are no summaries and no exporters.
+package estimator

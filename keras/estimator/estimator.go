@@ -1,0 +1,379 @@
+package estimator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/saving"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/metrics"
+)
+
+// Estimator trains, evaluates and applies the model of a [ModelFn]: tf.estimator.Estimator. Its state is in the folder of its
+// [RunConfig]. Only one call at a time may train; a call of Evaluate or Predict uses the latest checkpoint that is complete.
+type Estimator struct {
+	modelFn   ModelFn
+	config    RunConfig
+	params    Params
+	transform transform
+	// predicted works out the predictions of an example that a trace cannot make.
+	predicted func(prediction map[string]*tensor.Dense) error
+
+	mu       sync.Mutex
+	training bool
+}
+
+// New makes an estimator. params are handed to the ModelFn as they are.
+func New(modelFn ModelFn, config RunConfig, params Params) (*Estimator, error) {
+	if modelFn == nil {
+		return nil, errors.New("estimator: New: the ModelFn is nil")
+	}
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	if config.ModelDir == "" {
+		dir, err := os.MkdirTemp("", "estimator")
+		if err != nil {
+			return nil, fmt.Errorf("estimator: %w", err)
+		}
+		config.ModelDir = dir
+	}
+	return &Estimator{modelFn: modelFn, config: config, params: maps.Clone(params), transform: plain}, nil
+}
+
+// Config is what the estimator was made with; ModelDir is set.
+func (e *Estimator) Config() RunConfig { return e.config }
+
+// Params are what the estimator was made with.
+func (e *Estimator) Params() Params { return maps.Clone(e.params) }
+
+// ModelDir is the folder of the checkpoints.
+func (e *Estimator) ModelDir() string { return e.config.ModelDir }
+
+// LatestCheckpoint returns the path of the newest checkpoint, "" where there is none; see [LatestCheckpoint].
+func (e *Estimator) LatestCheckpoint() (string, error) { return LatestCheckpoint(e.config.ModelDir) }
+
+// checkpointPath is the path of the checkpoint of a step.
+func (e *Estimator) checkpointPath(step int64) string {
+	return filepath.Join(e.config.ModelDir, checkpointName(step))
+}
+
+// trained returns the latest checkpoint, which must exist.
+func (e *Estimator) trained() (string, error) {
+	path, err := e.LatestCheckpoint()
+	if err == nil && path == "" {
+		err = fmt.Errorf("estimator: Could not find trained model in model_dir: %s; train it first", e.config.ModelDir)
+	}
+	return path, err
+}
+
+// VariableNames lists the variables in the latest checkpoint, in alphabetical order: get_variable_names.
+func (e *Estimator) VariableNames() ([]string, error) {
+	path, err := e.trained()
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	err = openCheckpoint(path, func(s *saving.Safetensors) error { names = slices.Sorted(slices.Values(s.Names)); return nil })
+	return names, err
+}
+
+// VariableValue returns the value of a variable in the latest checkpoint: get_variable_value. A scalar has shape (1).
+func (e *Estimator) VariableValue(name string) (*tensor.Dense, error) {
+	path, err := e.trained()
+	if err != nil {
+		return nil, err
+	}
+	a, err := readVariable(path, name)
+	if err != nil {
+		return nil, err
+	}
+	return toDense(a)
+}
+
+// Train trains the model from its latest checkpoint on, or from the beginning, until Steps or MaxSteps are reached, a hook stops it, or
+// some replica finds no more data. The end is a checkpoint. ctx is looked at between steps; where it ends, Train returns its error, and
+// steps since the last checkpoint are lost.
+func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...Option) error {
+	o, err := collect("Train", list)
+	if err != nil {
+		return err
+	}
+	if err := e.lock(); err != nil {
+		return err
+	}
+	defer e.unlock()
+	checkpoint, err := e.LatestCheckpoint()
+	if err != nil {
+		return err
+	}
+	s, err := e.newSession(TRAIN, checkpoint, nil)
+	if err != nil {
+		return err
+	}
+	defer s.function.Close()
+	if o.maxSteps != nil && s.step >= int64(*o.maxSteps) {
+		return nil // max_steps has been reached before
+	}
+	s.listeners, s.hooks = o.listeners, append(e.trainingHooks(), o.hooks...)
+	switch {
+	case o.steps != nil:
+		s.hooks = append(s.hooks, &StopAtStepHook{NumSteps: *o.steps})
+	case o.maxSteps != nil:
+		s.hooks = append(s.hooks, &StopAtStepHook{LastStep: *o.maxSteps})
+	}
+	ds, err := distributed(s.strategy, inputFn, e.transform, true, &s.layout)
+	if err != nil {
+		return err
+	}
+	for batch, err := range ds.Batches(ctx, 0) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(batch, func(b distribute.HostBatch) bool { return b.Examples() == 0 }) {
+			break // the data are used up
+		}
+		if err := s.run(ctx, batch, nil); err != nil {
+			return err
+		}
+		if s.stop {
+			break
+		}
+	}
+	if s.started == nil {
+		return errors.New("estimator: Train: the input function gave no batch for every replica, so that nothing was trained")
+	}
+	return s.end()
+}
+
+// trainingHooks are those that every training has. The checkpoint comes last in the order of TensorFlow: after the loss is known to be
+// a number.
+func (e *Estimator) trainingHooks() []SessionRunHook {
+	hooks := []SessionRunHook{&NaNTensorHook{}}
+	if n := or(e.config.LogStepCountSteps, defaultLogSteps); n > 0 && e.config.LogOutput != nil {
+		hooks = append(hooks, &StepCounterHook{Output: e.config.LogOutput, EveryNSteps: n},
+			&LoggingTensorHook{Output: e.config.LogOutput, Tensors: []string{"loss"}, EveryNIter: n})
+	}
+	steps, secs := e.config.saving()
+	return append(hooks, &CheckpointSaverHook{SaveSteps: steps, SaveSecs: float64(secs)})
+}
+
+func (e *Estimator) lock() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.training {
+		return errors.New("estimator: Train is running; wait for its end before the next call")
+	}
+	e.training = true
+	return nil
+}
+
+func (e *Estimator) unlock() {
+	e.mu.Lock()
+	e.training = false
+	e.mu.Unlock()
+}
+
+// Evaluate returns the loss and the metrics of the latest checkpoint (of initial values where there is none) on data, by name, with
+// "global_step". The loss is the mean over the batches of their losses, each batch counting the same, as in TensorFlow; metrics count
+// examples.
+func (e *Estimator) Evaluate(ctx context.Context, inputFn InputFn, list ...Option) (map[string]float64, error) {
+	o, err := collect("Evaluate", list)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.applied(EVAL, o)
+	if err != nil {
+		return nil, err
+	}
+	defer s.function.Close()
+	ds, err := distributed(s.strategy, inputFn, e.transform, true, &s.layout)
+	if err != nil {
+		return nil, err
+	}
+	sum, batches, steps := 0.0, 0, 0
+	for batch, err := range ds.Batches(ctx, 0) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = s.run(ctx, batch, nil)
+		}
+		if err != nil {
+			return nil, err
+		}
+		n := filled(batch)
+		sum, batches, steps = sum+s.values.Loss*float64(n), batches+n, steps+1
+		if s.stop || o.steps != nil && steps >= *o.steps {
+			break
+		}
+	}
+	if steps == 0 {
+		return nil, errors.New("estimator: Evaluate: the input function gave no batch")
+	}
+	if err := s.end(); err != nil {
+		return nil, err
+	}
+	return s.results(sum / float64(batches))
+}
+
+// filled is the number of replicas that have examples.
+func filled(batch distribute.PerReplicaBatch) int {
+	n := 0
+	for _, b := range batch {
+		if b.Examples() > 0 {
+			n++
+		}
+	}
+	return n
+}
+
+// results lists what Evaluate returns.
+func (s *Session) results(loss float64) (map[string]float64, error) {
+	out := map[string]float64{"loss": loss, globalStepName: float64(s.step)}
+	for name, m := range s.metrics {
+		a, err := metrics.ResultOf(m)
+		if err != nil {
+			return nil, err
+		}
+		if a.Type.Shape.Size() != 1 {
+			return nil, fmt.Errorf("estimator: Evaluate: metric %q has %d values; expected one", name, a.Type.Shape.Size())
+		}
+		out[name] = a.At(0)
+	}
+	if s.finish != nil {
+		s.finish(out)
+	}
+	if w := s.estimator.config.LogOutput; w != nil {
+		names := slices.Sorted(maps.Keys(out))
+		for i, name := range names {
+			names[i] = fmt.Sprintf("%s = %v", name, float32(out[name]))
+		}
+		if _, err := fmt.Fprintf(w, "Saving dict for global step %d: %s\n", s.step, strings.Join(names, ", ")); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// applied makes a session that uses a trained model.
+func (e *Estimator) applied(mode ModeKey, o options) (*Session, error) {
+	checkpoint := o.checkpoint
+	if checkpoint == "" {
+		var err error
+		if checkpoint, err = e.LatestCheckpoint(); err != nil {
+			return nil, err
+		}
+	}
+	return e.newSession(mode, checkpoint, o.hooks)
+}
+
+// Predict yields the predictions of the latest checkpoint (of initial values where there is none) for each example, by name. It ends
+// with the data of the input function, whose labels, if any, are ignored. It always runs on one replica.
+func (e *Estimator) Predict(ctx context.Context, inputFn InputFn, list ...Option) iter.Seq2[map[string]*tensor.Dense, error] {
+	return func(yield func(map[string]*tensor.Dense, error) bool) {
+		if err := e.predict(ctx, inputFn, list, yield); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+func (e *Estimator) predict(ctx context.Context, inputFn InputFn, list []Option, yield func(map[string]*tensor.Dense, error) bool) error {
+	o, err := collect("Predict", list)
+	if err != nil {
+		return err
+	}
+	s, err := e.applied(PREDICT, o)
+	if err != nil {
+		return err
+	}
+	defer s.function.Close()
+	ds, err := distributed(s.strategy, inputFn, e.predictTransform, false, &s.layout)
+	if err != nil {
+		return err
+	}
+	for batch, err := range ds.Batches(ctx, 0) {
+		if err == nil {
+			err = ctx.Err()
+		}
+		var results []kernels.Array
+		if err == nil {
+			results, err = s.predictBatch(ctx, batch)
+		}
+		if err != nil {
+			return err
+		}
+		for i := range batch[0].Examples() {
+			if results == nil {
+				break // a hook stopped before the first step
+			}
+			example, err := s.example(results, i)
+			if err != nil {
+				return err
+			}
+			if !yield(example, nil) {
+				return nil
+			}
+		}
+		if s.stop {
+			break
+		}
+	}
+	return s.end()
+}
+
+// predictTransform is the transform without labels.
+func (e *Estimator) predictTransform(features, _ data.Tensors) (named, named, error) {
+	return e.transform(features, data.Tensors{})
+}
+
+// predictBatch returns the predictions of a batch, in the order of their names.
+func (s *Session) predictBatch(ctx context.Context, batch distribute.PerReplicaBatch) ([]kernels.Array, error) {
+	var results []kernels.Array
+	err := s.run(ctx, batch, func(inst *distribute.Instance) error {
+		for i := range s.predictions {
+			a, err := output(inst, i)
+			if err != nil {
+				return err
+			}
+			results = append(results, a)
+		}
+		return nil
+	})
+	return results, err
+}
+
+// example cuts the predictions of one example out.
+func (s *Session) example(results []kernels.Array, i int) (map[string]*tensor.Dense, error) {
+	out := map[string]*tensor.Dense{}
+	for j, a := range results {
+		row := a.Rows(i, i+1)
+		row.Type.Shape = row.Type.Shape[1:]
+		d, err := toDense(row)
+		if err != nil {
+			return nil, err
+		}
+		out[s.outputs[j]] = d
+	}
+	if s.estimator.predicted != nil {
+		if err := s.estimator.predicted(out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
