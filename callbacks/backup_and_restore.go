@@ -22,7 +22,8 @@ import (
 // without interruption, and the logs of that epoch are those of its remaining batches. (Keras repeats the epoch from its beginning with
 // the weights of the backup, so that some batches are trained on twice.)
 //
-// A run that fails or whose context ends keeps its folder. On several machines give each a folder of its own.
+// A run that fails or whose context ends keeps its folder. Of the workers of a MultiWorkerMirrored strategy only the chief reads and
+// writes the folder; the others take over what it restores.
 type BackupAndRestore struct {
 	Base
 	// BackupDir is the folder; it must be set, and be used by no other run.
@@ -71,6 +72,9 @@ func (c *BackupAndRestore) OnTrainBegin() error {
 		return fmt.Errorf("callbacks: BackupAndRestore: SaveFreq is %d; expected a number of batches, or 0 for each epoch", c.SaveFreq)
 	}
 	c.counter, c.at = batchCounter{every: c.SaveFreq, last: -1}, Progress{}
+	if !c.writes() {
+		return nil
+	}
 	at, err := c.Model().LoadBackup(c.weightsPath())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -116,7 +120,16 @@ func (c *BackupAndRestore) OnEpochEnd(epoch int, _ *Logs) error {
 	return c.save()
 }
 
+// writes reports whether this process keeps the backup: of several workers the chief does, and the others take over what it restores.
+func (c *BackupAndRestore) writes() bool {
+	m, ok := c.Model().(interface{ WritesFiles() bool })
+	return !ok || m.WritesFiles()
+}
+
 func (c *BackupAndRestore) save() error {
+	if !c.writes() {
+		return nil
+	}
 	if err := os.MkdirAll(c.BackupDir, 0o777); err != nil {
 		return c.wrap(err)
 	}
@@ -179,7 +192,7 @@ func replaceFile(path string, write func(io.Writer) error) (err error) {
 
 // OnTrainEnd removes the files after a run that ended well.
 func (c *BackupAndRestore) OnTrainEnd(*Logs) error {
-	if c.KeepCheckpoint || c.Params().Err != nil || c.BackupDir == "" {
+	if c.KeepCheckpoint || c.Params().Err != nil || c.BackupDir == "" || !c.writes() {
 		return nil
 	}
 	for _, path := range []string{c.weightsPath(), c.metadataPath()} {

@@ -27,6 +27,7 @@ type DistributedDataset struct {
 	strategy Strategy
 	sources  []Dataset // one; or one for each replica
 	cut      bool      // batches are global ones
+	group    WorkerGroup
 }
 
 func (s *local) DistributeDataset(ds Dataset, options ...InputOptions) (*DistributedDataset, error) {
@@ -36,7 +37,7 @@ func (s *local) DistributeDataset(ds Dataset, options ...InputOptions) (*Distrib
 	if isNil(ds) {
 		return nil, errors.New("distribute: DistributeDataset: the dataset is nil")
 	}
-	return &DistributedDataset{s.self, []Dataset{ds}, true}, nil
+	return &DistributedDataset{strategy: s.self, sources: []Dataset{ds}, cut: true}, nil
 }
 
 func (s *local) DistributeDatasetsFromFunction(f func(InputContext) (Dataset, error), options ...InputOptions) (*DistributedDataset, error) {
@@ -44,13 +45,13 @@ func (s *local) DistributeDatasetsFromFunction(f func(InputContext) (Dataset, er
 	if err != nil {
 		return nil, err
 	}
-	pipelines := 1
+	pipelines := 1 // of this process
 	if o.ReplicationMode == PerReplicaInput {
 		pipelines = len(s.devices)
 	}
-	d := &DistributedDataset{strategy: s.self}
+	d := &DistributedDataset{strategy: s.self, group: s.group}
 	for i := range pipelines {
-		ds, err := f(InputContext{pipelines, i, s.total})
+		ds, err := f(InputContext{pipelines * s.total / len(s.devices), s.first*pipelines/len(s.devices) + i, s.total})
 		if err != nil {
 			return nil, fmt.Errorf("distribute: the dataset of pipeline %d: %w", i, err)
 		}
@@ -123,7 +124,18 @@ func (d *DistributedDataset) takenBatches(ctx context.Context, epoch int) iter.S
 				}
 				parts[i], have[i], left = b, true, true
 			}
-			if !left {
+			anywhere, err := anyWorker(ctx, d.group, left)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if !anywhere {
+				return
+			}
+			if like == nil {
+				err := errors.New("distribute: the dataset of this process has no batch at all while others have; give each process at least one, so that the types are known")
+				FailTogether(d.strategy, err)
+				yield(nil, err)
 				return
 			}
 			for i := range parts {

@@ -31,6 +31,7 @@ type Function struct {
 	trace    TraceFunc
 	step     func(c counts) TraceFunc // makes trace of a StepFunction once the kinds of inputs are known
 	inputs   counts                   // that it was made for
+	alone    bool                     // replicas of other processes take no part
 
 	// Seed sets the random numbers of Strategy.Run.
 	Seed  uint64
@@ -46,11 +47,51 @@ type compiled struct {
 	programs []*tracedProgram // by replica; replicas with equal shapes share one
 	idle     []*Instance
 	evicted  bool
+	call     WorkerCall // names the program to other processes
 }
 
 // NewFunction prepares f for a strategy. Nothing is traced before the first run.
 func NewFunction(s Strategy, name string, f TraceFunc) *Function {
 	return &Function{strategy: s, name: name, trace: f}
+}
+
+// NewProcessFunction is NewFunction for code in which only the replicas of this process take part, also where the strategy spans several:
+// its sums are those of this process, and other processes need not run it.
+func NewProcessFunction(s Strategy, name string, f TraceFunc) *Function {
+	return &Function{strategy: s, name: name, trace: f, alone: true}
+}
+
+// Split cuts examples into one part for each replica that takes part in the function, and returns the number of the first replica of this
+// process.
+func (f *Function) Split(examples int) (parts []int, first int) {
+	if f.alone {
+		return splitEvenly(examples, len(f.strategy.Devices())), 0
+	}
+	return SplitOverWorkers(f.strategy, examples)
+}
+
+// replicas is the number of replicas that take part.
+func (f *Function) replicas() int {
+	if f.alone {
+		return len(f.strategy.Devices())
+	}
+	return f.strategy.NumReplicasInSync()
+}
+
+// first is the number of the first replica of this process among those that take part.
+func (f *Function) first() int {
+	if b := baseOf(f.strategy); b != nil && !f.alone {
+		return b.first
+	}
+	return 0
+}
+
+// group connects the processes that take part; nil where that is this one alone.
+func (f *Function) group() WorkerGroup {
+	if b := baseOf(f.strategy); b != nil && !f.alone {
+		return b.group
+	}
+	return nil
 }
 
 // Strategy returns the strategy that the function runs under.
@@ -89,10 +130,30 @@ type replicaInstance struct {
 }
 
 // Acquire returns an instance for the given types of each replica's inputs, compiling where needed. local is the number of
-// examples of each replica.
+// examples of each replica of this process. Under a strategy over several processes these tell each other their numbers, where the function
+// has inputs; [Function.AcquireSplit] does without.
 func (f *Function) Acquire(types [][]ir.Type, local []int) (*Instance, error) {
+	all := local
+	if g := f.group(); g != nil {
+		if len(types) == 0 || len(types[0]) == 0 {
+			all = make([]int, f.replicas())
+		} else {
+			var err error
+			if all, err = gatherSizes(g, f.name, local); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return f.AcquireSplit(types, all)
+}
+
+// AcquireSplit is Acquire for a caller that knows the number of examples of every replica in all processes, as [Function.Split] gives them.
+func (f *Function) AcquireSplit(types [][]ir.Type, all []int) (*Instance, error) {
+	if n := f.replicas(); len(all) != n || len(types) != len(f.strategy.Devices()) {
+		return nil, fmt.Errorf("distribute: %s: received the types of %d replicas and the sizes of %d; expected %d of this process and %d of all", f.name, len(types), len(all), len(f.strategy.Devices()), n)
+	}
 	start := time.Now()
-	c, inst, err := f.lookup(types, local)
+	c, inst, err := f.lookup(types, all)
 	if err != nil || inst != nil {
 		return inst, err
 	}
@@ -104,21 +165,8 @@ func (f *Function) Acquire(types [][]ir.Type, local []int) (*Instance, error) {
 	return inst, nil
 }
 
-// globalBatch is the number of examples on all replicas.
-func (f *Function) globalBatch(local []int) int {
-	if b := baseOf(f.strategy); b != nil && b.global != nil {
-		return b.global(local)
-	}
-	n := 0
-	for _, examples := range local {
-		n += examples
-	}
-	return n
-}
-
-func (f *Function) lookup(types [][]ir.Type, local []int) (*compiled, *Instance, error) {
-	global := f.globalBatch(local)
-	key := fmt.Sprint(types, local, global)
+func (f *Function) lookup(types [][]ir.Type, all []int) (*compiled, *Instance, error) {
+	key := fmt.Sprint(types, all)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, c := range f.shapes {
@@ -134,11 +182,16 @@ func (f *Function) lookup(types [][]ir.Type, local []int) (*compiled, *Instance,
 		}
 		return c, nil, nil
 	}
-	programs, err := f.traceAll(types, local, global)
+	programs, err := f.traceAll(f.typesOfAll(types, all), all)
 	if err != nil {
 		return nil, nil, err
 	}
-	c := &compiled{key: key, programs: programs}
+	c := &compiled{key: key, programs: programs[f.first() : f.first()+len(types)]}
+	if g := f.group(); g != nil {
+		if c.call, err = agree(g, f.name, programs); err != nil {
+			return nil, nil, err
+		}
+	}
 	f.shapes = append(f.shapes, c)
 	if len(f.shapes) > cacheLimit {
 		f.shapes[0].close()
@@ -147,23 +200,37 @@ func (f *Function) lookup(types [][]ir.Type, local []int) (*compiled, *Instance,
 	return c, nil, nil
 }
 
+// communicators connects the replicas of this process for one instance.
+func (f *Function) communicators(c *compiled) ([]kernels.Communicator, error) {
+	if b := baseOf(f.strategy); b != nil && f.alone {
+		return b.Communicators()
+	}
+	comms, err := f.strategy.Communicators()
+	for _, comm := range comms {
+		if w, ok := comm.(*workerCommunicator); ok {
+			w.call = c.call
+		}
+	}
+	return comms, err
+}
+
 func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 	devices := f.strategy.Devices()
-	comms, err := f.strategy.Communicators()
+	comms, err := f.communicators(c)
 	if err != nil {
 		return nil, err
 	}
 	inst := &Instance{
 		owner: c, replicas: make([]replicaInstance, len(devices)), errs: make([]error, len(devices)),
-		remote: f.strategy.NumReplicasInSync() > len(devices),
+		first: f.first(), remote: f.replicas() > len(devices),
 	}
 	if b := baseOf(f.strategy); b != nil {
-		inst.first, inst.sameDraws = b.first, b.sameDraws
+		inst.sameDraws = b.sameDraws
 	}
 	for i, d := range devices {
 		r := &inst.replicas[i]
 		r.local, r.id = i, inst.first+i
-		if err := r.build(c.programs[i], d, f.strategy, comms[i]); err != nil {
+		if err := r.build(c.programs[i], d, f.strategy, f.replicas(), comms[i]); err != nil {
 			inst.close()
 			return nil, fmt.Errorf("distribute: compiling %s for %v: %w", f.name, d, err)
 		}
@@ -177,7 +244,7 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 	return inst, nil
 }
 
-func (r *replicaInstance) build(p *tracedProgram, d kernels.Device, s Strategy, comm kernels.Communicator) error {
+func (r *replicaInstance) build(p *tracedProgram, d kernels.Device, s Strategy, replicas int, comm kernels.Communicator) error {
 	backend, err := kernels.Lookup(d.Kind)
 	if err != nil {
 		return err
@@ -187,7 +254,7 @@ func (r *replicaInstance) build(p *tracedProgram, d kernels.Device, s Strategy, 
 	if r.local > 0 {
 		program = withoutCentralWrites(p, s)
 	}
-	r.exec, err = backend.Compile(program, kernels.CompileOptions{Device: d, Replica: r.id, Replicas: s.NumReplicasInSync(), Comm: comm})
+	r.exec, err = backend.Compile(program, kernels.CompileOptions{Device: d, Replica: r.id, Replicas: replicas, Comm: comm})
 	if err != nil {
 		return err
 	}
@@ -260,7 +327,7 @@ func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
 	}
 	inst.ctx = context.Background()
 	if inst.remote {
-		inst.ctx = ctx
+		inst.ctx = ctx // the communicators end the waiting for other processes a while after it ends
 	}
 	if len(inst.replicas) == 1 {
 		if err := inst.runReplica(0); err != nil {

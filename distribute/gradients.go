@@ -67,8 +67,8 @@ func (r *Replica) sumSparse(g *ops.Tensor) *ops.Tensor {
 	if !ok || indices.Rank() == 0 || indices.Dim(0) != r.local {
 		return nil
 	}
-	if remote := r.strategy == nil || r.replicas > len(r.strategy.Devices()); remote && r.local*r.replicas != r.global {
-		return nil // replicas of other processes may have parts of other sizes, which are not known here
+	if r.strategy == nil && r.local*r.replicas != r.global {
+		return nil // the other replicas may have parts of other sizes, which are not known here
 	}
 	width := rows.Dim(-1)
 	total := indices.Shape()[1:].Size() * r.global

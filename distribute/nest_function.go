@@ -83,6 +83,7 @@ func (f *NestFunction) Run(ctx context.Context, args ...any) (any, error) {
 		}
 	}
 	if err := inst.Run(ctx, fn.Seed, fn.steps.Add(1)-1); err != nil {
+		FailTogether(f.strategy, err)
 		return nil, err
 	}
 	return inst.structure(values)

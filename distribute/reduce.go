@@ -22,11 +22,11 @@ func ParseReduceOp(name string) (ReduceOp, error) {
 }
 
 func (s *local) Reduce(op ReduceOp, value PerReplica, axes ...int) (kernels.Array, error) {
-	return reduceValues(op, value, len(s.devices), axes)
+	return reduceValues(op, value, len(s.devices), axes, nil)
 }
 
-// reduceValues is Reduce over the n replicas of this process.
-func reduceValues(op ReduceOp, value PerReplica, n int, axes []int) (kernels.Array, error) {
+// reduceValues is Reduce over the n replicas of this process, and over other processes where there is a group.
+func reduceValues(op ReduceOp, value PerReplica, n int, axes []int, group WorkerGroup) (kernels.Array, error) {
 	if op != Sum && op != Mean {
 		return kernels.Array{}, fmt.Errorf("distribute: Reduce: cannot combine values by %q; use Sum or Mean", op)
 	}
@@ -66,6 +66,13 @@ func reduceValues(op ReduceOp, value PerReplica, n int, axes []int) (kernels.Arr
 		}
 	}
 	dtype := value[0].Type.DType
+	if group != nil {
+		total = append(total, counts)
+		if err := sumOverWorkers(group, fmt.Sprintf("reduce %v to %v", dtype, sums[0].shape), total); err != nil {
+			return kernels.Array{}, fmt.Errorf("distribute: Reduce: %w", err)
+		}
+		total, counts = total[:len(total)-1], total[len(total)-1]
+	}
 	if op == Mean {
 		for j := range total {
 			total[j] /= counts

@@ -102,6 +102,7 @@ func (s *local) Run(ctx context.Context, f *Function, batch PerReplicaBatch) (Pe
 		}
 	}
 	if err := inst.Run(ctx, f.Seed, f.steps.Add(1)-1); err != nil {
+		FailTogether(s.self, err)
 		return nil, err
 	}
 	return inst.results()
@@ -162,9 +163,13 @@ func SplitBatch(s Strategy, global HostBatch) (PerReplicaBatch, error) {
 			return nil, fmt.Errorf("distribute: SplitBatch: array %d of the batch (inputs, targets, sample weights) is %v with %d bytes; expected %d examples on axis 0, as in array 0", i, a.Type, len(a.Data), n)
 		}
 	}
-	sizes := s.Split(n)
-	out := make(PerReplicaBatch, len(sizes))
+	all, first := SplitOverWorkers(s, n)
 	from := 0
+	for _, n := range all[:first] {
+		from += n
+	}
+	sizes := all[first : first+len(s.Devices())]
+	out := make(PerReplicaBatch, len(sizes))
 	for i, n := range sizes {
 		cut := func(arrays []kernels.Array) []kernels.Array {
 			parts := make([]kernels.Array, len(arrays))

@@ -44,7 +44,7 @@ type Strategy interface {
 	// batches. f is called once, or once for each replica with [PerReplicaInput].
 	DistributeDatasetsFromFunction(f func(InputContext) (Dataset, error), options ...InputOptions) (*DistributedDataset, error)
 	// Split cuts a number of examples into one part a replica: pieces of ⌈examples / replicas⌉, so that the last parts may be
-	// short or empty. This is TensorFlow's rule.
+	// short or empty. This is TensorFlow's rule. It returns the parts of the replicas of this process; [SplitOverWorkers] all.
 	Split(examples int) []int
 	// Extended holds what libraries need and users rarely do.
 	Extended() *Extended
@@ -53,17 +53,16 @@ type Strategy interface {
 }
 
 // local is a strategy whose replicas all live in this process. Strategies over several processes embed it, set self, first, total and
-// global, and have Communicators, Reduce and Gather of their own.
+// group, and have Communicators, Reduce and Gather of their own.
 type local struct {
 	name    string
 	devices []kernels.Device
 	site    string // where it was made
 
-	self  Strategy // what variables and functions belong to
-	first int      // global number of the first local replica
-	total int      // replicas in all processes
-	// global returns the number of examples on all replicas, from those of the local ones; nil adds these up.
-	global func(local []int) int
+	self  Strategy    // what variables and functions belong to
+	first int         // global number of the first local replica
+	total int         // replicas in all processes
+	group WorkerGroup // the processes; nil: only this one
 
 	central   bool // one copy of each variable, on the parameter device
 	parameter kernels.Device
@@ -144,7 +143,11 @@ func (s *local) Communicators() ([]kernels.Communicator, error) {
 }
 
 func (s *local) Split(examples int) []int {
-	n := len(s.devices)
+	return splitEvenly(examples, s.total)[s.first : s.first+len(s.devices)]
+}
+
+// splitEvenly cuts examples into n pieces by the rule of [Strategy].Split.
+func splitEvenly(examples, n int) []int {
 	size := (examples + n - 1) / n
 	parts := make([]int, n)
 	for i := range parts {
@@ -152,6 +155,15 @@ func (s *local) Split(examples int) []int {
 		examples -= parts[i]
 	}
 	return parts
+}
+
+// SplitOverWorkers cuts a number of examples into one part for each replica of all processes, by the rule of [Strategy].Split, and
+// returns the parts with the number of the first replica of this process. In a single process that is Split and 0.
+func SplitOverWorkers(s Strategy, examples int) (parts []int, first int) {
+	if b := baseOf(s); b != nil {
+		return splitEvenly(examples, b.total), b.first
+	}
+	return s.Split(examples), 0
 }
 
 func (s *local) Extended() *Extended { return &Extended{s.self} }

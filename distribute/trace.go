@@ -20,9 +20,13 @@ type tracedProgram struct {
 	result    any // structure of the results of a NestFunction
 }
 
-// traceAll traces the programs of all replicas; those with equal inputs share one. Where replicas join tensors of different lengths they are
+// traceAll traces the programs of all replicas, also those of other processes; those with equal inputs share one. Where replicas join tensors of different lengths they are
 // traced again with the lengths that the last trace found, until these do not change any more.
-func (f *Function) traceAll(types [][]ir.Type, local []int, global int) ([]*tracedProgram, error) {
+func (f *Function) traceAll(types [][]ir.Type, local []int) ([]*tracedProgram, error) {
+	global := 0
+	for _, n := range local {
+		global += n
+	}
 	var lengths [][]int
 	for range maxTraces {
 		programs, gathers := make([]*tracedProgram, len(types)), make([][]gatherCall, len(types))
@@ -48,11 +52,7 @@ func (f *Function) traceAll(types [][]ir.Type, local []int, global int) ([]*trac
 			if failed != nil {
 				return nil, failed
 			}
-			first := 0
-			if b := baseOf(f.strategy); b != nil {
-				first = b.first
-			}
-			return programs, checkSamePrograms(programs, first)
+			return programs, checkSamePrograms(programs, 0)
 		}
 		lengths = next
 	}
@@ -63,7 +63,7 @@ func (f *Function) traceAll(types [][]ir.Type, local []int, global int) ([]*trac
 const maxTraces = 64
 
 func (f *Function) traceProgram(types []ir.Type, local, global int, lengths [][]int) (p *tracedProgram, gathers []gatherCall, err error) {
-	r := NewReplica(f.name, f.strategy.NumReplicasInSync(), local, global)
+	r := NewReplica(f.name, f.replicas(), local, global)
 	r.strategy, r.lengths = f.strategy, lengths
 	defer func() { gathers = r.gathers }()
 	defer ops.Catch(&err)

@@ -1,6 +1,7 @@
 package distribute
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -225,7 +226,10 @@ func hashSeed(seed uint64, text string) uint64 {
 // write stores a value in all copies. A variable whose copies are summed when read keeps an equal share in each, so that replicas
 // that go on from it start alike; the first copy takes what rounding leaves over.
 func (v *Variable) write(a kernels.Array) error {
-	n := len(v.copies)
+	n, start := len(v.copies), 0
+	if b := baseOf(v.strategy); b != nil && b.group != nil {
+		n, start = b.total, b.first
+	}
 	first, others := a, a
 	if n > 1 && v.spec.Synchronization == OnRead && v.spec.Aggregation == Sum {
 		var err error
@@ -235,7 +239,7 @@ func (v *Variable) write(a kernels.Array) error {
 	}
 	for i, c := range v.copies {
 		part := first
-		if i > 0 {
+		if start+i > 0 {
 			part = others
 		}
 		if err := c.Write(part.Data); err != nil {
@@ -268,7 +272,7 @@ func shares(a kernels.Array, n int) (first, others kernels.Array, err error) {
 }
 
 // Value returns a copy of the value: of a mirrored variable that of the first replica, of a sync-on-read variable the
-// aggregated one.
+// aggregated one. Under a strategy over several processes the latter is aggregated over all, which all must ask for then.
 func (v *Variable) Value() (kernels.Array, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -279,8 +283,12 @@ func (v *Variable) Value() (kernels.Array, error) {
 	if err := v.copies[0].Read(out.Data); err != nil {
 		return out, err
 	}
-	if v.spec.Synchronization != OnRead || len(v.copies) == 1 || v.spec.Aggregation == OnlyFirstReplica {
+	group := v.workers()
+	if v.spec.Synchronization != OnRead || len(v.copies) == 1 && group == nil || group == nil && v.spec.Aggregation == OnlyFirstReplica {
 		return out, nil
+	}
+	if v.spec.Aggregation == OnlyFirstReplica {
+		return out, group.Broadcast(context.Background(), WorkerCall{Name: "read " + v.Path()}, 0, []kernels.Array{out})
 	}
 	if v.spec.Aggregation == None {
 		return out, v.errNoAggregation("read")
@@ -294,12 +302,29 @@ func (v *Variable) Value() (kernels.Array, error) {
 			sum[i] += x
 		}
 	}
+	if group != nil {
+		if err := sumOverWorkers(group, "read "+v.Path(), sum); err != nil {
+			return out, fmt.Errorf("distribute: variable %s: %w", v.Path(), err)
+		}
+	}
 	if v.spec.Aggregation == Mean {
+		n := len(v.copies)
+		if group != nil {
+			n = v.strategy.NumReplicasInSync()
+		}
 		for i := range sum {
-			sum[i] /= float64(len(v.copies))
+			sum[i] /= float64(n)
 		}
 	}
 	return kernels.FromFloat64s(v.spec.DType, v.spec.Shape, sum)
+}
+
+// workers connects the processes that have copies of the variable; nil where all are in this one.
+func (v *Variable) workers() WorkerGroup {
+	if b := baseOf(v.strategy); b != nil {
+		return b.group
+	}
+	return nil
 }
 
 // SetValue replaces the value on all replicas. It must not run while a step does.

@@ -44,9 +44,9 @@ type compiled struct {
 	metrics     []*namedMetric
 	ready       bool // losses and metrics are resolved and have their variables
 
-	train, test, results *distribute.Function
-	inputs, targets      int // arrays in a batch that the functions were made for
-	classWeight          map[int]float64
+	train, test, results, ownResults *distribute.Function
+	inputs, targets                  int // arrays in a batch that the functions were made for
+	classWeight                      map[int]float64
 }
 
 type outputLoss struct {
@@ -202,7 +202,7 @@ func (c *compiled) close() {
 	if c == nil {
 		return
 	}
-	for _, f := range []*distribute.Function{c.train, c.test, c.results} {
+	for _, f := range []*distribute.Function{c.train, c.test, c.results, c.ownResults} {
 		if f != nil {
 			f.Close()
 		}

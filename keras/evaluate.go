@@ -47,6 +47,7 @@ func (m *Model) EvaluateLogs(ctx context.Context, ds data.Dataset, options ...Fi
 	e.list = callbacks.NewList(all, m, callbacks.Params{Verbose: c.verbose, Epochs: 1, Steps: src.steps()})
 	logs, err := e.run(ctx)
 	if err != nil {
+		m.failTogether(err)
 		return nil, fmt.Errorf("keras: Evaluate: %w", interrupted(ctx, err))
 	}
 	return logs, nil
@@ -143,7 +144,7 @@ func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
 	if err := e.m.inferOn(ctx, inst); err != nil || !watched {
 		return err
 	}
-	logs := e.results.logs("")
+	logs := e.results.batchLogs()
 	return e.list.Each(func(cb callbacks.Callback) error { return cb.OnTestBatchEnd(index, logs) })
 }
 

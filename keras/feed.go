@@ -23,7 +23,8 @@ type feeder struct {
 
 	inst    *distribute.Instance
 	columns []column
-	sizes   []int // examples on each replica
+	sizes   []int // examples on each replica of this process
+	skip    int   // examples before them, which other processes take
 	rows    int
 
 	onCompile func(*distribute.Instance)
@@ -97,7 +98,7 @@ func (f *feeder) load(p *parts) (*distribute.Instance, error) {
 			}
 		}
 		raw := rawBytes(a)
-		from := 0
+		from := f.skip
 		for replica, n := range f.sizes {
 			part := raw[from*f.columns[i].row : (from+n)*f.columns[i].row]
 			if err := f.columns[i].write(f.inst.Input(replica, i), part); err != nil {
@@ -131,7 +132,8 @@ func (f *feeder) acquire(p *parts) error {
 	}
 	rows := p.at(0).Shape()[0]
 	columns := make([]column, p.len())
-	sizes := f.strategy.Split(rows)
+	all, first := f.fn.Split(rows)
+	sizes := all[first : first+len(f.strategy.Devices())]
 	types := make([][]ir.Type, len(sizes))
 	for i := range columns {
 		a := p.at(i)
@@ -148,11 +150,14 @@ func (f *feeder) acquire(p *parts) error {
 			types[r] = append(types[r], ir.Type{DType: t.DType, Shape: append(ir.Shape{n}, t.Shape[1:]...)})
 		}
 	}
-	inst, err := f.fn.Acquire(types, sizes)
+	inst, err := f.fn.AcquireSplit(types, all)
 	if err != nil {
 		return err
 	}
-	f.inst, f.columns, f.sizes, f.rows = inst, columns, sizes, rows
+	f.inst, f.columns, f.sizes, f.rows, f.skip = inst, columns, sizes, rows, 0
+	for _, n := range all[:first] {
+		f.skip += n
+	}
 	if f.onCompile != nil && inst.CompileTime > 0 {
 		f.onCompile(inst)
 	}

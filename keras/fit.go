@@ -34,10 +34,13 @@ func (m *Model) Fit(ctx context.Context, ds data.Dataset, options ...FitOption) 
 	defer m.training.Unlock()
 	t, err := m.newTrainer(ds, c)
 	if err != nil {
+		m.failTogether(err)
 		return nil, err
 	}
 	defer t.close()
-	return t.run(ctx)
+	h, err := t.run(ctx)
+	m.failTogether(err)
+	return h, err
 }
 
 // begin takes the model for training or evaluation; the caller unlocks m.training.
@@ -77,6 +80,7 @@ type trainer struct {
 	results  *resultReader
 	trained  int
 	skipped  int      // batches of the first epoch that are left out
+	workers  together // of a strategy over several processes
 	notes    []string // for the log, printed where they do not disturb the progress bar
 }
 
@@ -148,10 +152,13 @@ func (t *trainer) close() {
 // run goes through the epochs. The end hooks are called also after an error.
 func (t *trainer) run(ctx context.Context) (*History, error) {
 	m, c := t.m, t.c
+	outer := ctx
+	ctx, release := t.join(ctx)
+	defer release()
 	m.stopped.Store(false)
 	m.output, m.history, m.resume, m.resumeBatch = c.output, t.history, nil, 0
 	if err := t.peek(ctx); err != nil {
-		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(ctx, err))
+		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(outer, err))
 	}
 	all := append(append([]callbacks.Callback{}, c.callbacks...), t.history)
 	if c.verbose > 0 {
@@ -162,6 +169,9 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 		t.evaluate.list = t.list
 	}
 	err := t.list.Each(func(cb callbacks.Callback) error { return cb.OnTrainBegin() })
+	if err == nil {
+		err = t.synchronize(ctx)
+	}
 	if err == nil {
 		err = t.moveOn(ctx)
 	}
@@ -179,7 +189,7 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	}
 	err = errors.Join(err, t.list.EachAlways(func(cb callbacks.Callback) error { return cb.OnTrainEnd(logs) }))
 	if err != nil {
-		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(ctx, err))
+		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(outer, err))
 	}
 	return t.history, nil
 }
@@ -355,6 +365,9 @@ func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error)
 		fmt.Fprintln(t.c.output, note)
 	}
 	t.notes = nil
+	if err == nil {
+		err = t.boundary(ctx)
+	}
 	return logs, err
 }
 
@@ -389,9 +402,14 @@ func (t *trainer) steps(ctx context.Context) error {
 			}
 		}
 		if watched && step > begin {
-			logs := t.results.logs("")
+			logs := t.results.batchLogs()
 			end := step - 1
 			if err := t.list.Each(func(cb callbacks.Callback) error { return cb.OnTrainBatchEnd(end, logs) }); err != nil {
+				return err
+			}
+		}
+		if step > begin {
+			if err := t.boundary(ctx); err != nil {
 				return err
 			}
 		}

@@ -152,7 +152,7 @@ func (m *Model) predictFunction(p *parts) (*distribute.Function, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.predict == nil {
-		m.predict = distribute.NewFunction(m.strategy, "predict_step", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+		m.predict = distribute.NewProcessFunction(m.strategy, "predict_step", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 			outputs := m.outputs(r, false, in)
 			for i, y := range outputs {
 				if d := y.DType(); d == ir.Float16 || d == ir.BFloat16 {

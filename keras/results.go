@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/gokeras/gokeras/callbacks"
+	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -27,20 +28,30 @@ func newResultReader(m *Model) *resultReader {
 }
 
 // logs returns the results, computed when they are first looked at. That must be before the next step: later they are no more to be had.
+// Under a strategy over several processes all must look.
 func (r *resultReader) logs(prefix string) *callbacks.Logs {
+	return r.logsOf(r.m.compiled.results, prefix)
+}
+
+// batchLogs is logs for the hooks of a batch, at which callbacks may look on one worker and not on another: over several processes it is the
+// results of the examples of this one.
+func (r *resultReader) batchLogs() *callbacks.Logs {
+	return r.logsOf(r.m.compiled.ownResults, "")
+}
+
+func (r *resultReader) logsOf(f *distribute.Function, prefix string) *callbacks.Logs {
 	at := r.m.measured.Load()
 	return callbacks.NewLogs(func(l *callbacks.Logs) error {
 		if r.m.measured.Load() != at {
 			return errLate
 		}
-		return r.read(prefix, l)
+		return r.read(f, prefix, l)
 	})
 }
 
 var errLate = errors.New("keras: the logs of a batch are worked out when they are first read, which must be inside the hook that gets them")
 
-func (r *resultReader) read(prefix string, l *callbacks.Logs) error {
-	f := r.m.compiled.results
+func (r *resultReader) read(f *distribute.Function, prefix string, l *callbacks.Logs) error {
 	inst, err := f.Acquire(r.types, r.sizes)
 	if err != nil {
 		return err

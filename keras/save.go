@@ -17,7 +17,8 @@ import (
 // compiled with, and the optimizer's variables. With [AsFolder] the path is that of a folder, which must not end in .keras.
 //
 // The file is written beside and renamed, so that a crash leaves what was there before. A model made of a user's own type with
-// NewModel has no configuration that could be read again: save its weights, with SaveWeights.
+// NewModel has no configuration that could be read again: save its weights, with SaveWeights. Of several workers the chief alone writes, and
+// none waits for another: all or some of them may call it.
 func (m *Model) Save(path string, options ...SaveOption) error {
 	var c fileConfig
 	for _, o := range options {
@@ -51,6 +52,9 @@ func (m *Model) save(path string, c *fileConfig) error {
 	contents, err := m.contents(c)
 	if err != nil {
 		return err
+	}
+	if !m.WritesFiles() {
+		return nil
 	}
 	m.values.RLock()
 	defer m.values.RUnlock()

@@ -27,13 +27,18 @@ func (m *Model) functions(inputs, targets int) {
 		m.measure(r, m.outputs(r, false, x), y, w)
 		return nil
 	})
-	c.results = distribute.NewFunction(m.strategy, "results", func(r *distribute.Replica, _ []*ops.Tensor) []*ops.Tensor {
+	results := func(r *distribute.Replica, _ []*ops.Tensor) []*ops.Tensor {
 		var out []*ops.Tensor
 		for _, metric := range c.allMetrics() {
 			out = append(out, metric.metric.Result(r))
 		}
 		return out
-	})
+	}
+	c.results = distribute.NewFunction(m.strategy, "results", results)
+	c.ownResults = c.results
+	if distribute.WorkersOf(m.strategy) != nil {
+		c.ownResults = distribute.NewProcessFunction(m.strategy, "results", results)
+	}
 }
 
 func (m *Model) context(r *distribute.Replica, training bool) *layers.Context {

@@ -19,7 +19,7 @@ const weightsForms = ".weights.h5, .weights.json (a sharded set), .safetensors o
 //   - .weights.json: the same in several files of at most 5 GiB, see [Model.SaveShardedWeights];
 //   - .safetensors and .npz: one array for each variable, named by its path ("dense/kernel").
 //
-// Files are written beside and renamed, so a crash leaves the old ones.
+// Files are written beside and renamed, so a crash leaves the old ones. Of several workers the chief alone writes.
 func (m *Model) SaveWeights(path string) error {
 	return prefixed("SaveWeights", m.saveWeights(path, saving.DefaultShardSize))
 }
@@ -36,6 +36,9 @@ func (m *Model) SaveShardedWeights(path string, maxShardSize int64) error {
 func (m *Model) saveWeights(path string, maxShardSize int64) error {
 	if !m.isBuilt() {
 		return fmt.Errorf("model %q has no weights; build it first, with InputShape, Build or Fit", m.Name())
+	}
+	if !m.WritesFiles() {
+		return nil
 	}
 	m.values.RLock()
 	defer m.values.RUnlock()

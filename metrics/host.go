@@ -83,7 +83,7 @@ func ResultOf(m Metric) (kernels.Array, error) {
 	s := strategyOf(m)
 	f := s.Function(func(r *distribute.Replica, _ distribute.Batch) *ops.Tensor { return m.Result(r) })
 	defer f.Close()
-	out, err := s.Run(context.Background(), f, make(distribute.PerReplicaBatch, s.NumReplicasInSync()))
+	out, err := s.Run(context.Background(), f, make(distribute.PerReplicaBatch, len(s.Devices())))
 	if err != nil {
 		return kernels.Array{}, err
 	}

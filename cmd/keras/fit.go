@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -8,7 +9,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/multiworker"
 	"github.com/gokeras/gokeras/internal/atomicfile"
 	"github.com/gokeras/gokeras/keras"
 )
@@ -22,7 +26,7 @@ type fitFlags struct {
 	epochs, initialEpoch, stepsPerEpoch, log int
 	noShuffle                                bool
 	seed                                     uint64
-	output, history                          string
+	output, history, backup                  string
 }
 
 func newFit() *cobra.Command {
@@ -31,10 +35,12 @@ func newFit() *cobra.Command {
 		Use:   "fit MODEL --x IN --y IN --output TRAINED",
 		Short: "Train a model",
 		Long: "Train a compiled model on the examples in IN and write the result, with the state of its optimizer, to TRAINED.\n" +
-			"An interrupted run writes what it has reached.",
+			"An interrupted run writes what it has reached; with --backup the same command goes on where it was. With --strategy multiworker\n" +
+			"TF_CONFIG says who the workers are, and each runs the same command; keras launch starts them on one machine.",
 		Example: "  keras fit model.keras --x images.npy --y labels.npy --epochs 3 --output trained.keras\n" +
 			"  keras fit model.keras --x train.npz --y train.npz --validation-split 0.1 --class-weight '{\"0\": 1, \"1\": 5}' \\\n" +
-			"    --strategy mirrored --devices cpu:0,cpu:1 --output trained.keras --history history.json",
+			"    --strategy mirrored --devices cpu:0,cpu:1 --output trained.keras --history history.json\n" +
+			"  keras launch -n 2 --restarts 3 -- keras fit model.keras --x x.npy --y y.npy --strategy multiworker --backup backup --output trained.keras",
 		Args: exactly("MODEL"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
@@ -51,6 +57,7 @@ func newFit() *cobra.Command {
 	s.Uint64Var(&f.seed, "seed", 0, "seed of shuffling and dropout")
 	s.IntVar(&f.log, "verbose", 1, "what is printed: 0 nothing, 1 a progress bar, 2 one line an epoch")
 	s.StringVar(&f.output, "output", "", "file for the trained model: .keras")
+	s.StringVar(&f.backup, "backup", "", "folder for a backup after each epoch, from which a run that was cut off goes on")
 	s.StringVar(&f.history, "history", "", "file for the losses and metrics of each epoch: .json")
 	return c
 }
@@ -69,7 +76,12 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 	if err := checkModelFile(f.output, "output"); err != nil {
 		return err
 	}
-	m, err := f.load(path, keras.Seed(f.seed))
+	strategy, chief, closeStrategy, err := f.place(c.Context())
+	if err != nil {
+		return err
+	}
+	defer closeStrategy()
+	m, err := f.loadOn(strategy, path, keras.Seed(f.seed))
 	if err != nil {
 		return err
 	}
@@ -78,7 +90,13 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 		return err
 	}
 	options := append(f.fitOptions(), keras.Epochs(f.epochs), keras.InitialEpoch(f.initialEpoch), keras.StepsPerEpoch(f.stepsPerEpoch),
-		keras.Shuffle(!f.noShuffle), keras.Verbose(f.log), keras.Output(c.OutOrStdout()))
+		keras.Shuffle(!f.noShuffle), keras.Output(c.OutOrStdout()))
+	if chief {
+		options = append(options, keras.Verbose(f.log))
+	}
+	if f.backup != "" {
+		options = append(options, keras.Callbacks(&callbacks.BackupAndRestore{BackupDir: f.backup}))
+	}
 	if classWeight != nil {
 		options = append(options, keras.ClassWeight(classWeight))
 	}
@@ -92,11 +110,27 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 		}
 		options = append(options, keras.ValidationData(validation))
 	}
-	return f.train(c, m, source, options)
+	return f.train(c, m, source, options, chief)
+}
+
+// place makes the strategy. One worker of several, the chief, prints and writes the history.
+func (f *fitFlags) place(ctx context.Context) (s distribute.Strategy, chief bool, closeStrategy func(), err error) {
+	if f.batchSize < 0 {
+		return nil, false, nil, usagef("--batch-size %d: expected a positive number", f.batchSize)
+	}
+	if f.strategy != "multiworker" {
+		s, err = f.chooseStrategy()
+		return s, true, func() {}, err
+	}
+	workers, err := multiworker.NewStrategy(ctx, multiworker.Options{Devices: f.devices})
+	if err != nil {
+		return nil, false, nil, err
+	}
+	return workers, workers.IsChief(), func() { _ = workers.Close() }, nil // the run has ended, one way or the other
 }
 
 // train fits and writes what was reached, also when the run was interrupted.
-func (f *fitFlags) train(c *cobra.Command, m *keras.Model, source data.Dataset, options []keras.FitOption) error {
+func (f *fitFlags) train(c *cobra.Command, m *keras.Model, source data.Dataset, options []keras.FitOption, chief bool) error {
 	history, err := m.Fit(c.Context(), source, options...)
 	if err != nil && c.Context().Err() == nil {
 		return err
@@ -104,7 +138,7 @@ func (f *fitFlags) train(c *cobra.Command, m *keras.Model, source data.Dataset, 
 	if failed := m.Save(f.output); failed != nil {
 		return failed
 	}
-	if f.history != "" && history != nil {
+	if f.history != "" && history != nil && chief {
 		if failed := writeHistory(f.history, history); failed != nil {
 			return failed
 		}

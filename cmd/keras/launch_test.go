@@ -20,7 +20,11 @@ import (
 const role = "GOKERAS_TEST_WORKER"
 
 func TestMain(m *testing.M) {
-	if how := os.Getenv(role); how != "" {
+	switch how := os.Getenv(role); how {
+	case "":
+	case "keras":
+		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+	default:
 		os.Exit(work(how))
 	}
 	os.Exit(m.Run())
@@ -91,6 +95,30 @@ func TestLaunchPassesSignalsOn(t *testing.T) {
 	status, _, stderr := launch(t, ctx, "wait", "-n", "2")
 	assert.Equal(t, 1, status)
 	assert.Contains(t, stderr, "interrupt")
+}
+
+// TestFitOnWorkers: two processes train like one.
+func TestFitOnWorkers(t *testing.T) {
+	dir := smallModel(t)
+	path := func(name string) string { return filepath.Join(dir, name) }
+	fit := func(out string) []string {
+		return []string{"fit", path("model.keras"), "--x", path("both.npz"), "--y", path("both.npz"), "--batch-size", "3", "--epochs", "3", "--no-shuffle",
+			"--verbose", "0", "--output", path(out + ".keras"), "--history", path(out + ".json")}
+	}
+	status, _, stderr := execute(t, fit("one")...)
+	require.Zero(t, status, stderr)
+	t.Setenv(role, "keras")
+	args := append([]string{"launch", "-n", "2", "--", os.Args[0]}, append(fit("two"), "--strategy", "multiworker", "--backup", path("backup"))...)
+	status, _, stderr = execute(t, args...)
+	require.Zero(t, status, stderr)
+	want := storedArrays(t, path("one.keras"))
+	for name, a := range storedArrays(t, path("two.keras")) {
+		assert.InDeltaSlice(t, want[name].values, a.values, 1e-5, name)
+	}
+	var one, two map[string][]float64
+	readJSON(t, path("one.json"), &one)
+	readJSON(t, path("two.json"), &two)
+	assert.InDeltaSlice(t, one["loss"], two["loss"], 1e-5)
 }
 
 func TestLaunchMistakes(t *testing.T) {

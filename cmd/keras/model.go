@@ -28,7 +28,7 @@ func (f *modelFlags) register(s *pflag.FlagSet, targets bool) {
 	}
 	s.StringVar(&f.weights, "weights", "", "weights that replace those of the model: .weights.h5, .weights.json, .h5, .safetensors or .npz")
 	s.IntVar(&f.batchSize, "batch-size", 0, "examples in a batch (default 32)")
-	s.StringVar(&f.strategy, "strategy", "default", "where the model runs: default, mirrored, central")
+	s.StringVar(&f.strategy, "strategy", "default", "where the model runs: default, mirrored, central, or with fit also multiworker")
 	s.StringSliceVar(&f.devices, "devices", nil, "devices of the strategy, one replica each, such as cpu:0,cpu:1")
 }
 
@@ -41,6 +41,11 @@ func (f *modelFlags) load(path string, options ...keras.Option) (*keras.Model, e
 	if err != nil {
 		return nil, err
 	}
+	return f.loadOn(s, path, options...)
+}
+
+// loadOn reads the model onto the devices of a strategy.
+func (f *modelFlags) loadOn(s distribute.Strategy, path string, options ...keras.Option) (*keras.Model, error) {
 	m, err := loadModel(path, append(options, distribute.Scope(s))...)
 	if err != nil {
 		return nil, err
@@ -63,6 +68,8 @@ func (f *modelFlags) chooseStrategy() (distribute.Strategy, error) {
 		return distribute.NewMirroredStrategy(f.devices...)
 	case f.strategy == "central":
 		return distribute.NewCentralStorageStrategy(f.devices...)
+	case f.strategy == "multiworker":
+		return nil, usagef("--strategy multiworker trains a model; use it with keras fit")
 	}
 	return nil, usagef("--strategy %q: unknown; expected default, mirrored or central", f.strategy)
 }

@@ -16,7 +16,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 
 	"github.com/gokeras/gokeras/data/datasets"
@@ -42,7 +41,7 @@ func main() {
 	flag.StringVar(&f.strategy, "strategy", "mirrored", "where replicas run: default, onedevice, mirrored")
 	flag.StringVar(&f.devices, "devices", "cpu:0,cpu:1", "devices of the strategy, one replica each")
 	flag.StringVar(&f.data, "data", "", "folder with the four IDX files; without it the cache or the built-in subset is used")
-	flag.StringVar(&f.out, "out", "out", "folder for the training curves and the weights")
+	flag.StringVar(&f.out, "out", "out", "folder for the training curves and the model")
 	flag.IntVar(&f.epochs, "epochs", 4, "passes over the training images")
 	flag.IntVar(&f.batchSize, "batch-size", 32, "images in a global batch")
 	flag.Float64Var(&f.rate, "learning-rate", 2e-3, "learning rate of Adam in the beginning; it falls to nothing")
@@ -88,10 +87,11 @@ func run(ctx context.Context, f flags, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if err := save(f.out, model, history); err != nil {
+	curves, saved, err := save(f.out, model, history)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "wrote %s\n", strings.Join([]string{filepath.Join(f.out, curvesFile), filepath.Join(f.out, weightsFile)}, " and "))
+	fmt.Fprintf(w, "wrote %s and %s\n", curves, saved)
 	if err := showPredictions(ctx, w, model, digits.Test, 4); err != nil {
 		return err
 	}

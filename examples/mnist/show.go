@@ -15,18 +15,26 @@ import (
 
 const (
 	curvesFile  = "mnist.png"
-	weightsFile = "mnist.weights.npz"
+	modelFile   = "mnist.keras"
+	weightsFile = "mnist.weights.h5"
 )
 
-// save writes the training curves and the weights.
-func save(dir string, model *keras.Model, history *keras.History) error {
+// save writes the training curves and the model, and returns the names of the files. A model of a Go type has no configuration that
+// Keras could read, so of that the weights are written.
+func save(dir string, model *keras.Model, history *keras.History) (curves, saved string, err error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return err
+		return "", "", err
 	}
-	if err := plot.History(history, filepath.Join(dir, curvesFile)); err != nil {
-		return err
+	curves = filepath.Join(dir, curvesFile)
+	if err := plot.History(history, curves); err != nil {
+		return "", "", err
 	}
-	return model.SaveWeights(filepath.Join(dir, weightsFile))
+	if class := model.ClassName(); class != "Sequential" && class != "Functional" {
+		saved = filepath.Join(dir, weightsFile)
+		return curves, saved, model.SaveWeights(saved)
+	}
+	saved = filepath.Join(dir, modelFile)
+	return curves, saved, model.Save(saved)
 }
 
 // showPredictions draws the first n test images side by side with what the model reads.

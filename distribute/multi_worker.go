@@ -1,0 +1,334 @@
+package distribute
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// WorkerGroup connects the processes of a [MultiWorkerMirroredStrategy]. All of them make the same calls in the same order; what is combined
+// has the same bits everywhere. Package distribute/multiworker has the one that works over networks and shared memory; it is apart so that
+// programs on one machine do without gRPC.
+type WorkerGroup interface {
+	// Rank is the place of this process in the group, from 0, and Size the number of processes.
+	Rank() int
+	Size() int
+	// AllReduce combines the values over the processes, in place: [ir.Sum], [ir.Mean], [ir.Max], [ir.Min] or [ir.Prod].
+	AllReduce(ctx context.Context, call WorkerCall, kind ir.Kind, values []kernels.Array) error
+	// Broadcast replaces the values by those of the process root.
+	Broadcast(ctx context.Context, call WorkerCall, root int, values []kernels.Array) error
+	// AllGather returns the bytes of every process, by rank. Their numbers may differ.
+	AllGather(ctx context.Context, call WorkerCall, data []byte) ([][]byte, error)
+	// Agree is an error on all processes where their calls differ.
+	Agree(ctx context.Context, call WorkerCall) error
+	// Fail ends what the others wait for with an error that holds the text. It does nothing where err came from the group, so that all know it.
+	Fail(err error)
+	// Close leaves the group.
+	Close() error
+}
+
+// WorkerCall says what a collective of processes belongs to. It must be equal on all; where it is not, all get an error that shows both.
+type WorkerCall struct {
+	Name    string
+	Program uint64 // checksum of the programs of all replicas; 0: none
+}
+
+// MultiWorkerOptions configure [NewMultiWorkerMirroredStrategyOver].
+type MultiWorkerOptions struct {
+	MirroredOptions // of the replicas of this process
+	// Group connects the processes; nil is a job of this process alone. It is closed with the strategy.
+	Group WorkerGroup
+}
+
+// MultiWorkerMirroredStrategy trains one model with several processes ("workers"), usually on several machines, each with one or several
+// replicas: tf.distribute.MultiWorkerMirroredStrategy. All run the same program. Every step sums the gradients of all replicas, so all hold
+// the same weights. Replica i of the worker with rank r is number r·n + i of all, with n replicas on each worker.
+//
+// With Fit, Evaluate and DistributeDataset every worker reads the whole data and trains on its part of each global batch (TensorFlow's
+// AutoShardPolicy DATA), cut by the rule of [Strategy].Split. So k workers compute what one replica computes on the joined batch.
+//
+// What all workers must call, in the same order: Run, Reduce, Gather, passes over distributed datasets, [Variable].Value of variables that are
+// synchronized on read, Fit and Evaluate. What a worker may do alone: Predict, reading and saving weights, batch logs.
+type MultiWorkerMirroredStrategy struct {
+	*local
+}
+
+var _ Strategy = (*MultiWorkerMirroredStrategy)(nil)
+
+// NewMultiWorkerMirroredStrategyOver makes the strategy over a group that has been joined. Most programs call multiworker.NewStrategy, which
+// finds the cluster and joins it.
+func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirroredStrategy, error) {
+	list, err := parseDevices("MultiWorkerMirroredStrategy", o.Devices)
+	if err != nil {
+		return nil, err
+	}
+	if o.Devices == nil {
+		list = accelerators()
+	}
+	if len(list) == 0 {
+		return nil, errors.New("distribute: MultiWorkerMirroredStrategy: the list of devices is empty; name at least one, or none at all to use every accelerator")
+	}
+	s, err := newLocal("MultiWorkerMirrored", list)
+	if err != nil {
+		return nil, err
+	}
+	if s.crossOps, err = checkedOps(o.CrossDeviceOps, list); err != nil {
+		return nil, fmt.Errorf("distribute: MultiWorkerMirroredStrategy: %w", err)
+	}
+	if err := o.Communication.check(); err != nil {
+		return nil, fmt.Errorf("distribute: MultiWorkerMirroredStrategy: %w", err)
+	}
+	s.comm, s.sameDraws = o.Communication, o.SameRandomNumbers
+	m := &MultiWorkerMirroredStrategy{s}
+	s.self = m
+	if o.Group == nil || o.Group.Size() == 1 {
+		if o.Group != nil {
+			return m, o.Group.Close() // nobody to talk to
+		}
+		return m, nil
+	}
+	s.group, s.total, s.first = o.Group, len(list)*o.Group.Size(), len(list)*o.Group.Rank()
+	name := fmt.Sprintf("MultiWorkerMirroredStrategy with %d replicas on each worker", len(list))
+	if err := o.Group.Agree(context.Background(), WorkerCall{Name: name}); err != nil {
+		return nil, errors.Join(fmt.Errorf("distribute: %w", err), o.Group.Close())
+	}
+	return m, nil
+}
+
+// Rank is the place of this worker, from 0.
+func (s *MultiWorkerMirroredStrategy) Rank() int { return s.first / len(s.devices) }
+
+// Workers is the number of workers.
+func (s *MultiWorkerMirroredStrategy) Workers() int { return s.total / len(s.devices) }
+
+// IsChief reports whether this is the worker with rank 0, which saves checkpoints and writes summaries.
+func (s *MultiWorkerMirroredStrategy) IsChief() bool { return s.first == 0 }
+
+// String names the strategy, the worker and its devices.
+func (s *MultiWorkerMirroredStrategy) String() string {
+	return fmt.Sprintf("%s worker %d of %d", s.local, s.Rank(), s.Workers())
+}
+
+// Close leaves the group. The others learn that this worker is gone; training cannot go on.
+func (s *MultiWorkerMirroredStrategy) Close() error {
+	if s.group == nil {
+		return nil
+	}
+	return s.group.Close()
+}
+
+// Communicators connects the local replicas with each other and with those of the other workers.
+func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, error) {
+	inner, err := s.local.Communicators()
+	if err != nil || s.group == nil {
+		return inner, err
+	}
+	g := &workerLink{group: s.group}
+	out := make([]kernels.Communicator, len(inner))
+	for i, c := range inner {
+		out[i] = &workerCommunicator{link: g, inner: c, local: i, perWorker: len(inner), first: s.first, total: s.total}
+	}
+	return out, nil
+}
+
+// Reduce combines the values of all replicas of all workers; see [Strategy].
+func (s *MultiWorkerMirroredStrategy) Reduce(op ReduceOp, value PerReplica, axes ...int) (kernels.Array, error) {
+	out, err := reduceValues(op, value, len(s.devices), axes, s.group)
+	FailTogether(s, err)
+	return out, err
+}
+
+// Gather joins the values of all replicas of all workers along axis; see [Strategy].
+func (s *MultiWorkerMirroredStrategy) Gather(value PerReplica, axis int) (kernels.Array, error) {
+	part, err := gatherValues(value, len(s.devices), axis)
+	if err == nil && s.group != nil {
+		part, err = gatherOverWorkers(s.group, part, axis)
+	}
+	FailTogether(s, err)
+	return part, err
+}
+
+// gatherOverWorkers joins the parts of the workers along axis.
+func gatherOverWorkers(g WorkerGroup, part kernels.Array, axis int) (kernels.Array, error) {
+	shape := part.Type.Shape
+	like := fmt.Sprint(shape[:axis], " ? ", shape[axis+1:])
+	call := WorkerCall{Name: fmt.Sprintf("gather %v %s along axis %d", part.Type.DType, like, axis)}
+	lengths, err := gatherNumbers(g, call, []int{shape[axis]})
+	if err != nil {
+		return part, fmt.Errorf("distribute: Gather: %w", err)
+	}
+	blocks, err := g.AllGather(context.Background(), call, part.Data)
+	if err != nil {
+		return part, fmt.Errorf("distribute: Gather: %w", err)
+	}
+	parts := make(PerReplica, len(blocks))
+	for rank, data := range blocks {
+		t := ir.Type{DType: part.Type.DType, Shape: shape.Clone()}
+		t.Shape[axis] = lengths[rank][0]
+		if len(data) != t.Bytes() {
+			return part, fmt.Errorf("distribute: Gather: worker %d sent %d bytes for %v", rank, len(data), t)
+		}
+		parts[rank] = kernels.Array{Type: t, Data: data}
+	}
+	return gatherValues(parts, len(parts), axis)
+}
+
+// gatherNumbers returns the numbers of every worker, by rank.
+func gatherNumbers(g WorkerGroup, call WorkerCall, own []int) ([][]int, error) {
+	data := make([]byte, 0, 8*len(own))
+	for _, n := range own {
+		data = binary.LittleEndian.AppendUint64(data, uint64(n))
+	}
+	call.Name += ": sizes"
+	blocks, err := g.AllGather(context.Background(), call, data)
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]int, len(blocks))
+	for rank, block := range blocks {
+		if len(block) != len(data) {
+			return nil, fmt.Errorf("worker %d sent %d numbers where this one has %d", rank, len(block)/8, len(own))
+		}
+		for i := range own {
+			out[rank] = append(out[rank], int(binary.LittleEndian.Uint64(block[8*i:])))
+		}
+	}
+	return out, nil
+}
+
+// gatherSizes returns the numbers of examples of all replicas.
+func gatherSizes(g WorkerGroup, name string, local []int) ([]int, error) {
+	parts, err := gatherNumbers(g, WorkerCall{Name: name}, local)
+	var all []int
+	for _, p := range parts {
+		all = append(all, p...)
+	}
+	return all, err
+}
+
+// sumOverWorkers adds up the values of all workers, in place.
+func sumOverWorkers(g WorkerGroup, name string, values []float64) error {
+	a, err := kernels.FromFloat64s(ir.Float64, ir.Shape{len(values)}, values)
+	if err != nil {
+		return err
+	}
+	if err := g.AllReduce(context.Background(), WorkerCall{Name: name}, ir.Sum, []kernels.Array{a}); err != nil {
+		return err
+	}
+	copy(values, a.Float64s())
+	return nil
+}
+
+// anyWorker reports whether yes holds on any worker.
+func anyWorker(ctx context.Context, g WorkerGroup, yes bool) (bool, error) {
+	if g == nil {
+		return yes, nil
+	}
+	flag := []byte{0}
+	if yes {
+		flag[0] = 1
+	}
+	a := kernels.Array{Type: ir.Type{DType: ir.Uint8, Shape: ir.Shape{1}}, Data: flag}
+	err := g.AllReduce(ctx, WorkerCall{Name: "next batch"}, ir.Max, []kernels.Array{a})
+	return flag[0] != 0, err
+}
+
+// agree makes sure that all workers have traced the same programs, and returns what names them from then on. Programs without
+// collectives need no agreement: a worker may run them alone.
+func agree(g WorkerGroup, name string, programs []*tracedProgram) (WorkerCall, error) {
+	h := sha256.New()
+	meets := false
+	for i, p := range programs {
+		meets = meets || len(p.calls) > 0
+		if i == 0 || p != programs[i-1] {
+			h.Write([]byte(p.program.Hash()))
+		}
+		h.Write([]byte{'.'})
+	}
+	call := WorkerCall{Name: name, Program: binary.LittleEndian.Uint64(h.Sum(nil))}
+	if !meets {
+		return call, nil
+	}
+	if err := g.Agree(context.Background(), call); err != nil {
+		return call, fmt.Errorf("distribute: %s: %w", name, err)
+	}
+	return call, nil
+}
+
+// typesOfAll returns the input types of the replicas of all processes, from those of this one and the numbers of examples of all.
+func (f *Function) typesOfAll(types [][]ir.Type, all []int) [][]ir.Type {
+	if len(all) == len(types) {
+		return types
+	}
+	first := f.first()
+	out := make([][]ir.Type, len(all))
+	for i, n := range all {
+		if j := i - first; j >= 0 && j < len(types) {
+			out[i] = types[j]
+			continue
+		}
+		own := all[first]
+		for _, t := range types[0] {
+			if len(t.Shape) > 0 && t.Shape[0] == own && n != own {
+				t.Shape = append(ir.Shape{n}, t.Shape[1:]...)
+			}
+			out[i] = append(out[i], t)
+		}
+	}
+	return out
+}
+
+// FailTogether tells the other workers that this one has failed and will not make the calls that they wait for, so that they fail too instead of
+// waiting. It does nothing for a nil error, for one that the others know of already, and for strategies of one process. Fit, Evaluate, Run,
+// Reduce and Gather call it; a custom loop calls it where code between these fails.
+func FailTogether(s Strategy, err error) {
+	if b := baseOf(s); err != nil && b != nil && b.group != nil {
+		b.group.Fail(err)
+	}
+}
+
+// WorkersOf connects the processes of a strategy; nil where it is this one alone.
+func WorkersOf(s Strategy) WorkerGroup {
+	if b := baseOf(s); b != nil {
+		return b.group
+	}
+	return nil
+}
+
+// BroadcastVariables gives all workers the values that the variables have on the chief. Variables that are synchronized on read keep theirs. All
+// workers must call it with the same variables; with one process it does nothing.
+func BroadcastVariables(ctx context.Context, s Strategy, vars Variables) error {
+	g := WorkersOf(s)
+	if g == nil {
+		return nil
+	}
+	var mirrored Variables
+	var values []kernels.Array
+	for _, v := range vars {
+		if v.spec.Synchronization == OnRead || v.Size() == 0 {
+			continue
+		}
+		a, err := v.Value()
+		if err != nil {
+			return err
+		}
+		mirrored, values = append(mirrored, v), append(values, a)
+	}
+	if err := g.Broadcast(ctx, WorkerCall{Name: "variables of the chief"}, 0, values); err != nil {
+		return fmt.Errorf("distribute: taking over the variables of the chief: %w", err)
+	}
+	if g.Rank() == 0 {
+		return nil
+	}
+	for i, v := range mirrored {
+		if err := v.SetValue(values[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

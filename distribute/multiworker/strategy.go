@@ -1,0 +1,92 @@
+package multiworker
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/collective"
+)
+
+// Options configure [NewStrategy]. The zero value reads TF_CONFIG and runs one replica on each accelerator of an imported backend, or else one
+// on the CPU.
+type Options struct {
+	// Resolver says who takes part and who this process is; nil is &cluster.TFConfig{}.
+	Resolver cluster.Resolver
+	// Devices of this worker, one for each replica; nil is every accelerator, or else the CPU. All workers need the same number.
+	Devices []string
+	// CrossDeviceOps combine values over the replicas of this worker; nil is the backend's own way.
+	CrossDeviceOps distribute.CrossDeviceOps
+	// SameRandomNumbers makes all replicas draw the same random numbers.
+	SameRandomNumbers bool
+
+	// Communication has the size of packs, the longest wait and the implementation. NCCL needs GPUs and is an error without.
+	Communication collective.CommunicationOptions
+	// Security is required where an address is not a loopback address.
+	Security *collective.Security
+	// Deadline is the silence after which a worker counts as dead; 0 is 5 s.
+	Deadline time.Duration
+	// JoinTimeout is how long to wait for the others at the start; 0 is 5 min.
+	JoinTimeout time.Duration
+	// Listener takes the connections of this worker; nil listens on its address. Close closes it.
+	Listener net.Listener
+	// NoSharedMemory uses the network between workers of one host too.
+	NoSharedMemory bool
+	// Observe is told about groups that form and end and about slow workers; see collective.Options.
+	Observe func(text string)
+}
+
+// NewStrategy joins the cluster and returns the strategy; it waits until all workers are there. A cluster that is empty (no TF_CONFIG) or has one
+// worker gives a strategy of this process alone. Evaluators and parameter servers take no part; for them it is an error.
+//
+// Close the strategy when training is done.
+func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirroredStrategy, error) {
+	if o.Resolver == nil {
+		o.Resolver = &cluster.TFConfig{}
+	}
+	spec, task, err := cluster.Resolve(o.Resolver)
+	if err == nil {
+		err = o.Communication.Check()
+	}
+	if err == nil && o.Communication.Implementation == collective.NCCL {
+		err = errors.New("the implementation NCCL needs GPUs; use AUTO or RING")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("multiworker: %w", errors.Join(err, closeListener(o.Listener)))
+	}
+	m := distribute.MultiWorkerOptions{MirroredOptions: distribute.MirroredOptions{
+		Devices: o.Devices, CrossDeviceOps: o.CrossDeviceOps, SameRandomNumbers: o.SameRandomNumbers,
+		Communication: distribute.CommunicationOptions{BytesPerPack: o.Communication.BytesPerPack},
+	}}
+	if spec.Empty() {
+		if err := closeListener(o.Listener); err != nil {
+			return nil, err
+		}
+		return distribute.NewMultiWorkerMirroredStrategyOver(m)
+	}
+	g, err := collective.Join(ctx, collective.Options{
+		Cluster: spec, Task: task, Deadline: o.Deadline, JoinTimeout: o.JoinTimeout, Timeout: o.Communication.Timeout, Security: o.Security,
+		Listener: o.Listener, NoSharedMemory: o.NoSharedMemory, Observe: o.Observe,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("multiworker: %w", err)
+	}
+	m.Group = newGroup(g)
+	s, err := distribute.NewMultiWorkerMirroredStrategyOver(m)
+	if err != nil {
+		_ = g.Close() // the first error is the one to report
+		return nil, err
+	}
+	return s, nil
+}
+
+func closeListener(l net.Listener) error {
+	if l == nil {
+		return nil
+	}
+	return l.Close()
+}
