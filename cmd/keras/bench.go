@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels/cpu"
@@ -174,7 +173,6 @@ const warmUp = 3
 
 // clock notes when steps end.
 type clock struct {
-	callbacks.Base
 	limit time.Duration
 	stop  func()
 
@@ -187,12 +185,6 @@ type clock struct {
 
 func newClock(limit time.Duration) *clock {
 	return &clock{limit: limit, times: make([]float64, 0, 1<<20)}
-}
-
-// OnTrainBatchEnd implements callbacks.Callback.
-func (c *clock) OnTrainBatchEnd(int, *callbacks.Logs) error {
-	c.tick()
-	return nil
 }
 
 // tick notes the end of a step and asks to stop when the time is over.
@@ -227,7 +219,9 @@ func (c *clock) report(b *benchmark) {
 
 func trainFor(ctx context.Context, m *keras.Model, batch *synthetic, c *clock) error {
 	c.stop = m.Stop
-	_, err := m.Fit(ctx, batch, keras.StepsPerEpoch(1<<40), keras.Callbacks(c))
+	batch.tick = c.tick
+	defer func() { batch.tick = nil }()
+	_, err := m.Fit(ctx, batch, keras.StepsPerEpoch(1<<40))
 	return err
 }
 
@@ -236,8 +230,15 @@ func predictFor(ctx context.Context, m *keras.Model, batch *synthetic, c *clock)
 	var stopped error
 	c.stop = func() { stopped = done }
 	source, size := data.Arrays(batch.batch.X, nil), keras.BatchSize(batch.batch.Size())
+	single := len(m.OutputNames()) == 1
 	for stopped == nil {
-		if _, err := m.PredictAll(ctx, source, size); err != nil {
+		var err error
+		if single {
+			_, err = m.PredictOnBatch(ctx, source)
+		} else {
+			_, err = m.PredictAll(ctx, source, size)
+		}
+		if err != nil {
 			return err
 		}
 		c.tick()

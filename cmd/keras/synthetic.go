@@ -20,7 +20,10 @@ import (
 const openAxis = 32
 
 // synthetic is one batch of made-up data that comes again and again.
-type synthetic struct{ batch data.Batch }
+type synthetic struct {
+	batch data.Batch
+	tick  func() // called when a batch has been used; nil: nobody wants to know
+}
 
 // Batches implements data.Dataset.
 func (s *synthetic) Batches(ctx context.Context, _ int) iter.Seq2[data.Batch, error] {
@@ -28,6 +31,9 @@ func (s *synthetic) Batches(ctx context.Context, _ int) iter.Seq2[data.Batch, er
 		for ctx.Err() == nil {
 			if !yield(s.batch, nil) {
 				return
+			}
+			if s.tick != nil {
+				s.tick()
 			}
 		}
 		yield(data.Batch{}, ctx.Err())

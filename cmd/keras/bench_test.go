@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestBench(t *testing.T) {
+	model := filepath.Join(smallModel(t), "model.keras")
+	for mode, allocations := range map[string]float64{"train": 1, "predict": 100} {
+		status, stdout, stderr := execute(t, "bench", model, "--mode", mode, "--batch-size", "4", "--seconds", "0.1", "--json")
+		require.Zero(t, status, stderr)
+		var b benchmark
+		require.NoError(t, json.Unmarshal([]byte(stdout), &b))
+		assert.Equal(t, mode, b.Mode)
+		assert.Equal(t, 4, b.BatchSize)
+		assert.Positive(t, b.StepsPerSecond)
+		assert.InEpsilon(t, 4*b.StepsPerSecond, b.ExamplesPerSecond, 1e-9)
+		assert.LessOrEqual(t, b.P50, b.P99)
+		assert.Positive(t, b.GFLOPs)
+		assert.Positive(t, b.RSS)
+		assert.LessOrEqual(t, b.AllocsPerStep, allocations, mode)
+	}
+}
+
+func TestProfile(t *testing.T) {
+	model := filepath.Join(smallModel(t), "model.keras")
+	status, stdout, stderr := execute(t, "profile", model, "--batch-size", "4", "--seconds", "0.05", "--json")
+	require.Zero(t, status, stderr)
+	var table []operation
+	require.NoError(t, json.Unmarshal([]byte(stdout), &table))
+	require.NotEmpty(t, table)
+	total, products := 0.0, 0
+	for _, row := range table {
+		total += row.Percent
+		if row.GFLOPs > 0 {
+			products++
+		}
+	}
+	assert.InDelta(t, 100, total, 1e-6)
+	assert.Positive(t, products)
+	status, stdout, _ = execute(t, "profile", model, "--seconds", "0.05")
+	assert.Zero(t, status)
+	assert.Contains(t, stdout, "GFLOP/s")
+}
+
+func TestBenchMistakes(t *testing.T) {
+	model := filepath.Join(smallModel(t), "model.keras")
+	for _, args := range [][]string{{"--mode", "fit"}, {"--batch-size", "0"}, {"--seconds", "-1"}} {
+		status, _, stderr := execute(t, append([]string{"bench", model}, args...)...)
+		assert.Equal(t, 2, status, stderr)
+	}
+}
