@@ -57,17 +57,28 @@ func newHostGroup(devices []kernels.Device, packs int, reduce func(*hostCommunic
 func (c *hostCommunicator) Replica() int  { return c.replica }
 func (c *hostCommunicator) Replicas() int { return len(c.group.members) }
 
+// watch is what the end of a context has to do with one wait.
+type watch struct{ over bool } // guarded by the group: nobody waits any more
+
 // meet returns when all replicas have called it.
 func (c *hostCommunicator) meet() error {
-	g := c.group
-	if c.ctx != nil && c.ctx.Done() != nil {
-		stop := context.AfterFunc(c.ctx, func() {
-			c.Abort(fmt.Errorf("replica %d stopped waiting for its peers: %w", c.replica, context.Cause(c.ctx)))
-		})
-		defer stop()
+	if c.ctx == nil || c.ctx.Done() == nil {
+		return c.await(nil)
 	}
+	ctx, w := c.ctx, &watch{}
+	stop := context.AfterFunc(ctx, func() { c.abandon(w, context.Cause(ctx)) })
+	defer stop()
+	return c.await(w)
+}
+
+// await waits for the others; the wait may be abandoned until it returns.
+func (c *hostCommunicator) await(w *watch) error {
+	g := c.group
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	if w != nil {
+		defer func() { w.over = true }()
+	}
 	if g.err != nil {
 		return g.err
 	}
@@ -82,6 +93,17 @@ func (c *hostCommunicator) meet() error {
 		g.changed.Wait()
 	}
 	return g.err
+}
+
+// abandon ends a wait for all. It may come late, when the wait is over and the group is used for something else: then it does nothing.
+func (c *hostCommunicator) abandon(w *watch, cause error) {
+	g := c.group
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !w.over && g.err == nil {
+		g.err = fmt.Errorf("replica %d stopped waiting for its peers: %w", c.replica, cause)
+		g.changed.Broadcast()
+	}
 }
 
 // Abort makes current and later calls of all replicas return err, until Reset. The first error stays.
