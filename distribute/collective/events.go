@@ -192,14 +192,14 @@ func (g *Group) received(s *membership.State) {
 }
 
 // disconnected implements handler.
-func (g *Group) disconnected(task int, detail string) {
+func (g *Group) disconnected(task int, since time.Time, detail string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return
 	}
 	g.lastSeen[task] = detail
-	g.machine.Disconnected(g.now(), task, detail)
+	g.machine.Disconnected(g.now(), since.Sub(g.start), task, detail)
 	g.update()
 	g.hear()
 }

@@ -246,7 +246,7 @@ func (s *session) send(c *call, to int, round, index int, payload mem.Buffer) er
 // broken handles a stream that cannot be used: the membership is told, and its verdict is the error.
 func (s *session) broken(to int, err error) error {
 	if !s.ended() {
-		s.group.disconnected(s.view.Members[to].Task, describe(err))
+		s.group.disconnected(s.view.Members[to].Task, time.Now(), describe(err))
 	}
 	return s.failure(nil)
 }

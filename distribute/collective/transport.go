@@ -40,7 +40,7 @@ const (
 // handler is what the transport tells the group.
 type handler interface {
 	received(s *membership.State)
-	disconnected(task int, detail string)
+	disconnected(task int, since time.Time, detail string) // since: when the attempt began that failed; now if a connection broke
 	frames(ctx context.Context, task int, view uint64, next func() (*frame, error)) error
 }
 
@@ -65,6 +65,7 @@ type peerLink struct {
 	fresh  chan struct{}                // there is something new to send
 	state  atomic.Pointer[[]byte]       // the newest state; an older one need not be sent
 	socket atomic.Pointer[countingConn] // the connection in use
+	lapsed atomic.Pointer[time.Time]    // when the newest attempt to connect began that is over
 	stream atomic.Int64                 // number of the newest control stream from that worker
 }
 
@@ -143,11 +144,13 @@ func (t *transport) dial(address string, creds credentials.TransportCredentials,
 			MinConnectTimeout: 2 * time.Second}),
 		grpc.WithContextDialer(func(ctx context.Context, address string) (net.Conn, error) {
 			var d net.Dialer
+			began := time.Now()
 			conn, err := d.DialContext(ctx, "tcp", address)
 			if err != nil {
+				p.lapsed.Store(&began)
 				return nil, err
 			}
-			c := &countingConn{Conn: conn, t: t}
+			c := &countingConn{Conn: conn, t: t, closed: func() { p.lapsed.Store(&began) }}
 			p.socket.Store(c)
 			return c, nil
 		}))
@@ -217,11 +220,11 @@ func (t *transport) control(task int, p *peerLink) {
 	pause := 10 * time.Millisecond
 	for t.ctx.Err() == nil {
 		began := time.Now()
-		err := t.converse(p)
+		since, err := t.converse(p)
 		if t.ctx.Err() != nil || t.left() {
 			return
 		}
-		t.handler.disconnected(task, describe(err))
+		t.handler.disconnected(task, since, describe(err))
 		if time.Since(began) > time.Second {
 			pause = 10 * time.Millisecond
 		}
@@ -265,13 +268,23 @@ func describe(err error) string {
 var controlStream = &grpc.StreamDesc{StreamName: "Control", ClientStreams: true, ServerStreams: true}
 var dataStream = &grpc.StreamDesc{StreamName: "Data", ClientStreams: true, ServerStreams: true}
 
-func (t *transport) converse(p *peerLink) error {
+// converse sends states until that fails, and returns since when the connection is known to be gone.
+func (t *transport) converse(p *peerLink) (since time.Time, err error) {
 	ctx, cancel := context.WithCancel(t.outgoing(t.ctx, 0))
 	defer cancel()
 	stream, err := p.conn.NewStream(ctx, controlStream, controlMethod)
-	if err != nil {
-		return err
+	if err != nil { // perhaps of an attempt a while ago: gRPC fails all streams until the next one succeeds
+		if began := p.lapsed.Load(); began != nil {
+			return *began, err
+		}
+		return time.Now(), err
 	}
+	err = t.talk(stream, p, cancel)
+	return time.Now(), err
+}
+
+// talk sends the states on a stream until it ends.
+func (t *transport) talk(stream grpc.ClientStream, p *peerLink, cancel context.CancelFunc) error {
 	ended := make(chan error, 1)
 	go func() { // nothing is ever received: this sees the end of the connection
 		err := stream.RecvMsg(&blob{})
@@ -339,7 +352,7 @@ func (t *transport) serveControl(_ any, stream grpc.ServerStream) error {
 		if err := stream.RecvMsg(&b); err != nil {
 			// The end of a stream that was replaced says nothing: it may be that of a process before.
 			if t.ctx.Err() == nil && t.peers[task].stream.Load() == number {
-				t.handler.disconnected(task, "it ended the connection")
+				t.handler.disconnected(task, time.Now(), "it ended the connection")
 			}
 			return nil
 		}
@@ -373,7 +386,8 @@ func (t *transport) serveData(_ any, stream grpc.ServerStream) error {
 
 // open begins a data stream of a view to a task.
 func (t *transport) open(ctx context.Context, task int, view uint64) (grpc.ClientStream, error) {
-	stream, err := t.peers[task].conn.NewStream(t.outgoing(ctx, view), dataStream, dataMethod)
+	// The control stream reports when there is no connection; its verdict ends ctx.
+	stream, err := t.peers[task].conn.NewStream(t.outgoing(ctx, view), dataStream, dataMethod, grpc.WaitForReady(true))
 	if err != nil {
 		return nil, err
 	}

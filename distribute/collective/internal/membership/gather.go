@@ -236,14 +236,14 @@ func (m *Machine) accept(now time.Duration) {
 }
 
 func (m *Machine) install(now time.Duration, v *View) {
-	m.view, m.phase, m.dirty = v, Serving, true
+	m.view, m.installed, m.phase, m.dirty = v, now, Serving, true
 	m.proposal, m.accepted, m.offered, m.joinError = nil, ViewID{}, nil, nil
 	m.accusations, m.waiting, m.answers, m.asked, m.differed = nil, nil, nil, nil, 0
 	m.completed, m.told, m.settling = 0, 0, false
+	// What broke before may have healed unheard: the next attempt to connect, or the deadline, shows who is gone.
 	for _, member := range v.Members {
-		if p := &m.peers[member.Task]; !p.down {
-			p.heard = now
-		}
+		p := &m.peers[member.Task]
+		p.heard, p.down = now, false
 	}
 }
 

@@ -26,9 +26,10 @@ type Machine struct {
 	sent   time.Duration // when it was sent last
 	ticked time.Duration // the last time seen
 
-	view     *View // the last one installed
-	verdict  *Verdict
-	promised uint64
+	view      *View         // the last one installed
+	installed time.Duration // when
+	verdict   *Verdict
+	promised  uint64
 
 	// Gathering; see gather.go.
 	terms     Terms
@@ -172,8 +173,12 @@ func (m *Machine) Receive(now time.Duration, s *State) {
 	m.step(now)
 }
 
-// Disconnected says that the connection to a task broke, or could not be made.
-func (m *Machine) Disconnected(now time.Duration, task int, detail string) {
+// Disconnected says that the connection to a task broke (since is now), or could not be made by an attempt that began at since. An
+// attempt from before the view says nothing about its members: while workers start, some do not listen yet.
+func (m *Machine) Disconnected(now, since time.Duration, task int, detail string) {
+	if m.phase == Serving && since < m.installed {
+		return
+	}
 	m.peers[task].down = true
 	if m.phase == Serving && m.view.Rank(task) >= 0 {
 		m.accuse(now, task, Lost, detail)

@@ -135,6 +135,31 @@ func TestOwnStop(t *testing.T) {
 	require.Nil(t, s.machines[0].Verdict())
 }
 
+// While workers start, some do not listen yet. The failed attempts of then, also those reported late, accuse nobody of the group that
+// formed meanwhile; later ones do.
+func TestEarlyDisconnection(t *testing.T) {
+	s := newScript(t, 3)
+	s.now = time.Second
+	s.machines[2].Gather(s.now, Terms{Min: 3, Max: 3, Timeout: time.Minute})
+	s.machines[1].Gather(s.now, Terms{Min: 3, Max: 3, Timeout: time.Minute})
+	s.settle()
+	s.machines[2].Disconnected(s.now, s.now, 1, "connection refused")
+	s.machines[0].Gather(s.now, Terms{Min: 3, Max: 3, Timeout: time.Minute})
+	s.settle()
+	require.Equal(t, Serving, s.machines[2].Phase())
+	began := s.now
+	s.pass(time.Second)
+	s.machines[2].Disconnected(s.now, began-time.Millisecond, 1, "connection refused")
+	s.pass(time.Second)
+	for _, m := range s.machines {
+		require.Nil(t, m.Verdict())
+	}
+	s.cut[1] = true
+	s.machines[2].Disconnected(s.now, s.now, 1, "connection refused")
+	s.settle()
+	require.Equal(t, []Accusation{{By: 2, Who: 1, Reason: Lost, Detail: "connection refused"}}, s.machines[0].Verdict().Removed)
+}
+
 func TestDisagreement(t *testing.T) {
 	s := newScript(t, 4)
 	s.gather(Terms{Min: 4, Max: 4, Timeout: time.Minute})

@@ -316,7 +316,7 @@ func (s *simulation) kill(task int, noticed bool) {
 		if p.task != task && s.part[p.task] == s.part[task] {
 			s.after(time.Duration(1+s.rng.IntN(20))*time.Millisecond, func() {
 				if !p.dead && !p.stopped() {
-					p.machine.Disconnected(s.now, task, "connection reset")
+					p.machine.Disconnected(s.now, s.now, task, "connection reset")
 					p.react()
 				}
 			})
@@ -443,7 +443,7 @@ func TestScripted(t *testing.T) {
 		s := newSimulation(t, 5, 3, terms(2, 3))
 		s.run(2 * time.Second)
 		view := s.nodes[0].machine.View().ID
-		s.nodes[0].machine.Disconnected(s.now, 1, "cable")
+		s.nodes[0].machine.Disconnected(s.now, s.now, 1, "cable")
 		s.nodes[0].react()
 		s.run(time.Second)
 		require.Equal(t, []Accusation{{0, 1, Lost, "cable"}}, s.verdicts[view][2].Removed)
