@@ -46,7 +46,7 @@ func ScratchSize[T Float](a *Args[T], workers int) int {
 	if n.isRow() {
 		return 0
 	}
-	p := newPlan(&n)
+	p := newPlan(&n, workers)
 	return p.scratchSize(&n, workers)
 }
 
@@ -66,7 +66,7 @@ func Run[T Float](p *pool.Pool, a *Args[T], scratch []T) {
 		runRow(p, &n)
 		return
 	}
-	plan := newPlan(&n)
+	plan := newPlan(&n, p.Size())
 	if need := plan.scratchSize(&n, p.Size()); len(scratch) < need {
 		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask ScratchSize", len(scratch), need))
 	}

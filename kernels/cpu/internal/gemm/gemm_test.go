@@ -162,7 +162,7 @@ func TestConflictingStrides(t *testing.T) {
 		fill(rng, a, 0, true)
 		a.LDA = 512
 		a.A = random[float32](rng, 512*300)
-		plan := newPlan(a)
+		plan := newPlan(a, 2)
 		require.True(t, plan.packA)
 		check(t, p, a)
 	}
@@ -296,6 +296,10 @@ var shapes = []struct {
 	{"lstm_fwd", 64, 512, 128, false, false},
 	{"lstm_dh", 64, 128, 512, false, true},
 	{"lstm_dU", 128, 512, 64, true, false},
+	{"lstm_all_dU", 128, 512, 6400, true, false},
+	{"lstm_all_dW", 64, 512, 6400, true, false},
+	{"lstm_all_x", 6400, 512, 64, false, false},
+	{"lstm_all_dx", 6400, 64, 512, false, true},
 	{"mlp_predict_1", 1, 512, 784, false, false},
 	{"mlp_predict_1_head", 1, 10, 512, false, false},
 	{"cnn_predict_1", 1, 64, 5408, false, false},

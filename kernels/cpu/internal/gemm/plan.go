@@ -12,7 +12,9 @@ const BlockK = 256
 
 const (
 	chunkFlops  = 1 << 20 // do not make chunks smaller than this: about 10 µs of assembly
-	wantChunks  = 16      // and do not make more chunks than this for balance alone
+	wantChunks  = 4       // and do not make more chunks than this for each worker, for balance alone: each reads A and B anew,
+	wantMore    = 8       // unless several workers share short sums
+	longSum     = 1024
 	maxRows     = 224     // rows of A that stay in the second-level cache, BlockK numbers each
 	maxCols     = 512
 	packMinRows = 256 // B is reused often enough for packing to pay
@@ -32,7 +34,7 @@ const (
 	local                 // packed block by block by each worker
 )
 
-// plan is how a product is cut up. It depends on the sizes and strides only.
+// plan is how a product is cut up. It depends on the sizes, the strides and the number of workers; the result does not.
 type plan[T Float] struct {
 	source     source
 	rows, cols int // of a chunk of C
@@ -47,7 +49,7 @@ type plan[T Float] struct {
 	shared []T // packed B or its last panel
 }
 
-func newPlan[T Float](a *Args[T]) plan[T] {
+func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	p := plan[T]{batch: a.Batch[0] * a.Batch[1]}
 	width := micro.PanelWidth[T]()
 	one := p.batch == 1 || a.StrideB == [2]int{}
@@ -65,7 +67,11 @@ func newPlan[T Float](a *Args[T]) plan[T] {
 	default:
 		p.source = local
 	}
-	p.chunk(a)
+	want := wantChunks
+	if workers > 1 && a.K <= longSum {
+		want = wantMore
+	}
+	p.chunk(a, want*max(workers, 1))
 	p.packA = p.rows <= maxRows && conflicts(a) && a.N >= packMinCols
 	var zero T
 	p.fetchB = a.K >= fetchMinSums && a.LDB*int(unsafe.Sizeof(zero)) >= fetchMinStride
@@ -88,8 +94,8 @@ func (p *plan[T]) strideA(a *Args[T]) int {
 	return min(a.K, BlockK) + 16
 }
 
-// chunk chooses the block of C that one task computes.
-func (p *plan[T]) chunk(a *Args[T]) {
+// chunk chooses the block of C that one task computes, so that there are about as many as wanted.
+func (p *plan[T]) chunk(a *Args[T], want int) {
 	width := micro.PanelWidth[T]()
 	p.rows, p.cols = min(a.M, maxRows), min((a.N+width-1)/width*width, maxCols)
 	if p.source == local {
@@ -97,7 +103,7 @@ func (p *plan[T]) chunk(a *Args[T]) {
 	}
 	for {
 		p.rowChunks, p.colChunks = ceil(a.M, p.rows), ceil(a.N, p.cols)
-		if p.rowChunks*p.colChunks*p.batch >= wantChunks || 2*p.rows*p.cols*a.K < 2*chunkFlops {
+		if p.rowChunks*p.colChunks*p.batch >= want || 2*p.rows*p.cols*a.K < 2*chunkFlops {
 			return
 		}
 		switch {
