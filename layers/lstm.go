@@ -86,6 +86,9 @@ func (l *LSTMCell) IgnoredConfig() []string { return recurrentIgnored(&l.Base) }
 
 // lstmStep returns h' and c' for the gates' sums z (..., 4·units) and the old c.
 func lstmStep(c *Context, activation, recurrentActivation any, z, carry *ops.Tensor) (h, next *ops.Tensor) {
+	if orDefault(activation, "tanh") == any("tanh") && orDefault(recurrentActivation, "sigmoid") == any("sigmoid") {
+		return ops.LSTMCell(z, carry)
+	}
 	inner := func(x *ops.Tensor) *ops.Tensor { return activate(c, orDefault(activation, "tanh"), x) }
 	gate := func(x *ops.Tensor) *ops.Tensor { return activate(c, orDefault(recurrentActivation, "sigmoid"), x) }
 	gates := splitGates(z, 4)

@@ -118,6 +118,8 @@ const (
 	AttentionGrad                 // (q, k, v, y, logsumexp, dy, [mask]) -> dq, dk, dv
 	Embedding                     // (table[V D], indices) -> rows
 	EmbeddingGrad                 // (table, indices, dy) -> dtable
+	LstmCell                      // (gates' sums z[... 4U], carry[... U]) -> h, next carry, gates after sigmoid and tanh [... 4U], in the order input, forget, candidate, output
+	LstmCellGrad                  // (gates, carry, dh, dnext) -> dz, dcarry
 	RnnScan                       // see RnnAttrs: (x·W+b [B T G·U], recurrent kernel, [recurrent bias], states..., [mask bool [B T]]) -> ys[B T U], final states...
 	OptimizerUpdate               // (w, g, learning rate, step, slots...) -> w, slots...; see OptimizerAttrs
 
@@ -234,6 +236,8 @@ func init() {
 		BatchNormGrad:                 {"batch_norm_grad", "batch_norm_grad", 5, 5, inferBatchNormGrad},
 		LayerNorm:                     {"layer_norm", "", 3, 3, inferLayerNorm},
 		LayerNormGrad:                 {"layer_norm_grad", "", 5, 5, inferLayerNormGrad},
+		LstmCell:                      {"lstm_cell", "", 2, 2, inferLstmCell},
+		LstmCellGrad:                  {"lstm_cell_grad", "", 4, 4, inferLstmCellGrad},
 		Softmax:                       {"softmax", "", 1, 1, inferLastAxis},
 		SoftmaxGrad:                   {"softmax_grad", "", 2, 2, inferLastAxis},
 		LogSoftmax:                    {"log_softmax", "", 1, 1, inferLastAxis},

@@ -181,6 +181,8 @@ func init() {
 		ir.BatchNormGrad:                 (*call).batchNormGrad,
 		ir.LayerNorm:                     (*call).layerNorm,
 		ir.LayerNormGrad:                 (*call).layerNormGrad,
+		ir.LstmCell:                      (*call).lstmCell,
+		ir.LstmCellGrad:                  (*call).lstmCellGrad,
 		ir.Softmax:                       (*call).softmax,
 		ir.SoftmaxGrad:                   (*call).softmaxGrad,
 		ir.LogSoftmax:                    (*call).logSoftmax,

@@ -199,6 +199,7 @@ func main() {
 		m.optimizers()
 		m.conversions()
 		m.pooling()
+		m.lstm()
 	}
 	if err := os.WriteFile(*dispatch, []byte(goFile()), 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -15,7 +15,7 @@ const (
 	wantChunks  = 4       // and do not make more chunks than this for each worker, for balance alone: each reads A and B anew,
 	wantMore    = 8       // unless several workers share short sums
 	longSum     = 1024
-	maxRows     = 224     // rows of A that stay in the second-level cache, BlockK numbers each
+	maxRows     = 224 // rows of A that stay in the second-level cache, BlockK numbers each
 	maxCols     = 512
 	packMinRows = 256 // B is reused often enough for packing to pay
 	packMinCols = 96  // A is

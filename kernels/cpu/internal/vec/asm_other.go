@@ -18,6 +18,8 @@ func squareRows32(_, _, _ []float32, _, _ int) int                        { retu
 func productRows32(_, _, _, _, _ []float32, _, _ int) int                 { return 0 }
 func rowsAffine32(_, _, _, _ []float32, _, _ int, _ bool) int             { return 0 }
 func rowsCombine32(_, _, _, _, _, _ []float32, _, _ int) int              { return 0 }
+func lstmCell32(_, _, _, _, _ []float32) int                              { return 0 }
+func lstmCellGrad32(_, _, _, _, _, _ []float32) int                       { return 0 }
 func adam32(_, _, _, _ []float32, _ [6]float32) bool                      { return false }
 func momentum32(_, _, _ []float32, _ [3]float32, _ bool) bool             { return false }
 func widen32(halfKind, []float32, []uint16) bool                          { return false }

@@ -4183,6 +4183,275 @@ channel:
 	VZEROUPPER
 	RET
 
+// func lstmCellAVX2(h uintptr, next uintptr, gates uintptr, z uintptr, carry uintptr, n uintptr, stride uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·lstmCellAVX2(SB), NOSPLIT, $0-56
+	MOVQ h+0(FP), AX
+	MOVQ next+8(FP), CX
+	MOVQ gates+16(FP), DX
+	MOVQ z+24(FP), BX
+	MOVQ carry+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ stride+48(FP), R8
+	LEAQ (R8)(R8*2), R9
+
+loop1:
+	CMPQ         DI, $0x00000008
+	JB           end1
+	VMOVUPS      (BX), Y0
+	VMOVUPS      (BX)(R8*1), Y1
+	VORPS        signBit<>+0(SB), Y0, Y2
+	VORPS        signBit<>+0(SB), Y1, Y3
+	VMOVUPS      expMin<>+0(SB), Y4
+	VMAXPS       Y2, Y4, Y2
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      expMax<>+0(SB), Y4
+	VMINPS       Y2, Y4, Y2
+	VMINPS       Y3, Y4, Y3
+	VMULPS       log2e<>+0(SB), Y2, Y4
+	VMULPS       log2e<>+0(SB), Y3, Y5
+	VCVTPS2DQ    Y4, Y6
+	VCVTPS2DQ    Y5, Y7
+	VCVTDQ2PS    Y6, Y4
+	VCVTDQ2PS    Y7, Y5
+	VFNMADD231PS ln2High<>+0(SB), Y4, Y2
+	VFNMADD231PS ln2High<>+0(SB), Y5, Y3
+	VFNMADD231PS ln2Low<>+0(SB), Y4, Y2
+	VFNMADD231PS ln2Low<>+0(SB), Y5, Y3
+	VMOVUPS      expP0<>+0(SB), Y4
+	VMOVUPS      expP0<>+0(SB), Y5
+	VFMADD213PS  expP1<>+0(SB), Y2, Y4
+	VFMADD213PS  expP1<>+0(SB), Y3, Y5
+	VFMADD213PS  expP2<>+0(SB), Y2, Y4
+	VFMADD213PS  expP2<>+0(SB), Y3, Y5
+	VFMADD213PS  expP3<>+0(SB), Y2, Y4
+	VFMADD213PS  expP3<>+0(SB), Y3, Y5
+	VFMADD213PS  expP4<>+0(SB), Y2, Y4
+	VFMADD213PS  expP4<>+0(SB), Y3, Y5
+	VFMADD213PS  expP5<>+0(SB), Y2, Y4
+	VFMADD213PS  expP5<>+0(SB), Y3, Y5
+	VMULPS       Y2, Y2, Y8
+	VFMADD213PS  Y2, Y8, Y4
+	VMULPS       Y3, Y3, Y8
+	VFMADD213PS  Y3, Y8, Y5
+	VADDPS       one<>+0(SB), Y4, Y4
+	VADDPS       one<>+0(SB), Y5, Y5
+	VPSRAD       $0x01, Y6, Y2
+	VPSUBD       Y2, Y6, Y6
+	VPADDD       exponentBias<>+0(SB), Y2, Y2
+	VPADDD       exponentBias<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y2, Y2
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y2, Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRAD       $0x01, Y7, Y2
+	VPSUBD       Y2, Y7, Y7
+	VPADDD       exponentBias<>+0(SB), Y2, Y2
+	VPADDD       exponentBias<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y2, Y2
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y2, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VXORPS       Y3, Y3, Y3
+	VMOVUPS      one<>+0(SB), Y2
+	VCMPPS       $0x11, Y3, Y0, Y0
+	VBLENDVPS    Y0, Y4, Y2, Y2
+	VADDPS       one<>+0(SB), Y4, Y4
+	VDIVPS       Y4, Y2, Y4
+	VXORPS       Y2, Y2, Y2
+	VMOVUPS      one<>+0(SB), Y0
+	VCMPPS       $0x11, Y2, Y1, Y1
+	VBLENDVPS    Y1, Y5, Y0, Y0
+	VADDPS       one<>+0(SB), Y5, Y5
+	VDIVPS       Y5, Y0, Y5
+	VMOVUPS      Y4, (DX)
+	VMOVUPS      Y5, (DX)(R8*1)
+	VMOVUPS      (BX)(R8*2), Y0
+	VMOVAPS      Y0, Y1
+	VMOVUPS      tanhMin<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMOVUPS      tanhMax<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMULPS       Y0, Y0, Y2
+	VMOVUPS      tanhP0<>+0(SB), Y3
+	VFMADD213PS  tanhP1<>+0(SB), Y2, Y3
+	VFMADD213PS  tanhP2<>+0(SB), Y2, Y3
+	VFMADD213PS  tanhP3<>+0(SB), Y2, Y3
+	VFMADD213PS  tanhP4<>+0(SB), Y2, Y3
+	VFMADD213PS  tanhP5<>+0(SB), Y2, Y3
+	VFMADD213PS  tanhP6<>+0(SB), Y2, Y3
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      tanhQ0<>+0(SB), Y0
+	VFMADD213PS  tanhQ1<>+0(SB), Y2, Y0
+	VFMADD213PS  tanhQ2<>+0(SB), Y2, Y0
+	VFMADD213PS  tanhQ3<>+0(SB), Y2, Y0
+	VDIVPS       Y0, Y3, Y3
+	VANDPS       magnitude<>+0(SB), Y1, Y0
+	VCMPPS       $0x11, tanhSmall<>+0(SB), Y0, Y0
+	VBLENDVPS    Y0, Y1, Y3, Y3
+	VMOVUPS      Y3, (DX)(R8*2)
+	VMULPS       Y3, Y4, Y0
+	VFMADD231PS  (SI), Y5, Y0
+	VMOVUPS      Y0, (CX)
+	VMOVUPS      (BX)(R9*1), Y0
+	VORPS        signBit<>+0(SB), Y0, Y1
+	VMOVUPS      expMin<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      expMax<>+0(SB), Y2
+	VMINPS       Y1, Y2, Y1
+	VMULPS       log2e<>+0(SB), Y1, Y2
+	VCVTPS2DQ    Y2, Y3
+	VCVTDQ2PS    Y3, Y2
+	VFNMADD231PS ln2High<>+0(SB), Y2, Y1
+	VFNMADD231PS ln2Low<>+0(SB), Y2, Y1
+	VMOVUPS      expP0<>+0(SB), Y2
+	VFMADD213PS  expP1<>+0(SB), Y1, Y2
+	VFMADD213PS  expP2<>+0(SB), Y1, Y2
+	VFMADD213PS  expP3<>+0(SB), Y1, Y2
+	VFMADD213PS  expP4<>+0(SB), Y1, Y2
+	VFMADD213PS  expP5<>+0(SB), Y1, Y2
+	VMULPS       Y1, Y1, Y4
+	VFMADD213PS  Y1, Y4, Y2
+	VADDPS       one<>+0(SB), Y2, Y2
+	VPSRAD       $0x01, Y3, Y1
+	VPSUBD       Y1, Y3, Y3
+	VPADDD       exponentBias<>+0(SB), Y1, Y1
+	VPADDD       exponentBias<>+0(SB), Y3, Y3
+	VPSLLD       $0x17, Y1, Y1
+	VPSLLD       $0x17, Y3, Y3
+	VMULPS       Y1, Y2, Y2
+	VMULPS       Y3, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VMOVUPS      one<>+0(SB), Y1
+	VCMPPS       $0x11, Y3, Y0, Y0
+	VBLENDVPS    Y0, Y2, Y1, Y1
+	VADDPS       one<>+0(SB), Y2, Y2
+	VDIVPS       Y2, Y1, Y2
+	VMOVUPS      Y2, (DX)(R9*1)
+	VMOVUPS      (CX), Y0
+	VMOVAPS      Y0, Y1
+	VMOVUPS      tanhMin<>+0(SB), Y3
+	VMAXPS       Y0, Y3, Y0
+	VMOVUPS      tanhMax<>+0(SB), Y3
+	VMINPS       Y0, Y3, Y0
+	VMULPS       Y0, Y0, Y3
+	VMOVUPS      tanhP0<>+0(SB), Y4
+	VFMADD213PS  tanhP1<>+0(SB), Y3, Y4
+	VFMADD213PS  tanhP2<>+0(SB), Y3, Y4
+	VFMADD213PS  tanhP3<>+0(SB), Y3, Y4
+	VFMADD213PS  tanhP4<>+0(SB), Y3, Y4
+	VFMADD213PS  tanhP5<>+0(SB), Y3, Y4
+	VFMADD213PS  tanhP6<>+0(SB), Y3, Y4
+	VMULPS       Y0, Y4, Y4
+	VMOVUPS      tanhQ0<>+0(SB), Y0
+	VFMADD213PS  tanhQ1<>+0(SB), Y3, Y0
+	VFMADD213PS  tanhQ2<>+0(SB), Y3, Y0
+	VFMADD213PS  tanhQ3<>+0(SB), Y3, Y0
+	VDIVPS       Y0, Y4, Y4
+	VANDPS       magnitude<>+0(SB), Y1, Y0
+	VCMPPS       $0x11, tanhSmall<>+0(SB), Y0, Y0
+	VBLENDVPS    Y0, Y1, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VMOVUPS      Y4, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	SUBQ         $0x00000008, DI
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func lstmCellGradAVX2(dz uintptr, dcarry uintptr, gates uintptr, carry uintptr, dh uintptr, dnext uintptr, n uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·lstmCellGradAVX2(SB), NOSPLIT, $0-64
+	MOVQ dz+0(FP), AX
+	MOVQ dcarry+8(FP), CX
+	MOVQ gates+16(FP), DX
+	MOVQ carry+24(FP), BX
+	MOVQ dh+32(FP), SI
+	MOVQ dnext+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ stride+56(FP), R9
+	LEAQ (R9)(R9*2), R10
+
+loop1:
+	CMPQ         R8, $0x00000008
+	JB           end1
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (DX)(R9*1), Y1
+	VMOVUPS      (DX)(R9*2), Y2
+	VMOVUPS      (BX), Y3
+	VMULPS       Y2, Y0, Y4
+	VFMADD231PS  Y3, Y1, Y4
+	VMOVAPS      Y4, Y5
+	VMOVUPS      tanhMin<>+0(SB), Y6
+	VMAXPS       Y4, Y6, Y4
+	VMOVUPS      tanhMax<>+0(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VMULPS       Y4, Y4, Y6
+	VMOVUPS      tanhP0<>+0(SB), Y7
+	VFMADD213PS  tanhP1<>+0(SB), Y6, Y7
+	VFMADD213PS  tanhP2<>+0(SB), Y6, Y7
+	VFMADD213PS  tanhP3<>+0(SB), Y6, Y7
+	VFMADD213PS  tanhP4<>+0(SB), Y6, Y7
+	VFMADD213PS  tanhP5<>+0(SB), Y6, Y7
+	VFMADD213PS  tanhP6<>+0(SB), Y6, Y7
+	VMULPS       Y4, Y7, Y7
+	VMOVUPS      tanhQ0<>+0(SB), Y4
+	VFMADD213PS  tanhQ1<>+0(SB), Y6, Y4
+	VFMADD213PS  tanhQ2<>+0(SB), Y6, Y4
+	VFMADD213PS  tanhQ3<>+0(SB), Y6, Y4
+	VDIVPS       Y4, Y7, Y7
+	VANDPS       magnitude<>+0(SB), Y5, Y4
+	VCMPPS       $0x11, tanhSmall<>+0(SB), Y4, Y4
+	VBLENDVPS    Y4, Y5, Y7, Y7
+	VMOVUPS      (DX)(R10*1), Y4
+	VMOVUPS      (SI), Y5
+	VMOVAPS      Y7, Y6
+	VFNMADD213PS one<>+0(SB), Y7, Y6
+	VMULPS       Y4, Y5, Y8
+	VFMADD213PS  (DI), Y6, Y8
+	VMULPS       Y7, Y5, Y5
+	VMOVUPS      one<>+0(SB), Y6
+	VSUBPS       Y4, Y6, Y6
+	VMULPS       Y4, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VMOVUPS      Y5, (AX)(R10*1)
+	VMULPS       Y3, Y8, Y5
+	VMOVUPS      one<>+0(SB), Y3
+	VSUBPS       Y1, Y3, Y3
+	VMULPS       Y1, Y3, Y3
+	VMULPS       Y3, Y5, Y5
+	VMOVUPS      Y5, (AX)(R9*1)
+	VMULPS       Y1, Y8, Y1
+	VMOVUPS      Y1, (CX)
+	VMULPS       Y2, Y8, Y5
+	VMOVUPS      one<>+0(SB), Y1
+	VSUBPS       Y0, Y1, Y1
+	VMULPS       Y0, Y1, Y1
+	VMULPS       Y1, Y5, Y5
+	VMOVUPS      Y5, (AX)
+	VMULPS       Y0, Y8, Y5
+	VFNMADD213PS one<>+0(SB), Y2, Y2
+	VMULPS       Y2, Y5, Y5
+	VMOVUPS      Y5, (AX)(R9*2)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000020, DI
+	SUBQ         $0x00000008, R8
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
 // func addAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
 // Requires: AVX, AVX512F
 TEXT ·addAVX512(SB), NOSPLIT, $0-32
@@ -7113,5 +7382,253 @@ channel:
 	ADDQ      R9, SI
 	DECQ      R8
 	JNE       window
+	VZEROUPPER
+	RET
+
+// func lstmCellAVX512(h uintptr, next uintptr, gates uintptr, z uintptr, carry uintptr, n uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lstmCellAVX512(SB), NOSPLIT, $0-56
+	MOVQ h+0(FP), AX
+	MOVQ next+8(FP), CX
+	MOVQ gates+16(FP), DX
+	MOVQ z+24(FP), BX
+	MOVQ carry+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ stride+48(FP), R8
+	LEAQ (R8)(R8*2), R9
+
+loop1:
+	CMPQ         DI, $0x00000010
+	JB           end1
+	VMOVUPS      (BX), Z0
+	VMOVUPS      (BX)(R8*1), Z1
+	VORPS        signBit<>+0(SB), Z0, Z2
+	VORPS        signBit<>+0(SB), Z1, Z3
+	VMOVUPS      expMin<>+0(SB), Z4
+	VMAXPS       Z2, Z4, Z2
+	VMAXPS       Z3, Z4, Z3
+	VMOVUPS      expMax<>+0(SB), Z4
+	VMINPS       Z2, Z4, Z2
+	VMINPS       Z3, Z4, Z3
+	VMULPS       log2e<>+0(SB), Z2, Z4
+	VMULPS       log2e<>+0(SB), Z3, Z5
+	VCVTPS2DQ    Z4, Z4
+	VCVTPS2DQ    Z5, Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VFNMADD231PS ln2High<>+0(SB), Z4, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z5, Z3
+	VFNMADD231PS ln2Low<>+0(SB), Z4, Z2
+	VFNMADD231PS ln2Low<>+0(SB), Z5, Z3
+	VMOVUPS      expP0<>+0(SB), Z6
+	VMOVUPS      expP0<>+0(SB), Z7
+	VFMADD213PS  expP1<>+0(SB), Z2, Z6
+	VFMADD213PS  expP1<>+0(SB), Z3, Z7
+	VFMADD213PS  expP2<>+0(SB), Z2, Z6
+	VFMADD213PS  expP2<>+0(SB), Z3, Z7
+	VFMADD213PS  expP3<>+0(SB), Z2, Z6
+	VFMADD213PS  expP3<>+0(SB), Z3, Z7
+	VFMADD213PS  expP4<>+0(SB), Z2, Z6
+	VFMADD213PS  expP4<>+0(SB), Z3, Z7
+	VFMADD213PS  expP5<>+0(SB), Z2, Z6
+	VFMADD213PS  expP5<>+0(SB), Z3, Z7
+	VMULPS       Z2, Z2, Z8
+	VFMADD213PS  Z2, Z8, Z6
+	VMULPS       Z3, Z3, Z8
+	VFMADD213PS  Z3, Z8, Z7
+	VADDPS       one<>+0(SB), Z6, Z6
+	VADDPS       one<>+0(SB), Z7, Z7
+	VSCALEFPS    Z4, Z6, Z6
+	VSCALEFPS    Z5, Z7, Z7
+	VXORPS       Z3, Z3, Z3
+	VMOVUPS      one<>+0(SB), Z2
+	VCMPPS       $0x11, Z3, Z0, K1
+	VMOVUPS      Z6, K1, Z2
+	VADDPS       one<>+0(SB), Z6, Z6
+	VDIVPS       Z6, Z2, Z6
+	VXORPS       Z2, Z2, Z2
+	VMOVUPS      one<>+0(SB), Z0
+	VCMPPS       $0x11, Z2, Z1, K1
+	VMOVUPS      Z7, K1, Z0
+	VADDPS       one<>+0(SB), Z7, Z7
+	VDIVPS       Z7, Z0, Z7
+	VMOVUPS      Z6, (DX)
+	VMOVUPS      Z7, (DX)(R8*1)
+	VMOVUPS      (BX)(R8*2), Z0
+	VMOVAPS      Z0, Z1
+	VMOVUPS      tanhMin<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMOVUPS      tanhMax<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMULPS       Z0, Z0, Z2
+	VMOVUPS      tanhP0<>+0(SB), Z3
+	VFMADD213PS  tanhP1<>+0(SB), Z2, Z3
+	VFMADD213PS  tanhP2<>+0(SB), Z2, Z3
+	VFMADD213PS  tanhP3<>+0(SB), Z2, Z3
+	VFMADD213PS  tanhP4<>+0(SB), Z2, Z3
+	VFMADD213PS  tanhP5<>+0(SB), Z2, Z3
+	VFMADD213PS  tanhP6<>+0(SB), Z2, Z3
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      tanhQ0<>+0(SB), Z0
+	VFMADD213PS  tanhQ1<>+0(SB), Z2, Z0
+	VFMADD213PS  tanhQ2<>+0(SB), Z2, Z0
+	VFMADD213PS  tanhQ3<>+0(SB), Z2, Z0
+	VDIVPS       Z0, Z3, Z3
+	VANDPS       magnitude<>+0(SB), Z1, Z0
+	VCMPPS       $0x11, tanhSmall<>+0(SB), Z0, K1
+	VMOVUPS      Z1, K1, Z3
+	VMOVUPS      Z3, (DX)(R8*2)
+	VMULPS       Z3, Z6, Z0
+	VFMADD231PS  (SI), Z7, Z0
+	VMOVUPS      Z0, (CX)
+	VMOVUPS      (BX)(R9*1), Z0
+	VORPS        signBit<>+0(SB), Z0, Z1
+	VMOVUPS      expMin<>+0(SB), Z2
+	VMAXPS       Z1, Z2, Z1
+	VMOVUPS      expMax<>+0(SB), Z2
+	VMINPS       Z1, Z2, Z1
+	VMULPS       log2e<>+0(SB), Z1, Z2
+	VCVTPS2DQ    Z2, Z2
+	VCVTDQ2PS    Z2, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
+	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
+	VMOVUPS      expP0<>+0(SB), Z3
+	VFMADD213PS  expP1<>+0(SB), Z1, Z3
+	VFMADD213PS  expP2<>+0(SB), Z1, Z3
+	VFMADD213PS  expP3<>+0(SB), Z1, Z3
+	VFMADD213PS  expP4<>+0(SB), Z1, Z3
+	VFMADD213PS  expP5<>+0(SB), Z1, Z3
+	VMULPS       Z1, Z1, Z4
+	VFMADD213PS  Z1, Z4, Z3
+	VADDPS       one<>+0(SB), Z3, Z3
+	VSCALEFPS    Z2, Z3, Z3
+	VXORPS       Z2, Z2, Z2
+	VMOVUPS      one<>+0(SB), Z1
+	VCMPPS       $0x11, Z2, Z0, K1
+	VMOVUPS      Z3, K1, Z1
+	VADDPS       one<>+0(SB), Z3, Z3
+	VDIVPS       Z3, Z1, Z3
+	VMOVUPS      Z3, (DX)(R9*1)
+	VMOVUPS      (CX), Z0
+	VMOVAPS      Z0, Z1
+	VMOVUPS      tanhMin<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMOVUPS      tanhMax<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMULPS       Z0, Z0, Z2
+	VMOVUPS      tanhP0<>+0(SB), Z4
+	VFMADD213PS  tanhP1<>+0(SB), Z2, Z4
+	VFMADD213PS  tanhP2<>+0(SB), Z2, Z4
+	VFMADD213PS  tanhP3<>+0(SB), Z2, Z4
+	VFMADD213PS  tanhP4<>+0(SB), Z2, Z4
+	VFMADD213PS  tanhP5<>+0(SB), Z2, Z4
+	VFMADD213PS  tanhP6<>+0(SB), Z2, Z4
+	VMULPS       Z0, Z4, Z4
+	VMOVUPS      tanhQ0<>+0(SB), Z0
+	VFMADD213PS  tanhQ1<>+0(SB), Z2, Z0
+	VFMADD213PS  tanhQ2<>+0(SB), Z2, Z0
+	VFMADD213PS  tanhQ3<>+0(SB), Z2, Z0
+	VDIVPS       Z0, Z4, Z4
+	VANDPS       magnitude<>+0(SB), Z1, Z0
+	VCMPPS       $0x11, tanhSmall<>+0(SB), Z0, K1
+	VMOVUPS      Z1, K1, Z4
+	VMULPS       Z3, Z4, Z4
+	VMOVUPS      Z4, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
+	SUBQ         $0x00000010, DI
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func lstmCellGradAVX512(dz uintptr, dcarry uintptr, gates uintptr, carry uintptr, dh uintptr, dnext uintptr, n uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·lstmCellGradAVX512(SB), NOSPLIT, $0-64
+	MOVQ dz+0(FP), AX
+	MOVQ dcarry+8(FP), CX
+	MOVQ gates+16(FP), DX
+	MOVQ carry+24(FP), BX
+	MOVQ dh+32(FP), SI
+	MOVQ dnext+40(FP), DI
+	MOVQ n+48(FP), R8
+	MOVQ stride+56(FP), R9
+	LEAQ (R9)(R9*2), R10
+
+loop1:
+	CMPQ         R8, $0x00000010
+	JB           end1
+	VMOVUPS      (DX), Z0
+	VMOVUPS      (DX)(R9*1), Z1
+	VMOVUPS      (DX)(R9*2), Z2
+	VMOVUPS      (BX), Z3
+	VMULPS       Z2, Z0, Z4
+	VFMADD231PS  Z3, Z1, Z4
+	VMOVAPS      Z4, Z5
+	VMOVUPS      tanhMin<>+0(SB), Z6
+	VMAXPS       Z4, Z6, Z4
+	VMOVUPS      tanhMax<>+0(SB), Z6
+	VMINPS       Z4, Z6, Z4
+	VMULPS       Z4, Z4, Z6
+	VMOVUPS      tanhP0<>+0(SB), Z7
+	VFMADD213PS  tanhP1<>+0(SB), Z6, Z7
+	VFMADD213PS  tanhP2<>+0(SB), Z6, Z7
+	VFMADD213PS  tanhP3<>+0(SB), Z6, Z7
+	VFMADD213PS  tanhP4<>+0(SB), Z6, Z7
+	VFMADD213PS  tanhP5<>+0(SB), Z6, Z7
+	VFMADD213PS  tanhP6<>+0(SB), Z6, Z7
+	VMULPS       Z4, Z7, Z7
+	VMOVUPS      tanhQ0<>+0(SB), Z4
+	VFMADD213PS  tanhQ1<>+0(SB), Z6, Z4
+	VFMADD213PS  tanhQ2<>+0(SB), Z6, Z4
+	VFMADD213PS  tanhQ3<>+0(SB), Z6, Z4
+	VDIVPS       Z4, Z7, Z7
+	VANDPS       magnitude<>+0(SB), Z5, Z4
+	VCMPPS       $0x11, tanhSmall<>+0(SB), Z4, K1
+	VMOVUPS      Z5, K1, Z7
+	VMOVUPS      (DX)(R10*1), Z4
+	VMOVUPS      (SI), Z5
+	VMOVAPS      Z7, Z6
+	VFNMADD213PS one<>+0(SB), Z7, Z6
+	VMULPS       Z4, Z5, Z8
+	VFMADD213PS  (DI), Z6, Z8
+	VMULPS       Z7, Z5, Z5
+	VMOVUPS      one<>+0(SB), Z6
+	VSUBPS       Z4, Z6, Z6
+	VMULPS       Z4, Z6, Z6
+	VMULPS       Z6, Z5, Z5
+	VMOVUPS      Z5, (AX)(R10*1)
+	VMULPS       Z3, Z8, Z5
+	VMOVUPS      one<>+0(SB), Z3
+	VSUBPS       Z1, Z3, Z3
+	VMULPS       Z1, Z3, Z3
+	VMULPS       Z3, Z5, Z5
+	VMOVUPS      Z5, (AX)(R9*1)
+	VMULPS       Z1, Z8, Z1
+	VMOVUPS      Z1, (CX)
+	VMULPS       Z2, Z8, Z5
+	VMOVUPS      one<>+0(SB), Z1
+	VSUBPS       Z0, Z1, Z1
+	VMULPS       Z0, Z1, Z1
+	VMULPS       Z1, Z5, Z5
+	VMOVUPS      Z5, (AX)
+	VMULPS       Z0, Z8, Z5
+	VFNMADD213PS one<>+0(SB), Z2, Z2
+	VMULPS       Z2, Z5, Z5
+	VMOVUPS      Z5, (AX)(R9*2)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
+	ADDQ         $0x00000040, DI
+	SUBQ         $0x00000010, R8
+	JMP          loop1
+
+end1:
 	VZEROUPPER
 	RET

@@ -411,6 +411,24 @@ func callMaxPoolRowGradRelu(wide bool, d0, d1, dy, x0, x1, y *float32, windows, 
 	}
 }
 
+//go:noinline
+func callLstmCell(wide bool, h, next, gates, z, carry *float32, n, stride uintptr) {
+	if wide {
+		lstmCellAVX512(h, next, gates, z, carry, n, stride)
+	} else {
+		lstmCellAVX2(h, next, gates, z, carry, n, stride)
+	}
+}
+
+//go:noinline
+func callLstmCellGrad(wide bool, dz, dcarry, gates, carry, dh, dnext *float32, n, stride uintptr) {
+	if wide {
+		lstmCellGradAVX512(dz, dcarry, gates, carry, dh, dnext, n, stride)
+	} else {
+		lstmCellGradAVX2(dz, dcarry, gates, carry, dh, dnext, n, stride)
+	}
+}
+
 //go:noescape
 func addAVX2(dst, a, b *float32, n uintptr)
 
@@ -716,3 +734,15 @@ func maxPoolRowGradReluAVX2(d0, d1, dy, x0, x1, y *float32, windows, size uintpt
 
 //go:noescape
 func maxPoolRowGradReluAVX512(d0, d1, dy, x0, x1, y *float32, windows, size uintptr)
+
+//go:noescape
+func lstmCellAVX2(h, next, gates, z, carry *float32, n, stride uintptr)
+
+//go:noescape
+func lstmCellAVX512(h, next, gates, z, carry *float32, n, stride uintptr)
+
+//go:noescape
+func lstmCellGradAVX2(dz, dcarry, gates, carry, dh, dnext *float32, n, stride uintptr)
+
+//go:noescape
+func lstmCellGradAVX512(dz, dcarry, gates, carry, dh, dnext *float32, n, stride uintptr)

@@ -1,0 +1,59 @@
+package vec
+
+// lanesOf copies the last units of each of four gates into lines of 16.
+func lanesOf(dst *[64]float32, gates []float32, n, done int) {
+	for g := range 4 {
+		copy(dst[16*g:16*g+16], gates[g*n+done:(g+1)*n])
+	}
+}
+
+func lstmCell32(h, next, gates, z, carry []float32) (done int) {
+	wide, ok := vectors()
+	if !ok {
+		return 0
+	}
+	n := len(carry)
+	m := whole(wide, n)
+	if m > 0 {
+		callLstmCell(wide, &h[0], &next[0], &gates[0], &z[0], &carry[0], uintptr(m), uintptr(4*n))
+	}
+	if m < n {
+		var p [64]float32
+		var q, r buffer
+		lanesOf(&p, z, n, m)
+		copy(q[:], carry[m:])
+		callLstmCell(wide, &r[0], &q[0], &p[0], &p[0], &q[0], 16, 64)
+		copy(h[m:], r[:])
+		copy(next[m:], q[:])
+		for g := range 4 {
+			copy(gates[g*n+m:(g+1)*n], p[16*g:])
+		}
+	}
+	return n
+}
+
+func lstmCellGrad32(dz, dcarry, gates, carry, dh, dnext []float32) (done int) {
+	wide, ok := vectors()
+	if !ok {
+		return 0
+	}
+	n := len(carry)
+	m := whole(wide, n)
+	if m > 0 {
+		callLstmCellGrad(wide, &dz[0], &dcarry[0], &gates[0], &carry[0], &dh[0], &dnext[0], uintptr(m), uintptr(4*n))
+	}
+	if m < n {
+		var p [64]float32
+		var q, r, s buffer
+		lanesOf(&p, gates, n, m)
+		copy(q[:], carry[m:])
+		copy(r[:], dh[m:])
+		copy(s[:], dnext[m:])
+		callLstmCellGrad(wide, &p[0], &s[0], &p[0], &q[0], &r[0], &s[0], 16, 64)
+		copy(dcarry[m:], s[:])
+		for g := range 4 {
+			copy(dz[g*n+m:(g+1)*n], p[16*g:])
+		}
+	}
+	return n
+}
