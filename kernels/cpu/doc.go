@@ -8,7 +8,8 @@
 //     program is simplified (dead code, common subexpressions, exact algebraic identities, folding of constants of one
 //     repeated element, transposes into products). All-reduces of a bucket become one call. Sums of products over the steps of a
 //     loop leave the loop and become one product (scan_sums.go); what a loop backwards can cheaply compute again from other things
-//     that it reads, the forward loop does not store (scan_recompute.go).
+//     that it reads, the forward loop does not store (scan_recompute.go); a matrix that a loop's products read transposed is
+//     transposed once in front of it (scan_transpose.go).
 //  2. group: nodes are gathered into units. Elementwise nodes over one index space run together, block by block, on a small
 //     vector machine (vm.go) that reads broadcasts, slices and reshapes in place; reductions of what they compute join them
 //     (sink.go). A bias and a relu join the product or convolution before them, the gradient of relu and of a bias the gradient

@@ -151,6 +151,9 @@ func improveScans(p *ir.Program, replicas int) (*ir.Program, error) {
 	if err == nil {
 		q, err = recomputeInScans(q)
 	}
+	if err == nil {
+		q, err = transposeBeforeScans(q)
+	}
 	if err == nil && q != p {
 		q, err = normalize(q, replicas)
 	}

@@ -92,4 +92,9 @@ func TestScansImproved(t *testing.T) {
 	assert.Equal(t, 1, scans[1].Carry, "the sum of products leaves the loop")
 	assert.Equal(t, 1, sums, "and becomes one product")
 	assert.Len(t, scans[0].Body.Outputs, 3, "the slope is computed again instead of handed out: %v", q)
+	for _, n := range scans[1].Body.Nodes {
+		if a, ok := n.Attrs.(ir.DotAttrs); ok {
+			assert.Equal(t, []int{0}, a.RhsContract, "the recurrent kernel is transposed in front of the loop")
+		}
+	}
 }
