@@ -1,6 +1,6 @@
-//go:build !amd64
+//go:build !amd64 && !arm64
 
 package isa
 
-// detect returns Portable: there are assembly kernels for amd64 only.
-func detect() Level { return Portable }
+// detect returns Portable: there are assembly kernels for amd64 and arm64 only.
+func detect() []Level { return []Level{Portable} }

@@ -1,6 +1,7 @@
 package isa
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -8,23 +9,28 @@ import (
 )
 
 func TestChoose(t *testing.T) {
+	x86, arm := []Level{Portable, AVX2, AVX512}, []Level{Portable, NEON}
 	for _, c := range []struct {
 		env  string
-		best Level
+		have []Level
 		want Level
 		err  string
 	}{
-		{"", AVX512, AVX512, ""},
-		{"", Portable, Portable, ""},
-		{"portable", AVX512, Portable, ""},
-		{"avx2", AVX512, AVX2, ""},
-		{"avx512", AVX512, AVX512, ""},
-		{"avx512", AVX2, AVX2, `GOKERAS_CPU=avx512: this processor supports at most "avx2"; unset the variable or lower it`},
-		{"avx2", Portable, Portable, `at most "portable"`},
-		{"AVX2", AVX512, AVX512, `GOKERAS_CPU="AVX2": unknown value, expected portable, avx2 or avx512`},
+		{"", x86, AVX512, ""},
+		{"", []Level{Portable}, Portable, ""},
+		{"", arm, NEON, ""},
+		{"portable", x86, Portable, ""},
+		{"portable", arm, Portable, ""},
+		{"avx2", x86, AVX2, ""},
+		{"avx512", x86, AVX512, ""},
+		{"neon", arm, NEON, ""},
+		{"avx512", x86[:2], AVX2, `GOKERAS_CPU=avx512: this processor supports [portable avx2]; unset the variable or name one of them`},
+		{"avx2", arm, NEON, `supports [portable neon]`},
+		{"neon", x86, AVX512, `supports [portable avx2 avx512]`},
+		{"AVX2", x86, AVX512, `GOKERAS_CPU="AVX2": unknown value, expected portable, neon, avx2 or avx512`},
 	} {
-		got, err := choose(c.env, c.best)
-		assert.Equal(t, c.want, got, "choose(%q, %v)", c.env, c.best)
+		got, err := choose(c.env, c.have)
+		assert.Equal(t, c.want, got, "choose(%q, %v)", c.env, c.have)
 		if c.err == "" {
 			assert.NoError(t, err)
 		} else {
@@ -47,6 +53,6 @@ func TestOverride(t *testing.T) {
 }
 
 func TestString(t *testing.T) {
-	assert.Equal(t, "portable avx2 avx512", Portable.String()+" "+AVX2.String()+" "+AVX512.String())
+	assert.Equal(t, "portable neon avx2 avx512", fmt.Sprint(Portable, NEON, AVX2, AVX512))
 	assert.Equal(t, "Level(7)", Level(7).String())
 }

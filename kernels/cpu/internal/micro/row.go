@@ -2,6 +2,9 @@ package micro
 
 import "fmt"
 
+// rowProductElements bounds the part of b that one assembly call reads, which takes some tens of microseconds.
+const rowProductElements = 1 << 18
+
 // AddRowProduct adds to each dst[c] the sum Σ_k x[k]·b[k·stride + c]: a row times a matrix whose rows are stride elements apart. Unlike
 // a [Tile], which walks down the columns of a panel, it reads b in the order of memory: with a single row of x nothing of b is read
 // twice, and the time is that of reading it. The products of a column are added one after the other, in order.

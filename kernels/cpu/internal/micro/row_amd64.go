@@ -7,9 +7,6 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// rowProductElements bounds the part of b that one assembly call reads, which takes some tens of microseconds.
-const rowProductElements = 1 << 18
-
 // rowProduct adds x·b to dst; it reports whether it did.
 func rowProduct[T Float](dst, x, b []T, stride int) bool {
 	level := isa.Active()

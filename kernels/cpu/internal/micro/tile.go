@@ -33,7 +33,7 @@ type Tile[T Float] struct {
 	ReLU       bool // max(·, 0) last; NaN stays NaN
 }
 
-// panelBytes is the width of a panel of the vector operand: two AVX-512 vectors or four AVX2 vectors.
+// panelBytes is the width of a panel of the vector operand: two AVX-512 vectors, four AVX2 vectors or eight NEON vectors.
 const panelBytes = 128
 
 // PanelWidth is the number of columns of a packed panel: 32 for float32, 16 for float64. It is the same for every kernel
@@ -51,6 +51,8 @@ func lanes[T Float](level isa.Level) int {
 		return 64 / int(unsafe.Sizeof(zero))
 	case isa.AVX2:
 		return 32 / int(unsafe.Sizeof(zero))
+	case isa.NEON:
+		return 16 / int(unsafe.Sizeof(zero))
 	}
 	return 1
 }

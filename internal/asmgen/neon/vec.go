@@ -1,0 +1,3 @@
+package main
+
+func emitVec() string { return "package vec\n" }
