@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test check mnist bench bench-peers fmt vet staticcheck race generated rooms static fuzz
+.PHONY: help build test check arm64 mnist bench bench-peers fmt vet staticcheck race generated rooms static fuzz
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -16,7 +16,7 @@ mnist: ## train the tutorial's convolutional network on handwritten digits, on t
 test: ## run all tests
 	$(GO) test ./...
 
-check: fmt vet staticcheck race generated rooms static ## everything that a change must pass besides the tests
+check: fmt vet staticcheck race generated rooms static arm64 ## everything that a change must pass besides the tests
 
 fmt:
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt disagrees with:"; echo "$$bad"; exit 1; fi
@@ -35,6 +35,9 @@ generated: ## regenerate what is generated and fail when it differs from what is
 
 rooms: ## the rule of who may import whom
 	$(GO) test ./internal/rooms
+
+arm64: ## build for other platforms, and run the kernels for arm64 in an emulator (needs qemu-user-static)
+	./internal/check-platforms.sh
 
 static: ## the programs must be static
 	./internal/check-static.sh

@@ -8,7 +8,7 @@ status=0
 for package in micro vec; do
 	dir=$root/kernels/cpu/internal/$package
 	mkdir "$keep/$package"
-	cp "$dir"/*_amd64.s "$dir"/*_gen_amd64.go "$keep/$package/"
+	cp "$dir"/*_a*64.s "$dir"/*_gen_a*64.go "$keep/$package/"
 	(cd "$dir" && go generate .)
 	for file in "$keep/$package"/*; do
 		if ! cmp -s "$file" "$dir/$(basename "$file")"; then

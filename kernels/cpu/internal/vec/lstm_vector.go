@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package vec
 
 // lanesOf copies the last units of each of four gates into lines of 16.

@@ -1,3 +1,5 @@
+//go:build amd64 || arm64
+
 package vec
 
 // The functions below compute whole vectors of columns in assembly and return how many columns they did.
