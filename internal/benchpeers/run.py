@@ -145,12 +145,56 @@ def first_steps(rounds):
             print(f"| {name} | {statistics.median(times[1:]):.2f} | {min(times[1:]):.2f} |")
 
 
+def memory():
+    """The largest resident size of a fresh process that trains for a second."""
+    print("\n| peak memory of training, MB | ours | others | ours by the least other |\n|---|---|---|---|")
+    for workload, title, _, workers in ROWS:
+        if workload not in ("W2-sgd", "W3-mom", "W4-adamw"):
+            continue
+        sizes = {}
+        for name in workers:
+            if available(name):
+                key = f"{workload}:{workers[name].split()[0]}"
+                w = Worker(name, [key], 1)
+                try:
+                    if key in w.read()["ready"]:
+                        sizes[name] = w.measure(key, 1.0)["rss"]
+                    w.close()
+                except RuntimeError as e:
+                    print(f"{name}: {e}", file=sys.stderr)
+        ours = sizes.pop("gokeras", None)
+        if ours and sizes:
+            others = ", ".join(f"{name} {size:.0f}" for name, size in sorted(sizes.items(), key=lambda s: s[1]))
+            print(f"| {title} | {ours:.0f} | {others} | {ours / min(sizes.values()):.2f} |")
+
+
+def epochs(directory, rounds):
+    """Whole processes that train the convolutional network for one epoch on 60,000 images."""
+    commands = {"gokeras": ([os.environ.get("GO_WORKER"), "--epoch", directory], {})}
+    for name, python, peer in (("tensorflow", TF, "tf"), ("tensorflow+onednn", TF, "tf"), ("keras+jax", TF, "kjax"), ("torch", TORCH, "torch")):
+        commands[name] = ([python, "epoch.py", peer, directory], WORKERS[name][1])
+    results = collections.defaultdict(list)
+    for _ in range(rounds):
+        for name, (command, env) in commands.items():
+            if not command[0]:
+                continue
+            begin = time.perf_counter()
+            p = subprocess.run(command, cwd=PEERS, env=dict(os.environ, TF_CPP_MIN_LOG_LEVEL="2", **env), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+            if p.returncode == 0:
+                results[name].append((time.perf_counter() - begin, json.loads(p.stdout.splitlines()[-1])))
+    print("\n| one epoch of MNIST, all threads | whole process, s | training, s | test accuracy |\n|---|---|---|---|")
+    for name, list_ in results.items():
+        middle = [statistics.median(v) for v in ([t for t, _ in list_], [r["seconds"] for _, r in list_], [r["accuracy"] for _, r in list_])]
+        print(f"| {name} | {middle[0]:.1f} | {middle[1]:.1f} | {middle[2]:.4f} |")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--secs", type=float, default=0.7)
     parser.add_argument("--threads", default="1,%d" % len(os.sched_getaffinity(0)))
     parser.add_argument("--only", default="", help="workloads whose key contains this")
+    parser.add_argument("--mnist", default=os.environ.get("MNIST_DIR", ""), help="directory with MNIST's IDX files, for the row of a whole epoch")
     parser.add_argument("--out", default="", help="file that gets every sample as a JSON line")
     a = parser.parse_args()
     rows = [r for r in ROWS if a.only in r[0]]
@@ -161,6 +205,11 @@ def main():
         table(measure(a, threads, rows), threads, rows)
     if not a.only:
         first_steps(3)
+        memory()
+        if a.mnist:
+            epochs(os.path.abspath(a.mnist), 2)
+        else:
+            print("one epoch of MNIST is left out: name a directory of IDX files with --mnist or MNIST_DIR", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ type OpProfile struct {
 	Name  string // the ops of the step, joined by "+"
 	Scope string // the layer of the last one
 	Calls int
-	Time  time.Duration
+	Time  time.Duration // without the steps of a loop's or branch's own program
 	Bytes int64 // of one call: the values that the step reads from memory and writes to it
 	FLOPs int64 // of one call: multiplications and additions of products, convolutions and attention, padding included; 0 for other ops
 }
@@ -115,9 +115,13 @@ func (s *schedule) profile(all []OpProfile) []OpProfile {
 func (s *schedule) timed(rt *runtime) {
 	for i := range s.steps {
 		st := &s.steps[i]
+		before := rt.nested
+		rt.nested = 0
 		begin := time.Now()
 		st.run()
-		st.time += time.Since(begin)
+		took := time.Since(begin)
+		st.time += took - rt.nested
+		rt.nested = before + took
 		st.calls++
 		if rt.err != nil {
 			return

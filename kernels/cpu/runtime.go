@@ -28,6 +28,7 @@ type runtime struct {
 	err     error // the first failure; steps after it do not run
 
 	profiling bool
+	nested    time.Duration // of the steps of sub-programs, while steps are timed
 }
 
 // need makes sure that every worker has the given number of bytes of scratch memory.

@@ -2,6 +2,7 @@
 //
 //	worker --threads N KEY...            speaks the protocol below
 //	worker --table [--secs S] [--rounds N] [--profile] [KEY...]   measures the keys and prints a table
+//	worker --epoch DIR                   trains one epoch on MNIST from a directory of IDX files: the whole process is timed
 //	worker --first-step                  trains on one batch and ends: from the start of a process to its first step
 //
 // A key is WORK-OPTIMIZER:VARIANT for training (W1-sgd:fit) or WORK-bBATCH:VARIANT for prediction (W1-b1:predict). Variants of
@@ -38,6 +39,7 @@ func main() {
 	secs := flag.Float64("secs", 1, "seconds for each key of the table")
 	rounds := flag.Int("rounds", 3, "times that every key of the table is measured; the best one is printed")
 	first := flag.Bool("first-step", false, "train the convolutional network on one batch and end: time the whole process")
+	mnist := flag.String("epoch", "", "train one epoch on the MNIST files of this directory")
 	profile := flag.Bool("profile", false, "print where the time of the table's keys goes")
 	samples := flag.String("cpuprofile", "", "write a profile of the process to this file")
 	flag.Parse()
@@ -57,6 +59,8 @@ func main() {
 	var err error
 	if *first {
 		err = firstStep()
+	} else if *mnist != "" {
+		err = epoch(os.Stdout, *mnist)
 	} else if *table {
 		err = printTable(os.Stdout, keysOrAll(flag.Args()), *secs, *rounds)
 		printProfiles(os.Stdout)
