@@ -8,14 +8,22 @@ import (
 	"time"
 )
 
-// maxChunks is the largest number of chunks that fits the packed word.
-const maxChunks = 1<<31 - 1
+// The state of a region in one word: its generation, the chunks claimed from the front, the chunks not yet claimed.
+const (
+	countBits = 20
+	maxChunks = 1<<countBits - 1
+	oneFront  = 1 << countBits // added with one chunk less
+)
+
+func generationOf(state uint64) uint64 { return state >> (2 * countBits) }
+func frontOf(state uint64) int         { return int(state >> countBits & maxChunks) }
+func unclaimedOf(state uint64) int     { return int(state & maxChunks) }
 
 // region is one call of Parallel while it runs. Its plain fields are written by the caller before state is stored and read
 // by workers only after they have claimed a chunk, which keeps the region from ending; so state orders all accesses.
 type region struct {
 	_       [cacheLine]byte
-	state   atomic.Uint64 // generation<<32 | chunks not yet claimed
+	state   atomic.Uint64 // generation, chunks claimed from the front, chunks not yet claimed
 	_       [cacheLine]byte
 	left    atomic.Int64 // chunks not yet finished or dropped
 	waiting atomic.Bool  // the caller blocks on done
@@ -36,13 +44,14 @@ func (r *region) publish(n, grain, chunks int, task Task) {
 	}
 	r.left.Store(int64(chunks))
 	// The generation makes a stale compare-and-swap of a worker that slept through the previous region fail.
-	generation := r.state.Load()>>32 + 1
-	r.state.Store(generation<<32 | uint64(chunks))
+	generation := generationOf(r.state.Load()) + 1
+	r.state.Store(generation<<(2*countBits) | uint64(chunks))
 }
 
-func (r *region) unclaimed() bool { return uint32(r.state.Load()) != 0 }
+func (r *region) unclaimed() bool { return unclaimedOf(r.state.Load()) != 0 }
 
-// run claims and computes chunks until none is left and reports whether it claimed any.
+// run claims and computes chunks until none is left and reports whether it claimed any. The caller and workers with even numbers claim
+// from the front, the others from the back: so in region after region each finds what it wrote before in its own cache.
 func (r *region) run(worker int) bool {
 	claimed, ended := 0, false
 	defer func() {
@@ -56,15 +65,23 @@ func (r *region) run(worker int) bool {
 	}()
 	for {
 		state := r.state.Load()
-		unclaimed := int(uint32(state))
+		unclaimed := unclaimedOf(state)
 		if unclaimed == 0 {
 			break
 		}
-		if !r.state.CompareAndSwap(state, state-1) {
+		next := state - 1
+		if worker%2 == 0 {
+			next += oneFront
+		}
+		if !r.state.CompareAndSwap(state, next) {
 			continue
 		}
 		claimed++
-		lo := (r.chunks - unclaimed) * r.grain
+		chunk := frontOf(state)
+		if worker%2 != 0 {
+			chunk += unclaimed - 1
+		}
+		lo := chunk * r.grain
 		r.task.Run(worker, lo, min(lo+r.grain, r.n))
 	}
 	ended = true
@@ -75,8 +92,8 @@ func (r *region) run(worker int) bool {
 func (r *region) drop() int {
 	for {
 		state := r.state.Load()
-		if r.state.CompareAndSwap(state, state>>32<<32) {
-			return int(uint32(state))
+		if r.state.CompareAndSwap(state, state&^maxChunks) {
+			return unclaimedOf(state)
 		}
 	}
 }
