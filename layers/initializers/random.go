@@ -3,6 +3,9 @@ package initializers
 import (
 	"fmt"
 	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
 
 	"github.com/gokeras/gokeras/internal/philox"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -62,48 +65,61 @@ const stream = 0x696e6974 // "init"
 
 // uniform returns numbers even in [low, high).
 func uniform(shape ir.Shape, low, high float64, seed uint64) []float64 {
-	out := bits53(shape.Size(), seed)
-	for i, n := range out {
-		out[i] = low + (high-low)*(n*0x1p-53)
-	}
-	return out
+	return draw(shape.Size(), seed, func(n float64) float64 { return low + (high-low)*(n*0x1p-53) })
 }
 
 // normal inverts the distribution function: sqrt(2)·erfinv(u) for u even in (-1, 1) is normally distributed.
 func normal(shape ir.Shape, mean, stddev float64, seed uint64) []float64 {
-	out := bits53(shape.Size(), seed)
-	for i, n := range out {
-		out[i] = mean + stddev*math.Sqrt2*math.Erfinv(symmetric(n))
-	}
-	return out
+	return draw(shape.Size(), seed, func(n float64) float64 { return mean + stddev*math.Sqrt2*math.Erfinv(symmetric(n)) })
 }
 
 // truncatedNormal inverts the distribution function between -2 and 2 standard deviations, where u is even between -erf(sqrt(2))
 // and erf(sqrt(2)).
 func truncatedNormal(shape ir.Shape, mean, stddev float64, seed uint64) []float64 {
-	out := bits53(shape.Size(), seed)
 	edge := math.Erf(math.Sqrt2)
-	for i, n := range out {
+	return draw(shape.Size(), seed, func(n float64) float64 {
 		z := math.Sqrt2 * math.Erfinv(edge*symmetric(n))
-		out[i] = mean + stddev*min(max(z, -2), 2)
-	}
-	return out
+		return mean + stddev*min(max(z, -2), 2)
+	})
 }
 
 // symmetric maps a whole number in [0, 2^53) to (-1, 1): an odd multiple of 2^-53, so that neither end nor 0 is met.
 func symmetric(n float64) float64 { return float64(int64(n)*2+1-1<<53) * 0x1p-53 }
 
-// bits53 returns whole numbers even in [0, 2^53), two of each Philox block.
-func bits53(count int, seed uint64) []float64 {
+// drawChunk is how many numbers one goroutine draws at a time: about a millisecond.
+const drawChunk = 1 << 16
+
+// draw returns f of whole numbers even in [0, 2^53). Number i depends on the seed and i alone, so goroutines share the work.
+func draw(count int, seed uint64, f func(n float64) float64) []float64 {
 	out := make([]float64, count)
+	if count <= drawChunk {
+		drawRange(out, 0, seed, f)
+		return out
+	}
+	chunks := (count + drawChunk - 1) / drawChunk
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for range min(chunks, runtime.GOMAXPROCS(0)) {
+		wait.Go(func() {
+			for chunk := int(next.Add(1)) - 1; chunk < chunks; chunk = int(next.Add(1)) - 1 {
+				from := chunk * drawChunk
+				drawRange(out[from:min(from+drawChunk, count)], from, seed, f)
+			}
+		})
+	}
+	wait.Wait()
+	return out
+}
+
+// drawRange draws the numbers from an even place on, two of each Philox block.
+func drawRange(out []float64, from int, seed uint64, f func(n float64) float64) {
 	key := [2]uint32{uint32(seed), uint32(seed >> 32)}
-	for i := 0; i < count; i += 2 {
-		block := uint64(i / 2)
+	for i := 0; i < len(out); i += 2 {
+		block := uint64(from+i) / 2
 		w := philox.Block([4]uint32{uint32(block), uint32(block >> 32), stream, 0}, key)
-		out[i] = float64((uint64(w[1])<<32 | uint64(w[0])) >> 11)
-		if i+1 < count {
-			out[i+1] = float64((uint64(w[3])<<32 | uint64(w[2])) >> 11)
+		out[i] = f(float64((uint64(w[1])<<32 | uint64(w[0])) >> 11))
+		if i+1 < len(out) {
+			out[i+1] = f(float64((uint64(w[3])<<32 | uint64(w[2])) >> 11))
 		}
 	}
-	return out
 }
