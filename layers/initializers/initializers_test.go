@@ -208,17 +208,3 @@ func TestWithAxes(t *testing.T) {
 	zeros := &initializers.Zeros{}
 	assert.Equal(t, zeros, initializers.WithAxes(zeros, in, out))
 }
-
-// Number i depends on the seed and i alone, however many goroutines draw.
-func TestLargeDraws(t *testing.T) {
-	n := 3*drawChunk + 5
-	large, err := RandomNormal{}.Initialize(ir.Shape{n}, ir.Float32, 7)
-	require.NoError(t, err)
-	for _, count := range []int{5, drawChunk, 2*drawChunk + 3} {
-		small, err := RandomNormal{}.Initialize(ir.Shape{count}, ir.Float32, 7)
-		require.NoError(t, err)
-		require.Equal(t, large[:count], small)
-	}
-	require.Equal(t, large, draw(n, 7, func(x float64) float64 { return 0.05 * math.Sqrt2 * math.Erfinv(symmetric(x)) }))
-	require.NotZero(t, large[n-1])
-}
