@@ -97,9 +97,14 @@ func mix(z, h, g *ops.Tensor) *ops.Tensor {
 }
 
 func (l *GRUCell) resetAfter(c *Context, run *recurrentRun) cellStep {
+	usual := orDefault(l.Activation, "tanh") == any("tanh") && orDefault(l.RecurrentActivation, "sigmoid") == any("sigmoid")
 	return func(x *ops.Tensor, states []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
-		xs := splitGates(x, 3)
-		us := splitGates(addBias(run.recur(states[0], 0, 3), run.stateBias), 3)
+		u := addBias(run.recur(states[0], 0, 3), run.stateBias)
+		if usual {
+			h := ops.GRUCell(x, u, states[0])
+			return h, []*ops.Tensor{h}
+		}
+		xs, us := splitGates(x, 3), splitGates(u, 3)
 		z, r := l.gate(c, ops.Add(xs[0], us[0])), l.gate(c, ops.Add(xs[1], us[1]))
 		h := mix(z, states[0], l.inner(c, ops.Add(xs[2], ops.Multiply(r, us[2]))))
 		return h, []*ops.Tensor{h}

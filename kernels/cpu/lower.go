@@ -38,7 +38,7 @@ func init() {
 		ir.MaxPool: buildMaxPool, ir.MaxPoolGrad: buildMaxPoolGrad, ir.AvgPool: buildAvgPool, ir.AvgPoolGrad: buildAvgPoolGrad,
 		ir.BatchNorm: buildBatchNorm, ir.BatchNormGrad: buildBatchNormGrad,
 		ir.LayerNorm: buildLayerNorm, ir.LayerNormGrad: buildLayerNormGrad,
-		ir.LstmCell: buildLstmCell, ir.LstmCellGrad: buildLstmCellGrad,
+		ir.LstmCell: buildLstmCell, ir.LstmCellGrad: buildLstmCellGrad, ir.GruCell: buildGruCell, ir.GruCellGrad: buildGruCellGrad,
 		ir.Softmax: buildSoftmax, ir.SoftmaxGrad: buildSoftmaxGrad, ir.LogSoftmax: buildLogSoftmax, ir.LogSoftmaxGrad: buildLogSoftmaxGrad,
 		ir.SparseSoftmaxCrossEntropy: buildCrossEntropy, ir.SparseSoftmaxCrossEntropyGrad: buildCrossEntropyGrad,
 		ir.Attention: buildAttention, ir.AttentionGrad: buildAttentionGrad,
@@ -50,7 +50,7 @@ func init() {
 		ir.Softmax: {0}, ir.LogSoftmax: {0}, ir.SoftmaxGrad: {1}, ir.LogSoftmaxGrad: {1},
 		ir.Dropout: {0}, ir.OptimizerUpdate: {0, 4, 5, 6, 7}, ir.Scatter: {0}, ir.DynamicUpdateSlice: {0},
 		ir.CollectiveBroadcast: {0}, ir.Cumulative: {0},
-		ir.LstmCell: {-1, 1, 0}, ir.LstmCellGrad: {0, 3},
+		ir.LstmCell: {-1, 1, 0}, ir.LstmCellGrad: {0, 3}, ir.GruCell: {2, 0}, ir.GruCellGrad: {0, 1, 3},
 	}
 }
 

@@ -17,8 +17,8 @@ type OpProfile struct {
 	Scope string // the layer of the last one
 	Calls int
 	Time  time.Duration // without the steps of a loop's or branch's own program
-	Bytes int64 // of one call: the values that the step reads from memory and writes to it
-	FLOPs int64 // of one call: multiplications and additions of products, convolutions and attention, padding included; 0 for other ops
+	Bytes int64         // of one call: the values that the step reads from memory and writes to it
+	FLOPs int64         // of one call: multiplications and additions of products, convolutions and attention, padding included; 0 for other ops
 }
 
 // ProgramProfile is the profile of an executable.

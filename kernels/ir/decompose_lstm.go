@@ -7,40 +7,39 @@ func init() {
 	decompositions[LstmCellGrad] = decomposeLstmCellGrad
 }
 
-// lstmOperands checks the gates (..., 4·units) and the carry (..., units).
-func lstmOperands(in []Type, attrs Attrs) error {
+// cellOperands checks the gates (..., count·units) and the state (..., units) of a recurrent cell.
+func cellOperands(gates, state Type, count int, attrs Attrs) error {
 	if attrs != nil {
 		return fmt.Errorf("takes no attributes, received %T", attrs)
 	}
-	z, c := in[0], in[1]
-	rank := len(c.Shape)
-	if !z.DType.IsFloat() || z.DType != c.DType || rank == 0 || len(z.Shape) != rank || !z.Shape[:rank-1].Equal(c.Shape[:rank-1]) ||
-		z.Shape[rank-1] != 4*c.Shape[rank-1] {
-		return fmt.Errorf("gates must be floats (..., 4·units) and the carry (..., units), received %v and %v", z, c)
+	rank := len(state.Shape)
+	if !gates.DType.IsFloat() || gates.DType != state.DType || rank == 0 || len(gates.Shape) != rank ||
+		!gates.Shape[:rank-1].Equal(state.Shape[:rank-1]) || gates.Shape[rank-1] != count*state.Shape[rank-1] {
+		return fmt.Errorf("gates must be floats (..., %d·units) and the state (..., units), received %v and %v", count, gates, state)
 	}
 	return nil
 }
 
 func inferLstmCell(in []Type, attrs Attrs) ([]Type, error) {
-	return []Type{in[1], in[1], in[0]}, lstmOperands(in, attrs)
+	return []Type{in[1], in[1], in[0]}, cellOperands(in[0], in[1], 4, attrs)
 }
 
 func inferLstmCellGrad(in []Type, attrs Attrs) ([]Type, error) {
-	if err := lstmOperands(in[:2], attrs); err != nil {
+	if err := cellOperands(in[0], in[1], 4, attrs); err != nil {
 		return nil, err
 	}
 	return []Type{in[0], in[1]}, checkOperands(in[2:], in[1], in[1])
 }
 
-// gate returns gate i of four that lie side by side in the last axis.
-func (b *builder) gate(v Value, i int) Value {
+// gate returns gate i of a number that lie side by side in the last axis.
+func (b *builder) gate(v Value, i, count int) Value {
 	s := b.shape(v)
 	start, limit, stride := make([]int, len(s)), s.Clone(), make([]int, len(s))
 	for k := range stride {
 		stride[k] = 1
 	}
 	last := len(s) - 1
-	units := s[last] / 4
+	units := s[last] / count
 	start[last], limit[last] = i*units, (i+1)*units
 	return b.op(Slice, SliceAttrs{start, limit, stride}, v)
 }
@@ -48,8 +47,8 @@ func (b *builder) gate(v Value, i int) Value {
 func decomposeLstmCell(b *builder, n *Node) []Value {
 	in := b.wideAll(n.Inputs)
 	z, c := in[0], in[1]
-	input, forget := b.op(Sigmoid, nil, b.gate(z, 0)), b.op(Sigmoid, nil, b.gate(z, 1))
-	candidate, output := b.op(Tanh, nil, b.gate(z, 2)), b.op(Sigmoid, nil, b.gate(z, 3))
+	input, forget := b.op(Sigmoid, nil, b.gate(z, 0, 4)), b.op(Sigmoid, nil, b.gate(z, 1, 4))
+	candidate, output := b.op(Tanh, nil, b.gate(z, 2, 4)), b.op(Sigmoid, nil, b.gate(z, 3, 4))
 	next := b.add(b.mul(forget, c), b.mul(input, candidate))
 	gates := b.op(Concat, AxisAttrs{len(b.shape(z)) - 1}, input, forget, candidate, output)
 	return b.narrow(n.Inputs[0], b.mul(output, b.op(Tanh, nil, next)), next, gates)
@@ -59,7 +58,7 @@ func decomposeLstmCell(b *builder, n *Node) []Value {
 func decomposeLstmCellGrad(b *builder, n *Node) []Value {
 	in := b.wideAll(n.Inputs)
 	gates, c, dh, dnext := in[0], in[1], in[2], in[3]
-	input, forget, candidate, output := b.gate(gates, 0), b.gate(gates, 1), b.gate(gates, 2), b.gate(gates, 3)
+	input, forget, candidate, output := b.gate(gates, 0, 4), b.gate(gates, 1, 4), b.gate(gates, 2, 4), b.gate(gates, 3, 4)
 	one := b.like(c, 1)
 	tanhSlope := func(t Value) Value { return b.sub(one, b.mul(t, t)) }
 	sigmoidSlope := func(s Value) Value { return b.mul(s, b.sub(one, s)) }

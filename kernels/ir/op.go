@@ -120,6 +120,8 @@ const (
 	EmbeddingGrad                 // (table, indices, dy) -> dtable
 	LstmCell                      // (gates' sums z[... 4U], carry[... U]) -> h, next carry, gates after sigmoid and tanh [... 4U], in the order input, forget, candidate, output
 	LstmCellGrad                  // (gates, carry, dh, dnext) -> dz, dcarry
+	GruCell                       // (gates of x [... 3U], gates of h [... 3U], h [... U]) -> next h, gates after sigmoid and tanh [... 3U], in the order update, reset, candidate
+	GruCellGrad                   // (gates, gates of h, h, dnext) -> gradients of the three operands of GruCell
 	RnnScan                       // see RnnAttrs: (x·W+b [B T G·U], recurrent kernel, [recurrent bias], states..., [mask bool [B T]]) -> ys[B T U], final states...
 	OptimizerUpdate               // (w, g, learning rate, step, slots...) -> w, slots...; see OptimizerAttrs
 
@@ -238,6 +240,8 @@ func init() {
 		LayerNormGrad:                 {"layer_norm_grad", "", 5, 5, inferLayerNormGrad},
 		LstmCell:                      {"lstm_cell", "", 2, 2, inferLstmCell},
 		LstmCellGrad:                  {"lstm_cell_grad", "", 4, 4, inferLstmCellGrad},
+		GruCell:                       {"gru_cell", "", 3, 3, inferGruCell},
+		GruCellGrad:                   {"gru_cell_grad", "", 4, 4, inferGruCellGrad},
 		Softmax:                       {"softmax", "", 1, 1, inferLastAxis},
 		SoftmaxGrad:                   {"softmax_grad", "", 2, 2, inferLastAxis},
 		LogSoftmax:                    {"log_softmax", "", 1, 1, inferLastAxis},

@@ -66,6 +66,20 @@ func lstmCases(s *suite) {
 	}
 }
 
+func gruCases(s *suite) {
+	for _, dtype := range floats {
+		for _, shape := range []ir.Shape{{1}, {3, 0}, {0, 3}, {4, 1}, {5, 7}, {2, 16}, {3, 24}, {2, 33}, {2, 3, 5}} {
+			gates := shape.Clone()
+			gates[len(gates)-1] *= 3
+			d := s.new(ir.GruCell, "%v%v", dtype, shape).withinWhole(loose(dtype))
+			d.add(nil, d.normal(dtype, gates...), d.normal(dtype, gates...), d.normal(dtype, shape...))
+			d = s.new(ir.GruCellGrad, "%v%v", dtype, shape).withinWhole(loose(dtype))
+			x, u, h := d.normal(dtype, gates...), d.normal(dtype, gates...), d.normal(dtype, shape...)
+			d.add(nil, d.results(ir.GruCell, nil, x, u, h)[1], u, h, d.normal(dtype, shape...))
+		}
+	}
+}
+
 func softmaxCases(s *suite) {
 	for _, dtype := range floats {
 		for _, shape := range []ir.Shape{{1}, {7}, {3, 0}, {0, 3}, {4, 1}, {5, 33}, {2, 3, 5}, {2, 1, 2, 3, 4}} {

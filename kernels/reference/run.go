@@ -183,6 +183,8 @@ func init() {
 		ir.LayerNormGrad:                 (*call).layerNormGrad,
 		ir.LstmCell:                      (*call).lstmCell,
 		ir.LstmCellGrad:                  (*call).lstmCellGrad,
+		ir.GruCell:                       (*call).gruCell,
+		ir.GruCellGrad:                   (*call).gruCellGrad,
 		ir.Softmax:                       (*call).softmax,
 		ir.SoftmaxGrad:                   (*call).softmaxGrad,
 		ir.LogSoftmax:                    (*call).logSoftmax,

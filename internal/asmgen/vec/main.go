@@ -200,6 +200,7 @@ func main() {
 		m.conversions()
 		m.pooling()
 		m.lstm()
+		m.gru()
 	}
 	if err := os.WriteFile(*dispatch, []byte(goFile()), 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -20,6 +20,8 @@ func rowsAffine32(_, _, _, _ []float32, _, _ int, _ bool) int             { retu
 func rowsCombine32(_, _, _, _, _, _ []float32, _, _ int) int              { return 0 }
 func lstmCell32(_, _, _, _, _ []float32) int                              { return 0 }
 func lstmCellGrad32(_, _, _, _, _, _ []float32) int                       { return 0 }
+func gruCell32(_, _, _, _, _ []float32) int                               { return 0 }
+func gruCellGrad32(_, _, _, _, _, _, _ []float32) int                     { return 0 }
 func adam32(_, _, _, _ []float32, _ [6]float32) bool                      { return false }
 func momentum32(_, _, _ []float32, _ [3]float32, _ bool) bool             { return false }
 func widen32(halfKind, []float32, []uint16) bool                          { return false }

@@ -2,10 +2,17 @@
 
 package vec
 
-// lanesOf copies the last units of each of four gates into lines of 16.
-func lanesOf(dst *[64]float32, gates []float32, n, done int) {
-	for g := range 4 {
+// lanesOf copies the last units of each gate into lines of 16.
+func lanesOf(dst, gates []float32, n, done int) {
+	for g := range len(gates) / n {
 		copy(dst[16*g:16*g+16], gates[g*n+done:(g+1)*n])
+	}
+}
+
+// fromLanes copies them back.
+func fromLanes(gates, src []float32, n, done int) {
+	for g := range len(gates) / n {
+		copy(gates[g*n+done:(g+1)*n], src[16*g:])
 	}
 }
 
@@ -22,14 +29,12 @@ func lstmCell32(h, next, gates, z, carry []float32) (done int) {
 	if m < n {
 		var p [64]float32
 		var q, r buffer
-		lanesOf(&p, z, n, m)
+		lanesOf(p[:], z, n, m)
 		copy(q[:], carry[m:])
 		callLstmCell(wide, &r[0], &q[0], &p[0], &p[0], &q[0], 16, 64)
 		copy(h[m:], r[:])
 		copy(next[m:], q[:])
-		for g := range 4 {
-			copy(gates[g*n+m:(g+1)*n], p[16*g:])
-		}
+		fromLanes(gates, p[:], n, m)
 	}
 	return n
 }
@@ -47,15 +52,13 @@ func lstmCellGrad32(dz, dcarry, gates, carry, dh, dnext []float32) (done int) {
 	if m < n {
 		var p [64]float32
 		var q, r, s buffer
-		lanesOf(&p, gates, n, m)
+		lanesOf(p[:], gates, n, m)
 		copy(q[:], carry[m:])
 		copy(r[:], dh[m:])
 		copy(s[:], dnext[m:])
 		callLstmCellGrad(wide, &p[0], &s[0], &p[0], &q[0], &r[0], &s[0], 16, 64)
 		copy(dcarry[m:], s[:])
-		for g := range 4 {
-			copy(dz[g*n+m:(g+1)*n], p[16*g:])
-		}
+		fromLanes(dz, p[:], n, m)
 	}
 	return n
 }

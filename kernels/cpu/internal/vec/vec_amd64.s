@@ -4452,6 +4452,193 @@ end1:
 	VZEROUPPER
 	RET
 
+// func gruCellAVX2(next uintptr, gates uintptr, x uintptr, u uintptr, h uintptr, n uintptr, stride uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·gruCellAVX2(SB), NOSPLIT, $0-56
+	MOVQ next+0(FP), AX
+	MOVQ gates+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ u+24(FP), BX
+	MOVQ h+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ stride+48(FP), R8
+
+loop1:
+	CMPQ         DI, $0x00000008
+	JB           end1
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (DX)(R8*1), Y1
+	VADDPS       (BX), Y0, Y0
+	VADDPS       (BX)(R8*1), Y1, Y1
+	VORPS        signBit<>+0(SB), Y0, Y2
+	VORPS        signBit<>+0(SB), Y1, Y3
+	VMOVUPS      expMin<>+0(SB), Y4
+	VMAXPS       Y2, Y4, Y2
+	VMAXPS       Y3, Y4, Y3
+	VMOVUPS      expMax<>+0(SB), Y4
+	VMINPS       Y2, Y4, Y2
+	VMINPS       Y3, Y4, Y3
+	VMULPS       log2e<>+0(SB), Y2, Y4
+	VMULPS       log2e<>+0(SB), Y3, Y5
+	VCVTPS2DQ    Y4, Y6
+	VCVTPS2DQ    Y5, Y7
+	VCVTDQ2PS    Y6, Y4
+	VCVTDQ2PS    Y7, Y5
+	VFNMADD231PS ln2High<>+0(SB), Y4, Y2
+	VFNMADD231PS ln2High<>+0(SB), Y5, Y3
+	VFNMADD231PS ln2Low<>+0(SB), Y4, Y2
+	VFNMADD231PS ln2Low<>+0(SB), Y5, Y3
+	VMOVUPS      expP0<>+0(SB), Y4
+	VMOVUPS      expP0<>+0(SB), Y5
+	VFMADD213PS  expP1<>+0(SB), Y2, Y4
+	VFMADD213PS  expP1<>+0(SB), Y3, Y5
+	VFMADD213PS  expP2<>+0(SB), Y2, Y4
+	VFMADD213PS  expP2<>+0(SB), Y3, Y5
+	VFMADD213PS  expP3<>+0(SB), Y2, Y4
+	VFMADD213PS  expP3<>+0(SB), Y3, Y5
+	VFMADD213PS  expP4<>+0(SB), Y2, Y4
+	VFMADD213PS  expP4<>+0(SB), Y3, Y5
+	VFMADD213PS  expP5<>+0(SB), Y2, Y4
+	VFMADD213PS  expP5<>+0(SB), Y3, Y5
+	VMULPS       Y2, Y2, Y8
+	VFMADD213PS  Y2, Y8, Y4
+	VMULPS       Y3, Y3, Y8
+	VFMADD213PS  Y3, Y8, Y5
+	VADDPS       one<>+0(SB), Y4, Y4
+	VADDPS       one<>+0(SB), Y5, Y5
+	VPSRAD       $0x01, Y6, Y2
+	VPSUBD       Y2, Y6, Y6
+	VPADDD       exponentBias<>+0(SB), Y2, Y2
+	VPADDD       exponentBias<>+0(SB), Y6, Y6
+	VPSLLD       $0x17, Y2, Y2
+	VPSLLD       $0x17, Y6, Y6
+	VMULPS       Y2, Y4, Y4
+	VMULPS       Y6, Y4, Y4
+	VPSRAD       $0x01, Y7, Y2
+	VPSUBD       Y2, Y7, Y7
+	VPADDD       exponentBias<>+0(SB), Y2, Y2
+	VPADDD       exponentBias<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y2, Y2
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y2, Y5, Y5
+	VMULPS       Y7, Y5, Y5
+	VXORPS       Y3, Y3, Y3
+	VMOVUPS      one<>+0(SB), Y2
+	VCMPPS       $0x11, Y3, Y0, Y0
+	VBLENDVPS    Y0, Y4, Y2, Y2
+	VADDPS       one<>+0(SB), Y4, Y4
+	VDIVPS       Y4, Y2, Y4
+	VXORPS       Y2, Y2, Y2
+	VMOVUPS      one<>+0(SB), Y0
+	VCMPPS       $0x11, Y2, Y1, Y1
+	VBLENDVPS    Y1, Y5, Y0, Y0
+	VADDPS       one<>+0(SB), Y5, Y5
+	VDIVPS       Y5, Y0, Y5
+	VMOVUPS      (BX)(R8*2), Y0
+	VFMADD213PS  (DX)(R8*2), Y5, Y0
+	VMOVUPS      Y4, (CX)
+	VMOVUPS      Y5, (CX)(R8*1)
+	VMOVAPS      Y0, Y1
+	VMOVUPS      tanhMin<>+0(SB), Y2
+	VMAXPS       Y0, Y2, Y0
+	VMOVUPS      tanhMax<>+0(SB), Y2
+	VMINPS       Y0, Y2, Y0
+	VMULPS       Y0, Y0, Y2
+	VMOVUPS      tanhP0<>+0(SB), Y3
+	VFMADD213PS  tanhP1<>+0(SB), Y2, Y3
+	VFMADD213PS  tanhP2<>+0(SB), Y2, Y3
+	VFMADD213PS  tanhP3<>+0(SB), Y2, Y3
+	VFMADD213PS  tanhP4<>+0(SB), Y2, Y3
+	VFMADD213PS  tanhP5<>+0(SB), Y2, Y3
+	VFMADD213PS  tanhP6<>+0(SB), Y2, Y3
+	VMULPS       Y0, Y3, Y3
+	VMOVUPS      tanhQ0<>+0(SB), Y0
+	VFMADD213PS  tanhQ1<>+0(SB), Y2, Y0
+	VFMADD213PS  tanhQ2<>+0(SB), Y2, Y0
+	VFMADD213PS  tanhQ3<>+0(SB), Y2, Y0
+	VDIVPS       Y0, Y3, Y3
+	VANDPS       magnitude<>+0(SB), Y1, Y0
+	VCMPPS       $0x11, tanhSmall<>+0(SB), Y0, Y0
+	VBLENDVPS    Y0, Y1, Y3, Y3
+	VMOVUPS      Y3, (CX)(R8*2)
+	VMOVUPS      one<>+0(SB), Y0
+	VSUBPS       Y4, Y0, Y0
+	VMULPS       Y3, Y0, Y0
+	VFMADD231PS  (SI), Y4, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	SUBQ         $0x00000008, DI
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func gruCellGradAVX2(dx uintptr, du uintptr, dh uintptr, gates uintptr, u uintptr, h uintptr, dnext uintptr, n uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·gruCellGradAVX2(SB), NOSPLIT, $0-72
+	MOVQ dx+0(FP), AX
+	MOVQ du+8(FP), CX
+	MOVQ dh+16(FP), DX
+	MOVQ gates+24(FP), BX
+	MOVQ u+32(FP), SI
+	MOVQ h+40(FP), DI
+	MOVQ dnext+48(FP), R8
+	MOVQ n+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+loop1:
+	CMPQ         R9, $0x00000008
+	JB           end1
+	VMOVUPS      (BX), Y0
+	VMOVUPS      (BX)(R10*1), Y1
+	VMOVUPS      (BX)(R10*2), Y2
+	VMOVUPS      (R8), Y3
+	VMOVUPS      (SI)(R10*2), Y4
+	VMOVUPS      (DI), Y5
+	VSUBPS       Y2, Y5, Y5
+	VMULPS       Y3, Y5, Y5
+	VMOVUPS      one<>+0(SB), Y6
+	VSUBPS       Y0, Y6, Y6
+	VMULPS       Y0, Y6, Y6
+	VMULPS       Y6, Y5, Y5
+	VMULPS       Y0, Y3, Y6
+	VMOVUPS      Y6, (DX)
+	VMOVUPS      one<>+0(SB), Y6
+	VSUBPS       Y0, Y6, Y6
+	VMULPS       Y3, Y6, Y6
+	VFNMADD213PS one<>+0(SB), Y2, Y2
+	VMULPS       Y2, Y6, Y6
+	VMULPS       Y6, Y4, Y4
+	VMOVUPS      one<>+0(SB), Y0
+	VSUBPS       Y1, Y0, Y0
+	VMULPS       Y1, Y0, Y0
+	VMULPS       Y0, Y4, Y4
+	VMOVUPS      Y5, (AX)
+	VMOVUPS      Y4, (AX)(R10*1)
+	VMOVUPS      Y5, (CX)
+	VMOVUPS      Y4, (CX)(R10*1)
+	VMOVUPS      Y6, (AX)(R10*2)
+	VMULPS       Y1, Y6, Y6
+	VMOVUPS      Y6, (CX)(R10*2)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, SI
+	ADDQ         $0x00000020, DI
+	ADDQ         $0x00000020, R8
+	SUBQ         $0x00000008, R9
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
 // func addAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
 // Requires: AVX, AVX512F
 TEXT ·addAVX512(SB), NOSPLIT, $0-32
@@ -7627,6 +7814,179 @@ loop1:
 	ADDQ         $0x00000040, SI
 	ADDQ         $0x00000040, DI
 	SUBQ         $0x00000010, R8
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func gruCellAVX512(next uintptr, gates uintptr, x uintptr, u uintptr, h uintptr, n uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·gruCellAVX512(SB), NOSPLIT, $0-56
+	MOVQ next+0(FP), AX
+	MOVQ gates+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ u+24(FP), BX
+	MOVQ h+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ stride+48(FP), R8
+
+loop1:
+	CMPQ         DI, $0x00000010
+	JB           end1
+	VMOVUPS      (DX), Z0
+	VMOVUPS      (DX)(R8*1), Z1
+	VADDPS       (BX), Z0, Z0
+	VADDPS       (BX)(R8*1), Z1, Z1
+	VORPS        signBit<>+0(SB), Z0, Z2
+	VORPS        signBit<>+0(SB), Z1, Z3
+	VMOVUPS      expMin<>+0(SB), Z4
+	VMAXPS       Z2, Z4, Z2
+	VMAXPS       Z3, Z4, Z3
+	VMOVUPS      expMax<>+0(SB), Z4
+	VMINPS       Z2, Z4, Z2
+	VMINPS       Z3, Z4, Z3
+	VMULPS       log2e<>+0(SB), Z2, Z4
+	VMULPS       log2e<>+0(SB), Z3, Z5
+	VCVTPS2DQ    Z4, Z4
+	VCVTPS2DQ    Z5, Z5
+	VCVTDQ2PS    Z4, Z4
+	VCVTDQ2PS    Z5, Z5
+	VFNMADD231PS ln2High<>+0(SB), Z4, Z2
+	VFNMADD231PS ln2High<>+0(SB), Z5, Z3
+	VFNMADD231PS ln2Low<>+0(SB), Z4, Z2
+	VFNMADD231PS ln2Low<>+0(SB), Z5, Z3
+	VMOVUPS      expP0<>+0(SB), Z6
+	VMOVUPS      expP0<>+0(SB), Z7
+	VFMADD213PS  expP1<>+0(SB), Z2, Z6
+	VFMADD213PS  expP1<>+0(SB), Z3, Z7
+	VFMADD213PS  expP2<>+0(SB), Z2, Z6
+	VFMADD213PS  expP2<>+0(SB), Z3, Z7
+	VFMADD213PS  expP3<>+0(SB), Z2, Z6
+	VFMADD213PS  expP3<>+0(SB), Z3, Z7
+	VFMADD213PS  expP4<>+0(SB), Z2, Z6
+	VFMADD213PS  expP4<>+0(SB), Z3, Z7
+	VFMADD213PS  expP5<>+0(SB), Z2, Z6
+	VFMADD213PS  expP5<>+0(SB), Z3, Z7
+	VMULPS       Z2, Z2, Z8
+	VFMADD213PS  Z2, Z8, Z6
+	VMULPS       Z3, Z3, Z8
+	VFMADD213PS  Z3, Z8, Z7
+	VADDPS       one<>+0(SB), Z6, Z6
+	VADDPS       one<>+0(SB), Z7, Z7
+	VSCALEFPS    Z4, Z6, Z6
+	VSCALEFPS    Z5, Z7, Z7
+	VXORPS       Z3, Z3, Z3
+	VMOVUPS      one<>+0(SB), Z2
+	VCMPPS       $0x11, Z3, Z0, K1
+	VMOVUPS      Z6, K1, Z2
+	VADDPS       one<>+0(SB), Z6, Z6
+	VDIVPS       Z6, Z2, Z6
+	VXORPS       Z2, Z2, Z2
+	VMOVUPS      one<>+0(SB), Z0
+	VCMPPS       $0x11, Z2, Z1, K1
+	VMOVUPS      Z7, K1, Z0
+	VADDPS       one<>+0(SB), Z7, Z7
+	VDIVPS       Z7, Z0, Z7
+	VMOVUPS      (BX)(R8*2), Z0
+	VFMADD213PS  (DX)(R8*2), Z7, Z0
+	VMOVUPS      Z6, (CX)
+	VMOVUPS      Z7, (CX)(R8*1)
+	VMOVAPS      Z0, Z1
+	VMOVUPS      tanhMin<>+0(SB), Z2
+	VMAXPS       Z0, Z2, Z0
+	VMOVUPS      tanhMax<>+0(SB), Z2
+	VMINPS       Z0, Z2, Z0
+	VMULPS       Z0, Z0, Z2
+	VMOVUPS      tanhP0<>+0(SB), Z3
+	VFMADD213PS  tanhP1<>+0(SB), Z2, Z3
+	VFMADD213PS  tanhP2<>+0(SB), Z2, Z3
+	VFMADD213PS  tanhP3<>+0(SB), Z2, Z3
+	VFMADD213PS  tanhP4<>+0(SB), Z2, Z3
+	VFMADD213PS  tanhP5<>+0(SB), Z2, Z3
+	VFMADD213PS  tanhP6<>+0(SB), Z2, Z3
+	VMULPS       Z0, Z3, Z3
+	VMOVUPS      tanhQ0<>+0(SB), Z0
+	VFMADD213PS  tanhQ1<>+0(SB), Z2, Z0
+	VFMADD213PS  tanhQ2<>+0(SB), Z2, Z0
+	VFMADD213PS  tanhQ3<>+0(SB), Z2, Z0
+	VDIVPS       Z0, Z3, Z3
+	VANDPS       magnitude<>+0(SB), Z1, Z0
+	VCMPPS       $0x11, tanhSmall<>+0(SB), Z0, K1
+	VMOVUPS      Z1, K1, Z3
+	VMOVUPS      Z3, (CX)(R8*2)
+	VMOVUPS      one<>+0(SB), Z0
+	VSUBPS       Z6, Z0, Z0
+	VMULPS       Z3, Z0, Z0
+	VFMADD231PS  (SI), Z6, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
+	SUBQ         $0x00000010, DI
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func gruCellGradAVX512(dx uintptr, du uintptr, dh uintptr, gates uintptr, u uintptr, h uintptr, dnext uintptr, n uintptr, stride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·gruCellGradAVX512(SB), NOSPLIT, $0-72
+	MOVQ dx+0(FP), AX
+	MOVQ du+8(FP), CX
+	MOVQ dh+16(FP), DX
+	MOVQ gates+24(FP), BX
+	MOVQ u+32(FP), SI
+	MOVQ h+40(FP), DI
+	MOVQ dnext+48(FP), R8
+	MOVQ n+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+loop1:
+	CMPQ         R9, $0x00000010
+	JB           end1
+	VMOVUPS      (BX), Z0
+	VMOVUPS      (BX)(R10*1), Z1
+	VMOVUPS      (BX)(R10*2), Z2
+	VMOVUPS      (R8), Z3
+	VMOVUPS      (SI)(R10*2), Z4
+	VMOVUPS      (DI), Z5
+	VSUBPS       Z2, Z5, Z5
+	VMULPS       Z3, Z5, Z5
+	VMOVUPS      one<>+0(SB), Z6
+	VSUBPS       Z0, Z6, Z6
+	VMULPS       Z0, Z6, Z6
+	VMULPS       Z6, Z5, Z5
+	VMULPS       Z0, Z3, Z6
+	VMOVUPS      Z6, (DX)
+	VMOVUPS      one<>+0(SB), Z6
+	VSUBPS       Z0, Z6, Z6
+	VMULPS       Z3, Z6, Z6
+	VFNMADD213PS one<>+0(SB), Z2, Z2
+	VMULPS       Z2, Z6, Z6
+	VMULPS       Z6, Z4, Z4
+	VMOVUPS      one<>+0(SB), Z0
+	VSUBPS       Z1, Z0, Z0
+	VMULPS       Z1, Z0, Z0
+	VMULPS       Z0, Z4, Z4
+	VMOVUPS      Z5, (AX)
+	VMOVUPS      Z4, (AX)(R10*1)
+	VMOVUPS      Z5, (CX)
+	VMOVUPS      Z4, (CX)(R10*1)
+	VMOVUPS      Z6, (AX)(R10*2)
+	VMULPS       Z1, Z6, Z6
+	VMOVUPS      Z6, (CX)(R10*2)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, SI
+	ADDQ         $0x00000040, DI
+	ADDQ         $0x00000040, R8
+	SUBQ         $0x00000010, R9
 	JMP          loop1
 
 end1:

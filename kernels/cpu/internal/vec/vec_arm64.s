@@ -6795,6 +6795,531 @@ loop1:
 end1:
 	RET
 
+// gruCellNEON is gruCellAVX2 with two registers for one.
+TEXT ·gruCellNEON(SB), NOSPLIT, $0-56
+	MOVD next+0(FP), R0
+	MOVD gates+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD u+24(FP), R3
+	MOVD h+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD stride+48(FP), R6
+loop1:
+	CMP $8, R5
+	BLO end1
+	FLDPQ 0(R2), (F0, F1)
+	ADD R6<<0, R2, R19
+	FLDPQ 0(R19), (F2, F3)
+	FLDPQ 0(R3), (F18, F19)
+	WORD $0x4e32d400 // fadd v0.4S, v0.4S, v18.4S
+	WORD $0x4e33d421 // fadd v1.4S, v1.4S, v19.4S
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F18, F19)
+	WORD $0x4e32d442 // fadd v2.4S, v2.4S, v18.4S
+	WORD $0x4e33d463 // fadd v3.4S, v3.4S, v19.4S
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb21c04 // orr v4.4S, v0.4S, v18.4S
+	WORD $0x4eb21c25 // orr v5.4S, v1.4S, v18.4S
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb21c46 // orr v6.4S, v2.4S, v18.4S
+	WORD $0x4eb21c67 // orr v7.4S, v3.4S, v18.4S
+	MOVD $expMin<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea4e51f // fcmgt v31.4S, v8.4S, v4.4S
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e53f // fcmgt v31.4S, v9.4S, v5.4S
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea6e51f // fcmgt v31.4S, v8.4S, v6.4S
+	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea7e53f // fcmgt v31.4S, v9.4S, v7.4S
+	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $expMax<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea8e49f // fcmgt v31.4S, v4.4S, v8.4S
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea9e4bf // fcmgt v31.4S, v5.4S, v9.4S
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea8e4df // fcmgt v31.4S, v6.4S, v8.4S
+	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea9e4ff // fcmgt v31.4S, v7.4S, v9.4S
+	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e32dc88 // fmul v8.4S, v4.4S, v18.4S
+	WORD $0x6e32dca9 // fmul v9.4S, v5.4S, v18.4S
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6e32dcca // fmul v10.4S, v6.4S, v18.4S
+	WORD $0x6e32dceb // fmul v11.4S, v7.4S, v18.4S
+	WORD $0x4e21a90c // fcvtns v12.4S, v8.4S
+	WORD $0x4e21a92d // fcvtns v13.4S, v9.4S
+	WORD $0x4e21a94e // fcvtns v14.4S, v10.4S
+	WORD $0x4e21a96f // fcvtns v15.4S, v11.4S
+	WORD $0x4e21d988 // scvtf v8.4S, v12.4S
+	WORD $0x4e21d9a9 // scvtf v9.4S, v13.4S
+	WORD $0x4e21d9ca // scvtf v10.4S, v14.4S
+	WORD $0x4e21d9eb // scvtf v11.4S, v15.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2cd04 // fmls v4.4S, v8.4S, v18.4S
+	WORD $0x4eb2cd25 // fmls v5.4S, v9.4S, v18.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2cd46 // fmls v6.4S, v10.4S, v18.4S
+	WORD $0x4eb2cd67 // fmls v7.4S, v11.4S, v18.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2cd04 // fmls v4.4S, v8.4S, v18.4S
+	WORD $0x4eb2cd25 // fmls v5.4S, v9.4S, v18.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2cd46 // fmls v6.4S, v10.4S, v18.4S
+	WORD $0x4eb2cd67 // fmls v7.4S, v11.4S, v18.4S
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e24dc90 // fmul v16.4S, v4.4S, v4.4S
+	WORD $0x6e25dcb1 // fmul v17.4S, v5.4S, v5.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4e28ce1f // fmla v31.4S, v16.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e29ce3f // fmla v31.4S, v17.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6e26dcd0 // fmul v16.4S, v6.4S, v6.4S
+	WORD $0x6e27dcf1 // fmul v17.4S, v7.4S, v7.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x4e2ace1f // fmla v31.4S, v16.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e2bce3f // fmla v31.4S, v17.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e32d508 // fadd v8.4S, v8.4S, v18.4S
+	WORD $0x4e32d529 // fadd v9.4S, v9.4S, v18.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e32d54a // fadd v10.4S, v10.4S, v18.4S
+	WORD $0x4e32d56b // fadd v11.4S, v11.4S, v18.4S
+	WORD $0x4f3f0584 // sshr v4.4s, v12.4s, #1
+	WORD $0x4f3f05a5 // sshr v5.4s, v13.4s, #1
+	WORD $0x6ea4858c // sub v12.4S, v12.4S, v4.4S
+	WORD $0x6ea585ad // sub v13.4S, v13.4S, v5.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb28484 // add v4.4S, v4.4S, v18.4S
+	WORD $0x4eb284a5 // add v5.4S, v5.4S, v18.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb2858c // add v12.4S, v12.4S, v18.4S
+	WORD $0x4eb285ad // add v13.4S, v13.4S, v18.4S
+	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
+	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
+	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
+	WORD $0x6e2cdd08 // fmul v8.4S, v8.4S, v12.4S
+	WORD $0x6e2ddd29 // fmul v9.4S, v9.4S, v13.4S
+	WORD $0x4f3f05c4 // sshr v4.4s, v14.4s, #1
+	WORD $0x4f3f05e5 // sshr v5.4s, v15.4s, #1
+	WORD $0x6ea485ce // sub v14.4S, v14.4S, v4.4S
+	WORD $0x6ea585ef // sub v15.4S, v15.4S, v5.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb28484 // add v4.4S, v4.4S, v18.4S
+	WORD $0x4eb284a5 // add v5.4S, v5.4S, v18.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4eb285ce // add v14.4S, v14.4S, v18.4S
+	WORD $0x4eb285ef // add v15.4S, v15.4S, v18.4S
+	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
+	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD $0x4f3755ce // shl v14.4s, v14.4s, #23
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x6e24dd4a // fmul v10.4S, v10.4S, v4.4S
+	WORD $0x6e25dd6b // fmul v11.4S, v11.4S, v5.4S
+	WORD $0x6e2edd4a // fmul v10.4S, v10.4S, v14.4S
+	WORD $0x6e2fdd6b // fmul v11.4S, v11.4S, v15.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea0e4c0 // fcmgt v0.4S, v6.4S, v0.4S
+	WORD $0x6ea1e4e1 // fcmgt v1.4S, v7.4S, v1.4S
+	VMOV V0.B16, V31.B16
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e32d508 // fadd v8.4S, v8.4S, v18.4S
+	WORD $0x4e32d529 // fadd v9.4S, v9.4S, v18.4S
+	WORD $0x6e28fc88 // fdiv v8.4S, v4.4S, v8.4S
+	WORD $0x6e29fca9 // fdiv v9.4S, v5.4S, v9.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	WORD $0x6ea2e482 // fcmgt v2.4S, v4.4S, v2.4S
+	WORD $0x6ea3e4a3 // fcmgt v3.4S, v5.4S, v3.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x6e601d5f // bsl v31.4S, v10.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e611d7f // bsl v31.4S, v11.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e32d54a // fadd v10.4S, v10.4S, v18.4S
+	WORD $0x4e32d56b // fadd v11.4S, v11.4S, v18.4S
+	WORD $0x6e2afc0a // fdiv v10.4S, v0.4S, v10.4S
+	WORD $0x6e2bfc2b // fdiv v11.4S, v1.4S, v11.4S
+	ADD R6<<1, R3, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R6<<1, R2, R19
+	FLDPQ 0(R19), (F18, F19)
+	VMOV V18.B16, V31.B16
+	WORD $0x4e20cd5f // fmla v31.4S, v10.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V19.B16, V31.B16
+	WORD $0x4e21cd7f // fmla v31.4S, v11.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	FSTPQ (F8, F9), 0(R1)
+	ADD R6<<0, R1, R19
+	FSTPQ (F10, F11), 0(R19)
+	VMOV V0.B16, V2.B16
+	VMOV V1.B16, V3.B16
+	MOVD $tanhMin<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
+	WORD $0x6e601c9f // bsl v31.4S, v4.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
+	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	MOVD $tanhMax<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
+	WORD $0x6e601c9f // bsl v31.4S, v4.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
+	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6e20dc04 // fmul v4.4S, v0.4S, v0.4S
+	WORD $0x6e21dc25 // fmul v5.4S, v1.4S, v1.4S
+	MOVD $tanhP0<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $tanhP1<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $tanhP2<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $tanhP3<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $tanhP4<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $tanhP5<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $tanhP6<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
+	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
+	MOVD $tanhQ0<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	MOVD $tanhQ1<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e20cc9f // fmla v31.4S, v4.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e21ccbf // fmla v31.4S, v5.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	MOVD $tanhQ2<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e20cc9f // fmla v31.4S, v4.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e21ccbf // fmla v31.4S, v5.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	MOVD $tanhQ3<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V31.B16
+	WORD $0x4e20cc9f // fmla v31.4S, v4.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e21ccbf // fmla v31.4S, v5.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6e20fcc6 // fdiv v6.4S, v6.4S, v0.4S
+	WORD $0x6e21fce7 // fdiv v7.4S, v7.4S, v1.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x4e321c40 // and v0.4S, v2.4S, v18.4S
+	WORD $0x4e321c61 // and v1.4S, v3.4S, v18.4S
+	MOVD $tanhSmall<>(SB), R20
+	FMOVQ (R20), F18
+	WORD $0x6ea0e640 // fcmgt v0.4S, v18.4S, v0.4S
+	WORD $0x6ea1e641 // fcmgt v1.4S, v18.4S, v1.4S
+	VMOV V0.B16, V31.B16
+	WORD $0x6e661c5f // bsl v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x6e671c7f // bsl v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	ADD R6<<1, R1, R19
+	FSTPQ (F6, F7), 0(R19)
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	WORD $0x4ea8d400 // fsub v0.4S, v0.4S, v8.4S
+	WORD $0x4ea9d421 // fsub v1.4S, v1.4S, v9.4S
+	WORD $0x6e26dc00 // fmul v0.4S, v0.4S, v6.4S
+	WORD $0x6e27dc21 // fmul v1.4S, v1.4S, v7.4S
+	FLDPQ 0(R4), (F18, F19)
+	WORD $0x4e32cd00 // fmla v0.4S, v8.4S, v18.4S
+	WORD $0x4e33cd21 // fmla v1.4S, v9.4S, v19.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R4
+	SUBS $8, R5
+	B loop1
+end1:
+	RET
+
+// gruCellGradNEON is gruCellGradAVX2 with two registers for one.
+TEXT ·gruCellGradNEON(SB), NOSPLIT, $0-72
+	MOVD dx+0(FP), R0
+	MOVD du+8(FP), R1
+	MOVD dh+16(FP), R2
+	MOVD gates+24(FP), R3
+	MOVD u+32(FP), R4
+	MOVD h+40(FP), R5
+	MOVD dnext+48(FP), R6
+	MOVD n+56(FP), R7
+	MOVD stride+64(FP), R8
+loop1:
+	CMP $8, R7
+	BLO end1
+	FLDPQ 0(R3), (F0, F1)
+	ADD R8<<0, R3, R19
+	FLDPQ 0(R19), (F2, F3)
+	ADD R8<<1, R3, R19
+	FLDPQ 0(R19), (F4, F5)
+	FLDPQ 0(R6), (F6, F7)
+	ADD R8<<1, R4, R19
+	FLDPQ 0(R19), (F8, F9)
+	FLDPQ 0(R5), (F10, F11)
+	WORD $0x4ea4d54a // fsub v10.4S, v10.4S, v4.4S
+	WORD $0x4ea5d56b // fsub v11.4S, v11.4S, v5.4S
+	WORD $0x6e26dd4a // fmul v10.4S, v10.4S, v6.4S
+	WORD $0x6e27dd6b // fmul v11.4S, v11.4S, v7.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x4ea0d58c // fsub v12.4S, v12.4S, v0.4S
+	WORD $0x4ea1d5ad // fsub v13.4S, v13.4S, v1.4S
+	WORD $0x6e20dd8c // fmul v12.4S, v12.4S, v0.4S
+	WORD $0x6e21ddad // fmul v13.4S, v13.4S, v1.4S
+	WORD $0x6e2cdd4a // fmul v10.4S, v10.4S, v12.4S
+	WORD $0x6e2ddd6b // fmul v11.4S, v11.4S, v13.4S
+	WORD $0x6e20dccc // fmul v12.4S, v6.4S, v0.4S
+	WORD $0x6e21dced // fmul v13.4S, v7.4S, v1.4S
+	FSTPQ (F12, F13), 0(R2)
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x4ea0d58c // fsub v12.4S, v12.4S, v0.4S
+	WORD $0x4ea1d5ad // fsub v13.4S, v13.4S, v1.4S
+	WORD $0x6e26dd8c // fmul v12.4S, v12.4S, v6.4S
+	WORD $0x6e27ddad // fmul v13.4S, v13.4S, v7.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4ea4cc9f // fmls v31.4S, v4.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4ea5ccbf // fmls v31.4S, v5.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e24dd8c // fmul v12.4S, v12.4S, v4.4S
+	WORD $0x6e25ddad // fmul v13.4S, v13.4S, v5.4S
+	WORD $0x6e2cdd08 // fmul v8.4S, v8.4S, v12.4S
+	WORD $0x6e2ddd29 // fmul v9.4S, v9.4S, v13.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	WORD $0x4ea2d400 // fsub v0.4S, v0.4S, v2.4S
+	WORD $0x4ea3d421 // fsub v1.4S, v1.4S, v3.4S
+	WORD $0x6e22dc00 // fmul v0.4S, v0.4S, v2.4S
+	WORD $0x6e23dc21 // fmul v1.4S, v1.4S, v3.4S
+	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
+	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
+	FSTPQ (F10, F11), 0(R0)
+	ADD R8<<0, R0, R19
+	FSTPQ (F8, F9), 0(R19)
+	FSTPQ (F10, F11), 0(R1)
+	ADD R8<<0, R1, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R8<<1, R0, R19
+	FSTPQ (F12, F13), 0(R19)
+	WORD $0x6e22dd8c // fmul v12.4S, v12.4S, v2.4S
+	WORD $0x6e23ddad // fmul v13.4S, v13.4S, v3.4S
+	ADD R8<<1, R1, R19
+	FSTPQ (F12, F13), 0(R19)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R4
+	ADD $32, R5
+	ADD $32, R6
+	SUBS $8, R7
+	B loop1
+end1:
+	RET
+
 DATA one<>+0(SB)/8, $0x3f8000003f800000
 DATA one<>+8(SB)/8, $0x3f8000003f800000
 GLOBL one<>(SB), RODATA|NOPTR, $16

@@ -429,6 +429,24 @@ func callLstmCellGrad(wide bool, dz, dcarry, gates, carry, dh, dnext *float32, n
 	}
 }
 
+//go:noinline
+func callGruCell(wide bool, next, gates, x, u, h *float32, n, stride uintptr) {
+	if wide {
+		gruCellAVX512(next, gates, x, u, h, n, stride)
+	} else {
+		gruCellAVX2(next, gates, x, u, h, n, stride)
+	}
+}
+
+//go:noinline
+func callGruCellGrad(wide bool, dx, du, dh, gates, u, h, dnext *float32, n, stride uintptr) {
+	if wide {
+		gruCellGradAVX512(dx, du, dh, gates, u, h, dnext, n, stride)
+	} else {
+		gruCellGradAVX2(dx, du, dh, gates, u, h, dnext, n, stride)
+	}
+}
+
 //go:noescape
 func addAVX2(dst, a, b *float32, n uintptr)
 
@@ -746,3 +764,15 @@ func lstmCellGradAVX2(dz, dcarry, gates, carry, dh, dnext *float32, n, stride ui
 
 //go:noescape
 func lstmCellGradAVX512(dz, dcarry, gates, carry, dh, dnext *float32, n, stride uintptr)
+
+//go:noescape
+func gruCellAVX2(next, gates, x, u, h *float32, n, stride uintptr)
+
+//go:noescape
+func gruCellAVX512(next, gates, x, u, h *float32, n, stride uintptr)
+
+//go:noescape
+func gruCellGradAVX2(dx, du, dh, gates, u, h, dnext *float32, n, stride uintptr)
+
+//go:noescape
+func gruCellGradAVX512(dx, du, dh, gates, u, h, dnext *float32, n, stride uintptr)

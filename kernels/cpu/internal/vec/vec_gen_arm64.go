@@ -221,6 +221,16 @@ func callLstmCellGrad(wide bool, dz, dcarry, gates, carry, dh, dnext *float32, n
 	lstmCellGradNEON(dz, dcarry, gates, carry, dh, dnext, n, stride)
 }
 
+//go:noinline
+func callGruCell(wide bool, next, gates, x, u, h *float32, n, stride uintptr) {
+	gruCellNEON(next, gates, x, u, h, n, stride)
+}
+
+//go:noinline
+func callGruCellGrad(wide bool, dx, du, dh, gates, u, h, dnext *float32, n, stride uintptr) {
+	gruCellGradNEON(dx, du, dh, gates, u, h, dnext, n, stride)
+}
+
 //go:noescape
 func addNEON(dst, a, b *float32, n uintptr)
 
@@ -379,3 +389,9 @@ func lstmCellNEON(h, next, gates, z, carry *float32, n, stride uintptr)
 
 //go:noescape
 func lstmCellGradNEON(dz, dcarry, gates, carry, dh, dnext *float32, n, stride uintptr)
+
+//go:noescape
+func gruCellNEON(next, gates, x, u, h *float32, n, stride uintptr)
+
+//go:noescape
+func gruCellGradNEON(dx, du, dh, gates, u, h, dnext *float32, n, stride uintptr)

@@ -19,6 +19,11 @@ func init() {
 	addCase("lstm_cell", true, cell, opstest.Normal(1, 3, 8), opstest.Normal(2, 3, 2))
 	addCase("lstm_cell h", true, func(g *ops.Graph, in []*ops.Tensor) []*ops.Tensor { return cell(g, in)[:1] }, opstest.Normal(3, 2, 3, 4), opstest.Normal(4, 2, 3, 1))
 	addCase("lstm_cell carry", true, func(g *ops.Graph, in []*ops.Tensor) []*ops.Tensor { return cell(g, in)[1:] }, opstest.Normal(5, 12), opstest.Normal(6, 3))
+	gru := func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
+		return []*ops.Tensor{ops.GRUCell(in[0], in[1], in[2])}
+	}
+	addCase("gru_cell", true, gru, opstest.Normal(7, 3, 6), opstest.Normal(8, 3, 6), opstest.Normal(9, 3, 2))
+	addCase("gru_cell of one unit", true, gru, opstest.Normal(7, 3), opstest.Normal(8, 3), opstest.Normal(9, 1))
 }
 
 func TestLSTMCellShapes(t *testing.T) {

@@ -1,0 +1,47 @@
+package vec
+
+// GruCell computes one step of a GRU cell, with the reset gate behind the product, for one example with len(h) units, where x and u hold
+// the sums of the gates update, reset and candidate one after the other, from the input and from the state:
+//
+//	z, r = sigmoid(x + u)
+//	g    = tanh(x + r·u)
+//	next = z·h + (1 − z)·g
+//
+// Gates (z, r, g) may be x or u, and next may be h.
+func GruCell[T Float](next, gates, x, u, h []T) {
+	n := len(h)
+	next, gates, x, u = next[:n], gates[:3*n], x[:3*n], u[:3*n]
+	done := 0
+	if single[T]() {
+		done = gruCell32(as32(next), as32(gates), as32(x), as32(u), as32(h))
+	}
+	var v [3]T
+	for i := done; i < n; i++ {
+		v[0], v[1] = x[i]+u[i], x[n+i]+u[n+i]
+		Sigmoid(v[:2], v[:2])
+		v[2] = x[2*n+i] + v[1]*u[2*n+i]
+		Tanh(v[2:], v[2:])
+		next[i] = v[0]*h[i] + (1-v[0])*v[2]
+		gates[i], gates[n+i], gates[2*n+i] = v[0], v[1], v[2]
+	}
+}
+
+// GruCellGrad computes the gradient of [GruCell] with respect to x, u and h, from its gates, u, h, and the gradient of next. Dx or du may be
+// gates or u, and dh may be h or dnext.
+func GruCellGrad[T Float](dx, du, dh, gates, u, h, dnext []T) {
+	n := len(h)
+	dx, du, dh, gates, u, dnext = dx[:3*n], du[:3*n], dh[:n], gates[:3*n], u[:3*n], dnext[:n]
+	done := 0
+	if single[T]() {
+		done = gruCellGrad32(as32(dx), as32(du), as32(dh), as32(gates), as32(u), as32(h), as32(dnext))
+	}
+	for i := done; i < n; i++ {
+		z, r, g, d := gates[i], gates[n+i], gates[2*n+i], dnext[i]
+		update := d * (h[i] - g) * (z * (1 - z))
+		candidate := d * (1 - z) * (1 - g*g)
+		reset := candidate * u[2*n+i] * (r * (1 - r))
+		dx[i], dx[n+i], dx[2*n+i] = update, reset, candidate
+		du[i], du[n+i], du[2*n+i] = update, reset, candidate*r
+		dh[i] = d * z
+	}
+}
