@@ -3,6 +3,7 @@ package keras
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -68,6 +69,9 @@ func layerMember(l layers.Layer, policy string, inputs [][]any) (map[string]any,
 	return o, nil
 }
 
+// plainDTypes are the layers whose policy Keras writes by its name alone.
+var plainDTypes = map[string]bool{"SpatialDropout1D": true, "SpatialDropout2D": true, "SpatialDropout3D": true, "Discretization": true}
+
 // fillPolicy writes the model's policy into the layers that name none.
 func fillPolicy(v any, policy string) {
 	switch v := v.(type) {
@@ -77,13 +81,22 @@ func fillPolicy(v any, policy string) {
 		}
 	case map[string]any:
 		c, isObject := v["config"].(map[string]any)
-		if _, has := c["dtype"]; isObject && !has && v["module"] == "keras.layers" {
+		if _, has := c["dtype"]; isObject && !has && isLayerModule(v["module"]) && v["class_name"] != "Pipeline" { // which takes none
 			c["dtype"] = config.DTypePolicyObject(policy)
+			if class, _ := v["class_name"].(string); plainDTypes[class] {
+				c["dtype"] = policy
+			}
 		}
 		for _, e := range v {
 			fillPolicy(e, policy)
 		}
 	}
+}
+
+// isLayerModule reports whether the classes of a Python module are layers: those of keras.layers, and some that belong to applications.
+func isLayerModule(module any) bool {
+	name, _ := module.(string)
+	return name == "keras.layers" || strings.HasPrefix(name, "keras.src.applications.")
 }
 
 func operationObject(o *layers.Operation) (map[string]any, error) {

@@ -139,7 +139,10 @@ func describe(l Layer) string {
 
 // probe sizes stand for open axes while shapes are worked out: a layer is traced twice, and a result axis whose length differs
 // between the two is open. The lengths of the batch are unlikely ones, to be told from others in the text of an error.
-var probes = [2]struct{ batch, other int }{{7919, 64}, {7927, 96}}
+type probe struct{ batch, other int }
+
+// probes are tried in order: networks that halve their images often need larger ones than others.
+var probes = [][2]probe{{{7919, 64}, {7927, 96}}, {{7919, 320}, {7927, 384}}}
 
 // InferTypes returns the types of a layer's results for inputs with open axes, building the layer on the way. After an error the
 // layers inside it that it has begun to build are as if untouched.
@@ -158,8 +161,27 @@ func inferTypes(l Layer, inputs []ir.Type, invoke func(*Context, []*ops.Tensor) 
 		return nil, err
 	}
 	built := builtLayers(l)
+	var first error
+	for _, pair := range probes {
+		types, err := probeTypes(inputs, pair, invoke)
+		if err == nil {
+			return types, nil
+		}
+		unbuild(l, built)
+		if first == nil {
+			first = err
+		}
+		if !slices.ContainsFunc(inputs, func(t ir.Type) bool { return len(t.Shape) > 1 && slices.Contains(t.Shape[1:], Unknown) }) {
+			break
+		}
+	}
+	return nil, first
+}
+
+// probeTypes traces with two lengths for each open axis.
+func probeTypes(inputs []ir.Type, pair [2]probe, invoke func(*Context, []*ops.Tensor) []*ops.Tensor) ([]ir.Type, error) {
 	var seen [2][]ir.Type
-	for k, p := range probes {
+	for k, p := range pair {
 		types := make([]ir.Type, len(inputs))
 		for i, t := range inputs {
 			s := t.Shape.Clone()
@@ -174,7 +196,6 @@ func inferTypes(l Layer, inputs []ir.Type, invoke func(*Context, []*ops.Tensor) 
 		}
 		var err error
 		if seen[k], err = traceTypes(types, invoke); err != nil {
-			unbuild(l, built)
 			if err = openBatch(err, p.batch); k > 0 {
 				err = fmt.Errorf("%w (open axes were tried with other lengths than before, and the layer needs a fixed one: give it in the shape of the input)", err)
 			}

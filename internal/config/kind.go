@@ -156,6 +156,10 @@ func Module(v any) string {
 	return "keras." + strings.ReplaceAll(path, "/", ".")
 }
 
+// placed is implemented by types whose class Keras has in a module of its own, which is not part of its public interface; Keras writes
+// such classes with their name as the registered one.
+type placed interface{ Module() string }
+
 // EncodeObject returns the full object for a configured value: module, class name, configuration and registered name. Types
 // from outside the project are registered as "Custom>Name".
 func EncodeObject(v any) (map[string]any, error) {
@@ -164,7 +168,9 @@ func EncodeObject(v any) (map[string]any, error) {
 		return nil, err
 	}
 	o := map[string]any{"module": nil, "class_name": ClassName(v), "config": c, "registered_name": nil}
-	if m := Module(v); m != "" {
+	if p, ok := v.(placed); ok {
+		o["module"], o["registered_name"] = p.Module(), ClassName(v)
+	} else if m := Module(v); m != "" {
 		o["module"] = m
 	} else {
 		o["registered_name"] = "Custom>" + ClassName(v)

@@ -1,0 +1,168 @@
+package applications
+
+import (
+	"fmt"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/layers"
+)
+
+// Statistics of ImageNet's pixels, for R, G and B.
+var (
+	imageNetMean      = [3]float64{0.485, 0.456, 0.406} // of values from 0 to 1
+	imageNetDeviation = [3]float64{0.229, 0.224, 0.225}
+	imageNetBytes     = [3]float64{103.939, 116.779, 123.68} // means for B, G and R of values from 0 to 255
+)
+
+// Mode says how pixels are prepared for a network.
+type Mode string
+
+// Modes of [PreprocessInput], for pixels x from 0 to 255 in the order R, G, B.
+const (
+	Caffe Mode = "caffe" // in the order B, G, R, less ImageNet's mean of the channel: 103.939, 116.779, 123.68; not scaled
+	TF    Mode = "tf"    // x/127.5 - 1, from -1 to 1
+	Torch Mode = "torch" // (x/255 - mean) / deviation with the mean 0.485, 0.456, 0.406 and the deviation 0.229, 0.224, 0.225
+	AsIs  Mode = "as_is" // unchanged: the network has layers that do it
+)
+
+// Family is a module of keras.applications: networks whose inputs are prepared in the same way.
+type Family struct {
+	name string
+	mode Mode
+}
+
+// The families of networks, named as Keras's modules.
+var (
+	ConvNeXt          = Family{"convnext", AsIs}
+	DenseNet          = Family{"densenet", Torch}
+	EfficientNet      = Family{"efficientnet", AsIs}
+	EfficientNetV2    = Family{"efficientnet_v2", AsIs}
+	InceptionResNetV2 = Family{"inception_resnet_v2", TF}
+	InceptionV3       = Family{"inception_v3", TF}
+	MobileNet         = Family{"mobilenet", TF}
+	MobileNetV2       = Family{"mobilenet_v2", TF}
+	MobileNetV3       = Family{"mobilenet_v3", AsIs}
+	NASNet            = Family{"nasnet", TF}
+	ResNet            = Family{"resnet", Caffe}
+	ResNetV2          = Family{"resnet_v2", TF}
+	VGG16             = Family{"vgg16", Caffe}
+	VGG19             = Family{"vgg19", Caffe}
+	Xception          = Family{"xception", TF}
+)
+
+// String returns the name of Keras's module: "resnet_v2".
+func (f Family) String() string { return f.name }
+
+// Mode returns how pixels are prepared.
+func (f Family) Mode() Mode { return f.mode }
+
+// PreprocessInput prepares images with channels last for the networks of the family; see the function [PreprocessInput].
+func (f Family) PreprocessInput(images *tensor.Dense) (*tensor.Dense, error) {
+	return PreprocessInput(images, PreprocessOptions{Mode: f.mode})
+}
+
+// PreprocessTensor is PreprocessInput as a part of a model; see the function [PreprocessTensor].
+func (f Family) PreprocessTensor(images *layers.KerasTensor) *layers.KerasTensor {
+	return PreprocessTensor(images, PreprocessOptions{Mode: f.mode})
+}
+
+// PreprocessOptions are those of [PreprocessInput].
+type PreprocessOptions struct {
+	Mode       Mode   // "" is Caffe
+	DataFormat string // layers.ChannelsLast or layers.ChannelsFirst; "" is ChannelsLast
+}
+
+// PreprocessInput prepares images, of values from 0 to 255 in the order R, G, B, as a network was trained with them. The images are of shape
+// (batch, height, width, 3) or (height, width, 3), with ChannelsFirst (batch, 3, height, width) or (3, height, width); the modes TF and
+// AsIs take any number of channels.
+//
+// The result is a new array: of float64 if the images are, else of float32. It is keras.applications.imagenet_utils.preprocess_input,
+// which writes over its argument.
+func PreprocessInput(images *tensor.Dense, o PreprocessOptions) (*tensor.Dense, error) {
+	if images == nil {
+		return nil, fmt.Errorf("applications: PreprocessInput: the images are nil")
+	}
+	channels, err := channelAxis(images.Shape(), &o)
+	if err != nil {
+		return nil, fmt.Errorf("applications: PreprocessInput: %w", err)
+	}
+	if !images.DataOrder().IsContiguous() || images.RequiresIterator() || images.DataOrder().IsColMajor() {
+		images = images.Materialize().(*tensor.Dense)
+	}
+	var out any
+	switch data := images.Data().(type) {
+	case []float64:
+		out = prepare[float64](data, images.Shape(), channels, o.Mode)
+	case []float32:
+		out = prepare[float32](data, images.Shape(), channels, o.Mode)
+	case []uint8:
+		out = prepare[float32](data, images.Shape(), channels, o.Mode)
+	case []int:
+		out = prepare[float32](data, images.Shape(), channels, o.Mode)
+	case []int32:
+		out = prepare[float32](data, images.Shape(), channels, o.Mode)
+	case []int64:
+		out = prepare[float32](data, images.Shape(), channels, o.Mode)
+	default:
+		return nil, fmt.Errorf("applications: PreprocessInput: images of %v cannot be prepared; expected float32, float64, uint8, int, int32 or int64", images.Dtype())
+	}
+	return tensor.New(tensor.WithShape(images.Shape().Clone()...), tensor.WithBacking(out)), nil
+}
+
+// channelAxis checks shape and options and returns the axis of the channels.
+func channelAxis(shape tensor.Shape, o *PreprocessOptions) (int, error) {
+	if o.Mode == "" {
+		o.Mode = Caffe
+	}
+	switch o.Mode {
+	case Caffe, TF, Torch, AsIs:
+	default:
+		return 0, fmt.Errorf("Mode must be %q, %q, %q or %q, received %q", Caffe, TF, Torch, AsIs, o.Mode)
+	}
+	if len(shape) != 3 && len(shape) != 4 {
+		return 0, fmt.Errorf("images must have three axes, or four with the batch, received the shape %v", shape)
+	}
+	axis := len(shape) - 1
+	switch o.DataFormat {
+	case "", layers.ChannelsLast:
+	case layers.ChannelsFirst:
+		axis -= 2
+	default:
+		return 0, fmt.Errorf("DataFormat must be %q or %q, received %q", layers.ChannelsFirst, layers.ChannelsLast, o.DataFormat)
+	}
+	if (o.Mode == Caffe || o.Mode == Torch) && shape[axis] != 3 {
+		return 0, fmt.Errorf("mode %q is for 3 channels, received %d in the shape %v", o.Mode, shape[axis], shape)
+	}
+	return axis, nil
+}
+
+type pixel interface {
+	uint8 | int | int32 | int64 | float32 | float64
+}
+
+// prepare computes in the type of the result, step by step as NumPy does, so that the numbers are Keras's to the last bit.
+func prepare[F float32 | float64, P pixel](in []P, shape tensor.Shape, axis int, mode Mode) []F {
+	out := make([]F, len(in))
+	inner := 1 // distance between channels
+	for _, n := range shape[axis+1:] {
+		inner *= n
+	}
+	count := shape[axis]
+	for i, p := range in {
+		x := F(p)
+		switch mode {
+		case TF:
+			x = F(x/127.5) - 1
+		case Torch:
+			c := i / inner % count
+			x = F(F(x/255)-F(imageNetMean[c])) / F(imageNetDeviation[c])
+		case Caffe:
+			c := i / inner % count
+			out[i+(count-1-2*c)*inner] = x - F(imageNetBytes[count-1-c])
+			continue
+		}
+		out[i] = x
+	}
+	return out
+}
