@@ -18,7 +18,8 @@ import (
 //     validation/ under the same names, without "val_".
 //   - evaluation_<name>_vs_iterations in validation/, after each evaluation, at the optimizer's number of steps.
 //   - batch_<name> in train/ where UpdateFreq asks for it, at the number of batches in this run, counted from 1: the running means.
-//   - "keras", the model's configuration, which is shown as the conceptual graph.
+//   - "keras", the model's configuration, which is shown as the conceptual graph, and what the model computes when it predicts, which is
+//     shown as the op graph.
 //   - <path of a weight>/histogram and <path of a weight>/image where HistogramFreq asks for them.
 //
 // A metric with several numbers is written as <name>_0, <name>_1, and so on. Files are brought up to date after each epoch and each
@@ -33,7 +34,7 @@ type TensorBoard struct {
 	LogDir string `keras:"log_dir,default=logs"`
 	// HistogramFreq is the number of epochs between two histograms of the weights; 0 is none.
 	HistogramFreq int `keras:"histogram_freq"`
-	// NoGraph leaves the model's configuration out.
+	// NoGraph leaves the model's configuration and its operations out.
 	NoGraph bool `keras:"write_graph,not"`
 	// WriteImages adds pictures of the weights to the histograms.
 	WriteImages bool `keras:"write_images"`
@@ -57,6 +58,7 @@ type TensorBoard struct {
 	epochBegin        time.Time
 	epochSteps        int64 // of the optimizer when the epoch began
 	profile           cpuProfile
+	graphed           bool // the graph of operations is written
 }
 
 // MigrateConfig reads Keras's update_freq "epoch" and "batch", profile_batch as a number or as a text, and embeddings_metadata null.
@@ -144,7 +146,7 @@ func (c *TensorBoard) OnTrainBegin() error {
 	if err := errors.Join(c.check(), c.close()); err != nil {
 		return err
 	}
-	c.training, c.batch, c.profile = true, 0, cpuProfile{}
+	c.training, c.batch, c.profile, c.graphed = true, 0, cpuProfile{}, false
 	if c.EmbeddingsFreq > 0 {
 		if err := c.describeEmbeddings(); err != nil {
 			return c.wrap(err)
@@ -166,7 +168,7 @@ func (c *TensorBoard) OnTrainBegin() error {
 	if err != nil {
 		return err
 	}
-	return c.wrap(errors.Join(w.KerasModel("keras", document), w.Flush()))
+	return c.wrap(errors.Join(w.KerasModel("keras", document), c.graph(), w.Flush()))
 }
 
 // scalars writes logs whose names are prefix, the name without cut, and suffix.
@@ -246,6 +248,9 @@ func (c *TensorBoard) iterations() int64 {
 func (c *TensorBoard) OnEpochEnd(epoch int, logs *Logs) error {
 	if err := c.epochValues(epoch, logs); err != nil {
 		return err
+	}
+	if err := c.graph(); err != nil { // of a model whose first batch decided its shapes
+		return c.wrap(err)
 	}
 	if c.HistogramFreq > 0 && epoch%c.HistogramFreq == 0 {
 		if err := c.weights(int64(epoch)); err != nil {

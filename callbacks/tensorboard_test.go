@@ -275,6 +275,8 @@ func TestTensorBoardReadsTheFiles(t *testing.T) {
 		Histograms map[string]int
 		Images     map[string][2]int
 		Graph      []string
+		Operations map[string][]string
+		Shapes     map[string][]int
 	}
 	require.NoError(t, json.Unmarshal(out, &got), string(out))
 	require.Equal(t, [][2]float64{{0, float64(float32(history.Logs["loss"][0]))}, {1, float64(float32(history.Logs["loss"][1]))}}, got.Scalars["epoch_loss"])
@@ -284,6 +286,9 @@ func TestTensorBoardReadsTheFiles(t *testing.T) {
 	if _, ok := any(m).(interface{ ToJSON() ([]byte, error) }); ok {
 		require.Contains(t, got.Graph, "model/d")
 	}
+	require.Contains(t, got.Operations["d/dot"], "d/kernel")
+	require.Equal(t, []int{-1, 2}, got.Shapes["d/dot"])
+	require.Equal(t, []int{3, 2}, got.Shapes["d/kernel"])
 }
 
 func errorText(err error) string {

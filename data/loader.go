@@ -139,7 +139,10 @@ type Pass struct {
 }
 
 // Start begins a pass. The caller must Close it.
-func (l *Loader) Start(ctx context.Context, epoch int) *Pass {
+func (l *Loader) Start(ctx context.Context, epoch int) *Pass { return l.StartAt(ctx, epoch, 0) }
+
+// StartAt is Start with a later batch of the pass than the first: those before it are left out, at no cost.
+func (l *Loader) StartAt(ctx context.Context, epoch, batch int) *Pass {
 	if l.err != nil {
 		return &Pass{err: l.err}
 	}
@@ -154,17 +157,17 @@ func (l *Loader) Start(ctx context.Context, epoch int) *Pass {
 	for _, b := range p.memory.buffers {
 		p.free <- b
 	}
-	go p.fill(epoch)
+	go p.fill(epoch, batch)
 	return p
 }
 
 // fill runs in the pass's goroutine.
-func (p *Pass) fill(epoch int) {
+func (p *Pass) fill(epoch, first int) {
 	defer close(p.stopped)
 	defer close(p.ready)
 	l := p.loader
 	l.permute(p.memory.order, epoch)
-	for step := range l.steps() {
+	for step := first; step < l.steps(); step++ {
 		lo := step * l.batchSize
 		hi := min(lo+l.batchSize, l.source.n)
 		var b *buffer

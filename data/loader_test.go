@@ -327,3 +327,29 @@ func BenchmarkLoader(b *testing.B) {
 		}
 	}
 }
+
+// StartAt goes on where a pass was, in the same order.
+func TestLoaderStartAt(t *testing.T) {
+	x := make([]float32, 23)
+	for i := range x {
+		x[i] = float32(i)
+	}
+	l := data.Arrays(x, x).Loader(4, true, 9)
+	read := func(p *data.Pass) (all [][]float32) {
+		defer p.Close()
+		for {
+			b, err := p.Next()
+			if err == io.EOF {
+				return all
+			}
+			require.NoError(t, err)
+			all = append(all, slices.Clone(b.X.Arrays[0].Float32s()))
+			p.Done(b)
+		}
+	}
+	want := read(l.Start(t.Context(), 3))
+	require.Len(t, want, 6)
+	for first := range 7 {
+		require.Equal(t, want[first:], append([][]float32{}, read(l.StartAt(t.Context(), 3, first))...), "from batch %d", first)
+	}
+}

@@ -39,6 +39,19 @@ func init() {
 				return &layers.Resizing{Height: 2, Width: 2, Interpolation: "lanczos3", Antialias: true, DataFormat: layers.ChannelsFirst}
 			}, Inputs: normal(2, 1, 6, 5), Output: []int{2, 1, 2, 2}},
 		},
+		"Pipeline": {
+			{New: func() layers.Layer {
+				return &layers.Pipeline{Layers: []layers.Layer{&layers.Rescaling{Scale: []float64{2}}, &layers.Dense{Units: 3}, &layers.Dense{Units: 2}}}
+			}, Inputs: normal(2, 4), Output: []int{2, 2}},
+		},
+		"MelSpectrogram": {
+			{New: func() layers.Layer {
+				return &layers.MelSpectrogram{FFTLength: 8, SequenceStride: 4, NumMelBins: 2, SamplingRate: 100}
+			}, Inputs: normal(2, 20), Output: []int{2, 2, 6}},
+			{New: func() layers.Layer {
+				return &layers.MelSpectrogram{FFTLength: 9, SequenceStride: 4, SequenceLength: 6, Window: "hamming", NumMelBins: 3, SamplingRate: 100, NoPowerToDB: true}
+			}, Inputs: normal(2, 20), Output: []int{2, 3, 5}},
+		},
 		"CenterCrop": {{New: func() layers.Layer { return &layers.CenterCrop{Height: 2, Width: 3} }, Inputs: normal(2, 4, 5, 2), Output: []int{2, 2, 3, 2}}},
 	}
 	for name, l := range map[string]func() layers.Layer{

@@ -83,8 +83,14 @@ func norm(a *operands) *ops.Tensor {
 		order, numeric := 2.0, true
 		switch a.values["ord"].(type) {
 		case nil, string:
-			a.refuse("ord", nil, "fro")
+			a.refuse("ord", nil, "fro", "nuc")
 			numeric = false
+			if a.values["ord"] == "nuc" {
+				if len(axes) != 2 {
+					ops.Failf(a.graph, "norm: the order nuc needs two axes, received %v", axes)
+				}
+				return ops.NuclearNorm(x, axes[0], axes[1])
+			}
 		default:
 			order = a.number("ord")
 		}

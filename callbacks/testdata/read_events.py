@@ -12,7 +12,7 @@ from tensorboard.util import tensor_util
 
 events = EventAccumulator(sys.argv[1], size_guidance={"tensors": 0})
 events.Reload()
-out = {"Scalars": {}, "Histograms": {}, "Images": {}, "Graph": []}
+out = {"Scalars": {}, "Histograms": {}, "Images": {}, "Graph": [], "Operations": {}, "Shapes": {}}
 for plugin in ("scalars", "histograms", "images", "graph_keras_model"):
     try:
         tags = events.PluginTagToContent(plugin)
@@ -30,4 +30,9 @@ for plugin in ("scalars", "histograms", "images", "graph_keras_model"):
         else:
             graph = keras_util.keras_model_to_graph_def(json.loads(arrays[0].item()))
             out["Graph"] = [n.name for n in graph.node]
+for n in events.Graph().node:
+    out["Operations"][n.name] = list(n.input)
+    shapes = n.attr["_output_shapes"].list.shape
+    if shapes:
+        out["Shapes"][n.name] = [d.size for d in shapes[0].dim]
 print(json.dumps(out))

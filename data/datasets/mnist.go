@@ -35,7 +35,7 @@ type Images struct {
 
 // Split is one part of Images.
 type Split struct {
-	Images *tensor.Dense // uint8, shape (n, height, width), 0 is background
+	Images *tensor.Dense // uint8, shape (n, height, width), 0 is background; colours (n, height, width, 3)
 	Labels *tensor.Dense // uint8, shape (n)
 }
 
@@ -61,7 +61,7 @@ func (d *Images) String() string {
 		d.Name, d.Train.Len(), d.Test.Len(), shape[1], shape[2], from)
 }
 
-// Option is an option of MNIST.
+// Option is an option of MNIST and the other data sets.
 type Option interface{ apply(*config) }
 
 type config struct {
@@ -70,6 +70,13 @@ type config struct {
 	embedded  bool
 	download  context.Context // of the call only
 	baseURL   string
+
+	given             []string // names of the options below
+	seed              uint32
+	testSplit         float64
+	small             bool
+	numWords, skipTop int
+	maxLength         int
 }
 
 type option func(*config)
@@ -83,15 +90,15 @@ func Directory(path string) Option { return option(func(c *config) { c.directory
 // Embedded reads the subset inside the program, even if the cache has all images: the same on every machine.
 func Embedded() Option { return option(func(c *config) { c.embedded = true }) }
 
-// CacheDirectory sets the folder to look into and to download to. The default is gokeras/mnist in the user's cache folder
+// CacheDirectory sets the folder to look into and to download to. The default is, for MNIST, gokeras/mnist in the user's cache folder
 // (os.UserCacheDir).
 func CacheDirectory(path string) Option { return option(func(c *config) { c.cache = path }) }
 
-// Download fetches the four files (11 MB) to the cache folder if they are not there. Their SHA-256 checksums are verified.
+// Download fetches the files (of MNIST 11 MB) to the cache folder if they are not there. Their SHA-256 checksums are verified.
 // The download ends when ctx does.
 func Download(ctx context.Context) Option { return option(func(c *config) { c.download = ctx }) }
 
-// BaseURL sets where Download finds the files; their names, such as train-images-idx3-ubyte.gz, are appended. The default is
+// BaseURL sets where Download finds the files; their names, such as train-images-idx3-ubyte.gz, are appended. The default of MNIST is
 // [DefaultBaseURL].
 func BaseURL(url string) Option { return option(func(c *config) { c.baseURL = url }) }
 
@@ -103,11 +110,14 @@ func BaseURL(url string) Option { return option(func(c *config) { c.baseURL = ur
 // each digit equally often. The first three hold 60,000 and 10,000 images. Source and String of the result say which it
 // was. A folder that is chosen but cannot be read is an error; nothing falls back silently.
 func MNIST(options ...Option) (*Images, error) {
-	c := config{baseURL: DefaultBaseURL}
-	for _, o := range options {
-		o.apply(&c)
+	c, err := configure(options, nil)
+	var d *Images
+	if err == nil {
+		if c.baseURL == "" {
+			c.baseURL = DefaultBaseURL
+		}
+		d, err = c.load()
 	}
-	d, err := c.load()
 	if err != nil {
 		return nil, fmt.Errorf("datasets: MNIST: %w", err)
 	}

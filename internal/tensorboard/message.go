@@ -107,11 +107,7 @@ func (v *Value) tensor() []byte {
 			content = protowire.AppendFixed64(content, math.Float64bits(f))
 		}
 	}
-	var shape []byte
-	for _, d := range v.Shape {
-		shape = appendBytes(shape, shapeDim, appendVarint(nil, dimSize, uint64(d)))
-	}
-	b := appendBytes(appendVarint(nil, tensorDType, dtype), tensorShape, shape)
+	b := appendBytes(appendVarint(nil, tensorDType, dtype), tensorShape, shapeMessage(v.Shape))
 	if content != nil {
 		b = appendBytes(b, tensorContent, content)
 	}

@@ -16,6 +16,7 @@ type Event struct {
 	Step        int64
 	FileVersion string
 	Values      []Value
+	Graph       []GraphNode // as far as Writer.Graph writes it, without types, shapes and texts
 }
 
 // ReadFile reads an event file.
@@ -98,6 +99,10 @@ func parseEvent(message []byte) (e Event, err error) {
 			e.Step = int64(f.bits)
 		case eventFileVersion:
 			e.FileVersion = string(f.bytes)
+		case eventGraph:
+			nodes, err := parseGraph(f.bytes)
+			e.Graph = nodes
+			return err
 		case eventSummary:
 			return fields(f.bytes, func(f field) error {
 				if f.number != summaryValue {

@@ -26,7 +26,8 @@ func VectorNorm(x *Tensor, order float64, axes ...int) *Tensor {
 }
 
 // MatrixNorm returns a norm of the matrices along two axes: for order 1 (-1) the largest (smallest) sum of |x| of a column, for +Inf
-// (-Inf) that of a row. The Frobenius norm is VectorNorm of order 2 over both axes.
+// (-Inf) that of a row, for 2 (-2) the largest (smallest) singular value. The Frobenius norm is VectorNorm of order 2 over both axes,
+// the nuclear norm [NuclearNorm].
 func MatrixNorm(x *Tensor, order float64, rows, columns int) *Tensor {
 	x = float(x)
 	rows, columns = x.Axis(rows), x.Axis(columns)
@@ -36,8 +37,10 @@ func MatrixNorm(x *Tensor, order float64, rows, columns int) *Tensor {
 	summed, rest := rows, columns
 	if math.IsInf(order, 0) {
 		summed, rest = columns, rows
+	} else if order == 2 || order == -2 {
+		return spectralNorm(x, order, rows, columns)
 	} else if order != 1 && order != -1 {
-		Failf(x.g, "matrix norm: the order must be 1, -1, +Inf or -Inf, received %v", order)
+		Failf(x.g, "matrix norm: the order must be 1, -1, 2, -2, +Inf or -Inf, received %v", order)
 	}
 	sums := Sum(Abs(x), summed)
 	if rest > summed {

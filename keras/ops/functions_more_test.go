@@ -1,0 +1,109 @@
+package ops_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/opstest"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// moreFunctions are the calls of testdata/functions_more.py.
+var moreFunctions = map[string]opstest.Func{
+	"svd": func(_ *ops.Graph, x tensors) tensors {
+		u, s, v := ops.Svd(x[0], false)
+		return list(ops.Abs(u), s, ops.Abs(v))
+	},
+	"svd_wide": func(_ *ops.Graph, x tensors) tensors {
+		u, s, v := ops.Svd(x[0], true)
+		return list(ops.Abs(u), s, ops.Abs(ops.SliceAxis(v, -2, 0, 3)))
+	},
+	"svd_values": func(_ *ops.Graph, x tensors) tensors { return list(ops.SingularValues(x[0])) },
+	"norm_2": func(_ *ops.Graph, x tensors) tensors {
+		return list(ops.MatrixNorm(x[0], 2, 1, 2), ops.MatrixNorm(x[0], -2, 2, 1), ops.NuclearNorm(x[0], 1, 2))
+	},
+	"eigh": func(_ *ops.Graph, x tensors) tensors {
+		w, v := ops.Eigh(x[0])
+		return list(w, ops.Abs(v))
+	},
+	"pinv":       func(_ *ops.Graph, x tensors) tensors { return list(ops.Pinv(x[0], nil), ops.Pinv(x[0], new(0.5))) },
+	"pinv_stack": func(_ *ops.Graph, x tensors) tensors { return list(ops.Pinv(x[0], nil)) },
+	"lstsq": func(_ *ops.Graph, x tensors) tensors {
+		return list(ops.Lstsq(x[0], x[1], nil), ops.Lstsq(x[0], ops.Index(x[1], 1, 0), nil), ops.Lstsq(x[0], x[1], new(0.4)))
+	},
+	"lstsq_low": func(_ *ops.Graph, x tensors) tensors { return list(ops.Lstsq(x[0], x[1], new(1e-10))) },
+	"matrix_rank": func(_ *ops.Graph, x tensors) tensors {
+		return list(ops.MatrixRank(x[0], nil), ops.MatrixRank(x[1], nil), ops.MatrixRank(x[1], new(1.5)))
+	},
+	"lu_factor":      luFactor,
+	"lu_factor_tall": luFactor,
+	"rgb_to_hsv":     func(_ *ops.Graph, x tensors) tensors { return list(ops.RGBToHSV(x[0], -1), ops.RGBToHSV(x[1], -1)) },
+	"hsv_to_rgb":     func(_ *ops.Graph, x tensors) tensors { return list(ops.HSVToRGB(x[0], 3)) },
+	"pad_images":     func(_ *ops.Graph, x tensors) tensors { return list(ops.PadImages(x[0], 1, 2, 3, 0)) },
+	"crop_images":    func(_ *ops.Graph, x tensors) tensors { return list(ops.CropImages(x[0], 1, 2, 3, 4)) },
+	"sobel_edges":    func(_ *ops.Graph, x tensors) tensors { return list(ops.SobelEdges(x[0])) },
+	"gaussian_blur": func(_ *ops.Graph, x tensors) tensors {
+		return list(ops.GaussianBlur(x[0], [2]int{3, 5}, [2]float64{0.7, 1.5}))
+	},
+	"extract_patches": func(_ *ops.Graph, x tensors) tensors {
+		return list(ops.ExtractPatches(x[0], []int{2, 3}, ops.ConvOptions{Strides: []int{2, 3}}), ops.ExtractPatches(x[0], []int{2, 2}, ops.ConvOptions{Dilation: []int{2, 2}}),
+			ops.ExtractPatches(x[0], []int{3, 3}, ops.ConvOptions{Strides: []int{3, 3}, PadLow: []int{0, 0}, PadHigh: []int{1, 0}}))
+	},
+	"extract_patches_3d": func(_ *ops.Graph, x tensors) tensors {
+		return list(ops.ExtractPatches(x[0], []int{2, 3, 2}, ops.ConvOptions{Strides: []int{2, 3, 2}}))
+	},
+	"unfold": func(_ *ops.Graph, x tensors) tensors {
+		return list(ops.Unfold(x[0], ops.FoldOptions{Window: []int{2, 2}}),
+			ops.Unfold(x[0], ops.FoldOptions{Window: []int{2, 3}, Dilation: []int{2, 1}, Padding: []int{1, 2}, Strides: []int{2, 1}}))
+	},
+	"fold": func(_ *ops.Graph, x tensors) tensors {
+		return list(ops.Fold(x[0], 4, 6, ops.FoldOptions{Window: []int{2, 2}, Strides: []int{2, 2}}),
+			ops.Fold(x[1], 5, 7, ops.FoldOptions{Window: []int{2, 3}, Padding: []int{1, 0}, Strides: []int{1, 2}}))
+	},
+}
+
+func luFactor(_ *ops.Graph, x tensors) tensors {
+	lu, p := ops.LuFactor(x[0])
+	return list(lu, p)
+}
+
+func moreCases(t *testing.T) []functionCase {
+	data, err := os.ReadFile("testdata/functions_more.json")
+	require.NoError(t, err)
+	var file struct{ Cases []functionCase }
+	require.NoError(t, json.Unmarshal(data, &file))
+	require.Len(t, file.Cases, len(moreFunctions))
+	return file.Cases
+}
+
+func TestMoreFunctions(t *testing.T) {
+	for _, c := range moreCases(t) {
+		t.Run(c.Name, func(t *testing.T) {
+			require.NotNil(t, moreFunctions[c.Name])
+			out := opstest.Eval(t, moreFunctions[c.Name], c.inputs(t)...)
+			require.Len(t, out, len(c.Out))
+			for i, want := range c.Out {
+				d, err := ir.ParseDType(want.DType)
+				require.NoError(t, err)
+				require.Equal(t, d.IsFloat(), out[i].DType.IsFloat(), "result %d is %v, want %v", i, out[i].DType, d)
+				opstest.Near(t, c.Name, out[i], opstest.Array{Shape: want.Shape, F: want.Data}, 1e-11, 1e-11)
+			}
+		})
+	}
+}
+
+// TestMoreFunctionGradients compares gradients with central differences where the functions are smooth.
+func TestMoreFunctionGradients(t *testing.T) {
+	// Where singular values are cut off, the gradient is that for a cut that does not move.
+	rough := map[string]bool{"rgb_to_hsv": true, "matrix_rank": true, "lstsq_low": true, "pinv": true, "lstsq": true}
+	for _, c := range moreCases(t) {
+		if !rough[c.Name] {
+			t.Run(c.Name, func(t *testing.T) { opstest.CheckGradients(t, moreFunctions[c.Name], c.inputs(t)...) })
+		}
+	}
+	opstest.CheckGradients(t, unary(func(x *ops.Tensor) *ops.Tensor { return ops.RGBToHSV(x, -1) }), opstest.Floats([]int{1, 2, 3}, 0.2, 0.5, 0.9, 0.8, 0.1, 0.3))
+}

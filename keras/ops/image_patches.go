@@ -1,0 +1,154 @@
+package ops
+
+import (
+	"math"
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// batched gives images of rank without a batch an axis for it, and returns what takes it away again.
+func batched(what string, x *Tensor, spatial int) (*Tensor, func(*Tensor) *Tensor) {
+	switch x.Rank() {
+	case spatial + 2:
+		return x, func(y *Tensor) *Tensor { return y }
+	case spatial + 1:
+		return ExpandDims(x, 0), func(y *Tensor) *Tensor { return Squeeze(y, 0) }
+	}
+	Failf(x.g, "%s: needs images with %d axes and channels, with or without a batch, received shape %v", what, spatial, x.Shape())
+	return nil, nil
+}
+
+// ExtractPatches returns the windows of images (batch, spatial..., channels), with or without the batch: (batch, positions..., window·channels),
+// the elements of a window in row-major order, channels last. The options are those of [Conv].
+func ExtractPatches(x *Tensor, window []int, o ConvOptions) *Tensor {
+	x, unbatched := batched("extract patches", x, len(window))
+	kernel, all := slices.Clone(window), 1
+	for _, n := range window {
+		if n < 1 {
+			Failf(x.g, "extract patches: the window must be positive, received %v", window)
+		}
+		all *= n
+	}
+	all *= x.Dim(-1)
+	kernel = append(kernel, x.Dim(-1), all)
+	o.Groups = 1
+	return unbatched(Conv(x, Reshape(Identity(x, x.DType(), all), kernel...), o))
+}
+
+// FoldOptions are how [Unfold] and [Fold] go over images: the height and width of the window, the distance of its elements and of its
+// positions (nil is 1), and the zeros around (nil is none).
+type FoldOptions struct{ Window, Dilation, Padding, Strides []int }
+
+// positions returns the number of windows along height and width of an image, and the options in full.
+func (o *FoldOptions) positions(what string, g *Graph, size []int) (n []int, full FoldOptions) {
+	pair := func(name string, v []int, def, least int) []int {
+		if v == nil {
+			v = []int{def, def}
+		}
+		if len(v) != 2 || v[0] < least || v[1] < least {
+			Failf(g, "%s: %s must be two numbers of at least %d, received %v", what, name, least, v)
+		}
+		return v
+	}
+	full = FoldOptions{pair("Window", o.Window, 0, 1), pair("Dilation", o.Dilation, 1, 1), pair("Padding", o.Padding, 0, 0), pair("Strides", o.Strides, 1, 1)}
+	for i := range 2 {
+		room := size[i] + 2*full.Padding[i] - full.Dilation[i]*(full.Window[i]-1) - 1
+		if room < 0 {
+			Failf(g, "%s: a window of %v with dilation %v does not fit into an image of %v with padding %v", what, full.Window, full.Dilation, size, full.Padding)
+		}
+		n = append(n, room/full.Strides[i]+1)
+	}
+	return n, full
+}
+
+// Unfold returns the windows of images (batch, channels, height, width), as columns: (batch, channels·window, positions).
+func Unfold(x *Tensor, o FoldOptions) *Tensor {
+	if x.Rank() != 4 {
+		Failf(x.g, "unfold: needs images (batch, channels, height, width), received shape %v", x.Shape())
+	}
+	n, full := o.positions("unfold", x.g, x.Shape()[2:])
+	patches := ExtractPatches(Transpose(x, 0, 2, 3, 1), full.Window, full.conv())
+	batch, channels, window := x.Dim(0), x.Dim(1), full.Window[0]*full.Window[1]
+	patches = Transpose(Reshape(patches, batch, n[0]*n[1], window, channels), 0, 3, 2, 1)
+	return Reshape(patches, batch, channels*window, n[0]*n[1])
+}
+
+func (o *FoldOptions) conv() ConvOptions {
+	return ConvOptions{Strides: o.Strides, Dilation: o.Dilation, PadLow: o.Padding, PadHigh: o.Padding}
+}
+
+// Fold adds windows (batch, channels·window, positions) up to images (batch, channels, height, width): the gradient of [Unfold], used
+// forwards.
+func Fold(x *Tensor, height, width int, o FoldOptions) *Tensor {
+	if x.Rank() != 3 {
+		Failf(x.g, "fold: needs windows (batch, channels·window, positions), received shape %v", x.Shape())
+	}
+	n, full := o.positions("fold", x.g, []int{height, width})
+	window := full.Window[0] * full.Window[1]
+	if x.Dim(1)%window != 0 || x.Dim(2) != n[0]*n[1] {
+		Failf(x.g, "fold: windows of %v on an image of %d by %d need shape (batch, channels·%d, %d), received %v", full.Window, height, width, window, n[0]*n[1], x.Shape())
+	}
+	batch, channels := x.Dim(0), x.Dim(1)/window
+	patches := Reshape(Transpose(Reshape(x, batch, channels, window, n[0]*n[1]), 0, 3, 2, 1), batch, n[0], n[1], window*channels)
+	kernel := Reshape(Identity(x, x.DType(), window*channels), full.Window[0], full.Window[1], channels, window*channels)
+	return Transpose(ConvTranspose(patches, kernel, ir.Shape{batch, height, width, channels}, full.conv()), 0, 3, 1, 2)
+}
+
+// PadImages adds zeros around images (..., height, width, channels).
+func PadImages(x *Tensor, top, left, bottom, right int) *Tensor {
+	if x.Rank() < 3 || min(top, left, bottom, right) < 0 {
+		Failf(x.g, "pad images: needs images (..., height, width, channels) and paddings of at least 0, received shape %v and %d, %d, %d, %d", x.Shape(), top, left, bottom, right)
+	}
+	low, high := make([]int, x.Rank()), make([]int, x.Rank())
+	h, w := x.Rank()-3, x.Rank()-2
+	low[h], low[w], high[h], high[w] = top, left, bottom, right
+	return Pad(x, low, high, 0)
+}
+
+// CropImages cuts height by width pixels from images (..., height, width, channels), from row top and column left on.
+func CropImages(x *Tensor, top, left, height, width int) *Tensor {
+	if x.Rank() < 3 || min(top, left, height, width) < 0 || top+height > x.Dim(-3) || left+width > x.Dim(-2) {
+		Failf(x.g, "crop images: %d by %d from row %d and column %d do not lie within images %v", height, width, top, left, x.Shape())
+	}
+	return SliceAxis(SliceAxis(x, -3, top, top+height), -2, left, left+width)
+}
+
+// eachChannel convolves every channel of images (batch, height, width, channels) with the same kernel, zeros around.
+func eachChannel(x *Tensor, kernel *Tensor) *Tensor {
+	h, w, channels := kernel.Dim(0), kernel.Dim(1), x.Dim(-1)
+	wide := BroadcastTo(Reshape(kernel, h, w, 1, 1), h, w, channels, 1)
+	return DepthwiseConv(x, wide, ConvOptions{PadLow: []int{(h - 1) / 2, (w - 1) / 2}, PadHigh: []int{h / 2, w / 2}})
+}
+
+// SobelEdges returns the slopes of images (batch, height, width, channels) downwards and to the right, along a new last axis, by Sobel's
+// kernel [-1 0 1; -2 0 2; -1 0 1] and its transpose. Outside is zero, as on Keras with JAX; with TensorFlow it is the mirrored image.
+func SobelEdges(x *Tensor) *Tensor {
+	if x.Rank() != 4 || !x.DType().IsFloat() {
+		Failf(x.g, "sobel edges: needs images of floats (batch, height, width, channels), received %v %v", x.DType(), x.Shape())
+	}
+	right := Constant(x, x.DType(), []int{3, 3}, []float64{-1, 0, 1, -2, 0, 2, -1, 0, 1})
+	return Stack(-1, eachChannel(x, Transpose(right, 1, 0)), eachChannel(x, right))
+}
+
+// GaussianBlur blurs images (batch, height, width, channels), with or without the batch: a weighted mean with weights exp(-d²/2σ²), each for
+// height and width. Outside is zero. As in Keras sigma[0] and size[0] are of the width, and the window is size[1] high.
+func GaussianBlur(x *Tensor, size [2]int, sigma [2]float64) *Tensor {
+	if !x.DType().IsFloat() || min(size[0], size[1]) < 1 || !(sigma[0] > 0 && sigma[1] > 0) {
+		Failf(x.g, "gaussian blur: needs images of floats, a window of at least 1 and a sigma above 0, received %v, %v and %v", x.DType(), size, sigma)
+	}
+	x, unbatched := batched("gaussian blur", x, 2)
+	weights := func(i int) *Tensor {
+		w, sum := make([]float64, size[i]), 0.0
+		for j := range w {
+			d := (float64(j) - float64(size[i]-1)/2) / sigma[i]
+			w[j] = math.Exp(-0.5 * d * d)
+			sum += w[j]
+		}
+		for j := range w {
+			w[j] /= sum
+		}
+		return Constant(x, x.DType(), []int{size[i]}, w)
+	}
+	return unbatched(eachChannel(x, Outer(weights(1), weights(0))))
+}
