@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test check arm64 mnist bench bench-peers fmt vet staticcheck race generated rooms static fuzz
+.PHONY: help build test check arm64 mnist bench bench-peers bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -47,6 +47,13 @@ bench: ## benchmarks with allocations
 
 bench-peers: ## this library beside TensorFlow, JAX, ONNX Runtime and PyTorch; downloads them into a cache folder
 	./internal/benchpeers/run.sh
+
+bench-collective: ## all-reduce between processes beside gloo, TensorFlow and a bare TCP exchange
+	./internal/benchcollective/run.sh
+
+FAULTS ?= 55
+chaos: ## train on 3 and 5 workers under random kills, freezes and restarts: FAULTS of them in each of four runs
+	$(GO) test ./distribute/multiworker -run TestChaos -count=1 -v -timeout 60m -faults $(FAULTS)
 
 fuzz: ## fuzz the parsers of outside bytes, 30 seconds each
 	./internal/fuzz.sh 30s

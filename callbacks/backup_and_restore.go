@@ -1,6 +1,7 @@
 package callbacks
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,14 +17,16 @@ import (
 //
 // The folder holds latest.weights.npz (weights, optimizer variables, and the count of steps, from which random layers draw) and,
 // for people and programs, training_metadata.json: {"epoch": the next epoch, "batch": the last batch}. Both are replaced at once
-// or not at all, and the first also says where the run was, so a crash at any moment leaves a state that fits together. A run
-// without StepsPerEpoch that is backed up each epoch ends with the same bits as one that was not interrupted. With StepsPerEpoch
-// the data are begun anew. A backup in the middle of an epoch goes on with the batch after it: the run ends with the same weights as
-// without interruption, and the logs of that epoch are those of its remaining batches. (Keras repeats the epoch from its beginning with
-// the weights of the backup, so that some batches are trained on twice.)
+// or not at all, and the first also says where the run was, so a crash at any moment leaves a state that fits together. A run that goes on
+// from a backup ends with the same bits as one that was not interrupted, in weights and logs. A backup in the middle of an epoch goes on with the
+// batch after it. (Keras repeats the epoch from its beginning with the weights of the backup, so that some batches are trained on twice.)
 //
-// A run that fails or whose context ends keeps its folder. Of the workers of a MultiWorkerMirrored strategy only the chief reads and
-// writes the folder; the others take over what it restores.
+// A run that fails keeps its folder. One whose context ends (Ctrl-C, SIGTERM) makes a last backup where it stops, in the middle of an epoch
+// if need be, so that nothing is done twice.
+//
+// Under a MultiWorkerMirrored strategy the chief writes the folder; all read it, where they can, and take over what the chief has restored. With
+// this callback the job outlives the loss of workers: the others keep the model in memory, wait for the return of a worker that was lost, and
+// give it the state; see distribute.Elastic. The folder is for the case that all are lost.
 type BackupAndRestore struct {
 	Base
 	// BackupDir is the folder; it must be set, and be used by no other run.
@@ -38,6 +41,7 @@ type BackupAndRestore struct {
 
 	counter batchCounter
 	at      Progress
+	saved   Progress // of the last backup
 }
 
 // MigrateConfig reads Keras's save_freq "epoch".
@@ -47,6 +51,9 @@ func (c *BackupAndRestore) MigrateConfig(keys map[string]json.RawMessage) error 
 }
 
 const previous = ".bkp"
+
+// ErrStopped is in the errors of runs that were asked to stop from outside, as those of a context are.
+var ErrStopped = errors.New("asked to stop")
 
 func (c *BackupAndRestore) weightsPath() string {
 	return filepath.Join(c.BackupDir, "latest.weights.npz")
@@ -71,20 +78,17 @@ func (c *BackupAndRestore) OnTrainBegin() error {
 	if c.SaveFreq < 0 {
 		return fmt.Errorf("callbacks: BackupAndRestore: SaveFreq is %d; expected a number of batches, or 0 for each epoch", c.SaveFreq)
 	}
-	c.counter, c.at = batchCounter{every: c.SaveFreq, last: -1}, Progress{}
-	if !c.writes() {
-		return nil
-	}
+	c.counter, c.at, c.saved = batchCounter{every: c.SaveFreq, last: -1}, Progress{}, Progress{Epoch: -1}
 	at, err := c.Model().LoadBackup(c.weightsPath())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
 		latest := err
-		if at, err = c.Model().LoadBackup(c.weightsPath() + previous); err != nil {
-			if errors.Is(err, fs.ErrNotExist) {
-				err = nil
-			}
+		at, err = c.Model().LoadBackup(c.weightsPath() + previous)
+		switch {
+		case errors.Is(latest, fs.ErrNotExist) && errors.Is(err, fs.ErrNotExist):
+			return nil
+		case errors.Is(err, fs.ErrNotExist):
+			return c.wrap(latest)
+		case err != nil:
 			return c.wrap(errors.Join(latest, err))
 		}
 		fmt.Fprintf(c.Model().Output(), "The latest backup cannot be read (%v); going on with the one before it.\n", latest)
@@ -143,6 +147,7 @@ func (c *BackupAndRestore) save() error {
 	if err := c.Model().SaveBackup(c.weightsPath(), c.at); err != nil {
 		return c.wrap(err)
 	}
+	c.saved = c.at
 	text := fmt.Sprintf(`{"epoch": %d, "batch": %d}`, c.at.Epoch, c.at.Batch)
 	return c.wrap(replaceFile(c.metadataPath(), func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
@@ -190,8 +195,24 @@ func replaceFile(path string, write func(io.Writer) error) (err error) {
 	return os.Rename(f.Name(), path)
 }
 
-// OnTrainEnd removes the files after a run that ended well.
+// saveWhereStopped makes a backup of a run that was asked to stop.
+func (c *BackupAndRestore) saveWhereStopped() error {
+	m, ok := c.Model().(interface{ Progress() Progress })
+	if !ok || c.BackupDir == "" {
+		return nil
+	}
+	c.at = m.Progress()
+	if c.at == c.saved || c.at == (Progress{}) {
+		return nil
+	}
+	return c.save()
+}
+
+// OnTrainEnd removes the files after a run that ended well, and makes a last backup of one that was asked to stop.
 func (c *BackupAndRestore) OnTrainEnd(*Logs) error {
+	if stopped := c.Params().Err; errors.Is(stopped, context.Canceled) || errors.Is(stopped, context.DeadlineExceeded) || errors.Is(stopped, ErrStopped) {
+		return c.saveWhereStopped()
+	}
 	if c.KeepCheckpoint || c.Params().Err != nil || c.BackupDir == "" || !c.writes() {
 		return nil
 	}

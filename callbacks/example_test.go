@@ -268,3 +268,17 @@ func ExampleLogs() {
 	// worked out
 	// 0.5 true [accuracy loss]
 }
+
+func ExampleTrace() {
+	model, examples := line("sgd")
+	folder, err := os.MkdirTemp("", "trace")
+	check(err)
+	defer os.RemoveAll(folder)
+	path := filepath.Join(folder, "trace.json")
+	_, err = model.Fit(context.Background(), examples, keras.BatchSize(1), keras.Callbacks(&callbacks.Trace{Path: path, Steps: 2}))
+	check(err)
+	text, err := os.ReadFile(path) // ui.perfetto.dev shows it
+	check(err)
+	fmt.Println(strings.Count(string(text), `"name":"step"`), "steps")
+	// Output: 2 steps
+}

@@ -1,10 +1,17 @@
 package callbacks
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/gokeras/gokeras/internal/tracing"
+)
 
 // List calls a number of callbacks in order.
 type List struct {
 	all     []Callback
+	names   []string // for traces
 	params  Params
 	batches bool
 }
@@ -15,6 +22,7 @@ func NewList(all []Callback, m Model, p Params) *List {
 	for _, c := range all {
 		c.SetModel(m)
 		c.SetParams(p)
+		l.names = append(l.names, fmt.Sprintf("%T", c))
 		b, ok := c.(BatchCallback)
 		l.batches = l.batches || !ok || b.WantsBatches()
 	}
@@ -41,8 +49,16 @@ func (l *List) WantsBatches() bool { return l.batches }
 
 // Each calls f for every callback and returns the first error.
 func (l *List) Each(f func(Callback) error) error {
-	for _, c := range l.all {
-		if err := f(c); err != nil {
+	for i, c := range l.all {
+		rec, begin := tracing.Active(), time.Time{}
+		if rec != nil {
+			begin = time.Now()
+		}
+		err := f(c)
+		if rec != nil {
+			rec.Span(tracing.Loop, "callback", l.names[i], "", 0, begin)
+		}
+		if err != nil {
 			return err
 		}
 	}

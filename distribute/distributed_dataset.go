@@ -69,8 +69,11 @@ func isNil(ds Dataset) bool {
 }
 
 // Batches goes through the data once; epoch seeds a shuffle. A batch is valid until the next one is asked for. The pass ends when no replica has
-// data left; until then replicas without data get batches of 0 examples.
+// data left; until then replicas without data get batches of 0 examples. Inside a step function it is an error.
 func (d *DistributedDataset) Batches(ctx context.Context, epoch int) iter.Seq2[PerReplicaBatch, error] {
+	if err := outsideTrace(); err != nil {
+		return func(yield func(PerReplicaBatch, error) bool) { yield(nil, err) }
+	}
 	if d.cut {
 		return d.cutBatches(ctx, epoch)
 	}
@@ -222,8 +225,11 @@ type DistributedIterator struct {
 	stop     func()
 }
 
-// Next returns the next batch, valid until the call after; io.EOF when no replica has data left.
+// Next returns the next batch, valid until the call after; io.EOF when no replica has data left. Inside a step function it is an error.
 func (it *DistributedIterator) Next() (PerReplicaBatch, error) {
+	if err := outsideTrace(); err != nil {
+		return nil, err
+	}
 	b, err, ok := it.next()
 	if !ok {
 		return nil, io.EOF

@@ -21,3 +21,14 @@ func ExampleMultiWorkerMirroredStrategy() {
 	// 1 0 true 2
 	// [3 2] 0
 }
+
+// With Min the job goes on while two of four workers are left.
+func ExampleElastic() {
+	e := distribute.Elastic{Min: 2}
+	least, most := e.Bounds(4)
+	fmt.Println(least, most, e.Wait())
+	fmt.Println(e.Check(1))
+	// Output:
+	// 2 4 1s
+	// Elastic with Min 2 and Max 0 does not fit a cluster of 1 workers; expected 1 <= Min <= Max <= 1
+}

@@ -113,6 +113,7 @@ type Instance struct {
 	sameDraws bool
 	ctx       context.Context // of the current run
 	errs      []error
+	halves    bool // new values of variables are computed beside the old ones; see Compute
 }
 
 type replicaInstance struct {
@@ -127,6 +128,7 @@ type replicaInstance struct {
 	results []kernels.Buffer
 	random  kernels.Buffer
 	state   [16]byte
+	updates []update
 }
 
 // Acquire returns an instance for the given types of each replica's inputs, compiling where needed. local is the number of
@@ -166,7 +168,7 @@ func (f *Function) AcquireSplit(types [][]ir.Type, all []int) (*Instance, error)
 }
 
 func (f *Function) lookup(types [][]ir.Type, all []int) (*compiled, *Instance, error) {
-	key := fmt.Sprint(types, all)
+	key := fmt.Sprint(types, all, f.first())
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, c := range f.shapes {
@@ -188,7 +190,8 @@ func (f *Function) lookup(types [][]ir.Type, all []int) (*compiled, *Instance, e
 	}
 	c := &compiled{key: key, programs: programs[f.first() : f.first()+len(types)]}
 	if g := f.group(); g != nil {
-		if c.call, err = agree(g, f.name, programs); err != nil {
+		m, _ := f.strategy.(*MultiWorkerMirroredStrategy)
+		if c.call, err = agree(g, m != nil && m.elastic.on, f.name, programs); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -207,8 +210,8 @@ func (f *Function) communicators(c *compiled) ([]kernels.Communicator, error) {
 	}
 	comms, err := f.strategy.Communicators()
 	for _, comm := range comms {
-		if w, ok := comm.(*workerCommunicator); ok {
-			w.call = c.call
+		if w, ok := comm.(interface{ setCall(WorkerCall) }); ok {
+			w.setCall(c.call)
 		}
 	}
 	return comms, err
@@ -309,6 +312,13 @@ func (inst *Instance) WritesVariables() bool {
 // Where ctx has ended, nothing is computed. A step that has begun runs to its end, so that all copies of the variables stay equal;
 // ctx ends only the waiting for replicas of other processes.
 func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
+	if err := inst.compute(ctx, seed, step); err != nil || !inst.halves {
+		return err
+	}
+	return inst.Commit()
+}
+
+func (inst *Instance) compute(ctx context.Context, seed uint64, step uint32) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -331,6 +341,9 @@ func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
 	}
 	if len(inst.replicas) == 1 {
 		if err := inst.runReplica(0); err != nil {
+			if comm := inst.replicas[0].comm; comm != nil {
+				comm.Reset()
+			}
 			return err
 		}
 		return inst.replicas[0].store()
@@ -420,6 +433,9 @@ func (inst *Instance) close() {
 		}
 		for _, f := range r.fetched {
 			f.own.Free()
+		}
+		for _, u := range r.updates {
+			u.next.Free()
 		}
 	}
 }

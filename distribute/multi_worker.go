@@ -43,6 +43,9 @@ type MultiWorkerOptions struct {
 	MirroredOptions // of the replicas of this process
 	// Group connects the processes; nil is a job of this process alone. It is closed with the strategy.
 	Group WorkerGroup
+	// Elastic lets Fit go on when workers are lost; the group must be an [ElasticGroup]. nil: Fit fails then, unless a BackupAndRestore callback
+	// asks for it.
+	Elastic *Elastic
 }
 
 // MultiWorkerMirroredStrategy trains one model with several processes ("workers"), usually on several machines, each with one or several
@@ -56,6 +59,7 @@ type MultiWorkerOptions struct {
 // synchronized on read, Fit and Evaluate. What a worker may do alone: Predict, reading and saving weights, batch logs.
 type MultiWorkerMirroredStrategy struct {
 	*local
+	elastic elastic
 }
 
 var _ Strategy = (*MultiWorkerMirroredStrategy)(nil)
@@ -84,23 +88,27 @@ func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirro
 		return nil, fmt.Errorf("distribute: MultiWorkerMirroredStrategy: %w", err)
 	}
 	s.comm, s.sameDraws = o.Communication, o.SameRandomNumbers
-	m := &MultiWorkerMirroredStrategy{s}
+	m := &MultiWorkerMirroredStrategy{local: s}
 	s.self = m
-	if o.Group == nil || o.Group.Size() == 1 {
+	if o.Group == nil || o.Group.Size() == 1 && o.Elastic == nil {
 		if o.Group != nil {
 			return m, o.Group.Close() // nobody to talk to
 		}
 		return m, nil
 	}
-	s.group, s.total, s.first = o.Group, len(list)*o.Group.Size(), len(list)*o.Group.Rank()
-	name := fmt.Sprintf("MultiWorkerMirroredStrategy with %d replicas on each worker", len(list))
-	if err := o.Group.Agree(context.Background(), WorkerCall{Name: name}); err != nil {
-		return nil, errors.Join(fmt.Errorf("distribute: %w", err), o.Group.Close())
+	s.group, m.elastic.on = o.Group, o.Elastic != nil
+	if m.elastic.on && m.Elastic() == nil {
+		return nil, fmt.Errorf("distribute: MultiWorkerMirroredStrategy: Elastic needs a group that can be formed anew, received %T", o.Group)
+	}
+	m.place(o.Group)
+	if err := m.meet(context.Background()); err != nil {
+		return nil, errors.Join(err, o.Group.Close())
 	}
 	return m, nil
 }
 
-// Rank is the place of this worker, from 0.
+// Rank is the place of this worker, from 0. With [Elastic] it and what follows from it change inside Fit, between two steps; ask in callbacks or
+// between calls, not in other goroutines.
 func (s *MultiWorkerMirroredStrategy) Rank() int { return s.first / len(s.devices) }
 
 // Workers is the number of workers.
@@ -131,7 +139,10 @@ func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, e
 	g := &workerLink{group: s.group}
 	out := make([]kernels.Communicator, len(inner))
 	for i, c := range inner {
-		out[i] = &workerCommunicator{link: g, inner: c, local: i, perWorker: len(inner), first: s.first, total: s.total}
+		w := &workerCommunicator{link: g, inner: c, local: i, perWorker: len(inner), first: s.first, total: s.total}
+		if out[i] = w; len(inner) == 1 {
+			out[i] = newOverlapped(w)
+		}
 	}
 	return out, nil
 }
@@ -239,8 +250,9 @@ func anyWorker(ctx context.Context, g WorkerGroup, yes bool) (bool, error) {
 }
 
 // agree makes sure that all workers have traced the same programs, and returns what names them from then on. Programs without
-// collectives need no agreement: a worker may run them alone.
-func agree(g WorkerGroup, name string, programs []*tracedProgram) (WorkerCall, error) {
+// collectives need no agreement: a worker may run them alone. Nor does one that a worker may have traced earlier than others (early): then the
+// first collective finds a difference.
+func agree(g WorkerGroup, early bool, name string, programs []*tracedProgram) (WorkerCall, error) {
 	h := sha256.New()
 	meets := false
 	for i, p := range programs {
@@ -251,7 +263,7 @@ func agree(g WorkerGroup, name string, programs []*tracedProgram) (WorkerCall, e
 		h.Write([]byte{'.'})
 	}
 	call := WorkerCall{Name: name, Program: binary.LittleEndian.Uint64(h.Sum(nil))}
-	if !meets {
+	if !meets || early {
 		return call, nil
 	}
 	if err := g.Agree(context.Background(), call); err != nil {
@@ -307,19 +319,8 @@ func BroadcastVariables(ctx context.Context, s Strategy, vars Variables) error {
 	if g == nil {
 		return nil
 	}
-	var mirrored Variables
-	var values []kernels.Array
-	for _, v := range vars {
-		if v.spec.Synchronization == OnRead || v.Size() == 0 {
-			continue
-		}
-		a, err := v.Value()
-		if err != nil {
-			return err
-		}
-		mirrored, values = append(mirrored, v), append(values, a)
-	}
-	if err := g.Broadcast(ctx, WorkerCall{Name: "variables of the chief"}, 0, values); err != nil {
+	mirrored, values, err := ReceiveVariables(ctx, s, vars, 0)
+	if err != nil {
 		return fmt.Errorf("distribute: taking over the variables of the chief: %w", err)
 	}
 	if g.Rank() == 0 {
@@ -331,4 +332,24 @@ func BroadcastVariables(ctx context.Context, s Strategy, vars Variables) error {
 		}
 	}
 	return nil
+}
+
+// ReceiveVariables returns the values that the variables have on the worker root, without those that are synchronized on read, and changes none. All
+// workers must call it with the same variables.
+func ReceiveVariables(ctx context.Context, s Strategy, vars Variables, root int) (mirrored Variables, values []kernels.Array, err error) {
+	for _, v := range vars {
+		if v.spec.Synchronization == OnRead || v.Size() == 0 {
+			continue
+		}
+		a, err := v.Value()
+		if err != nil {
+			return nil, nil, err
+		}
+		mirrored, values = append(mirrored, v), append(values, a)
+	}
+	g := WorkersOf(s)
+	if g == nil {
+		return mirrored, values, nil
+	}
+	return mirrored, values, g.Broadcast(ctx, WorkerCall{Name: "variables"}, root, values)
 }

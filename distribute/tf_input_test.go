@@ -247,6 +247,8 @@ func iterate(t *testing.T, c *tfvectors.Case) {
 	require.True(t, tfvectors.IsError(want["past_end"]))
 	_, err = it.Next()
 	require.Equal(t, io.EOF, err)
+	require.True(t, tfvectors.IsError(want["next_in_replica"]))
+	nextInReplica(t, s)
 	if v := want["unbatched_vectors"]; v != nil { // vectors count as batches
 		ds := rangeDataset(t, 1, 6).Batch(3)
 		d, err := s.DistributeDataset(ds)
@@ -328,4 +330,37 @@ func rebatchTable(t *testing.T, c *tfvectors.Case) {
 	}
 	_, err := distribute.BatchSizesForWorker(4, 2, 1, 2)
 	require.ErrorContains(t, err, "worker 2 of 2")
+}
+
+// nextInReplica reads data inside a step function, where that is an error, and in another goroutine meanwhile, where it is none.
+func nextInReplica(t *testing.T, s distribute.Strategy) {
+	t.Helper()
+	d, err := s.DistributeDataset(rangeDataset(t, 0, 8).Batch(4))
+	require.NoError(t, err)
+	it := d.Iterator(t.Context(), 0)
+	defer it.Close()
+	step := s.Function(func(r *distribute.Replica, in distribute.Batch) *ops.Tensor {
+		other := make(chan error)
+		go func() {
+			_, err := d.Iterator(t.Context(), 0).Next()
+			other <- err
+		}()
+		require.NoError(t, <-other)
+		for _, err := range d.Batches(t.Context(), 0) {
+			require.ErrorContains(t, err, "inside a step function")
+		}
+		_, err := it.GetNextAsOptional()
+		require.ErrorContains(t, err, "inside a step function")
+		if _, err := it.Next(); err != nil {
+			ops.Fail(r.Graph(), err)
+		}
+		return in.X
+	})
+	defer step.Close()
+	batch, err := it.Next()
+	require.NoError(t, err)
+	_, err = s.Run(t.Context(), step, batch)
+	require.ErrorContains(t, err, "pass the batch to Run")
+	_, err = it.Next()
+	require.NoError(t, err, "outside all is well")
 }

@@ -1,7 +1,11 @@
 package distribute
 
 import (
+	"errors"
 	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -52,7 +56,13 @@ func (f *Function) traceAll(types [][]ir.Type, local []int) ([]*tracedProgram, e
 			if failed != nil {
 				return nil, failed
 			}
-			return programs, checkSamePrograms(programs, 0)
+			if err := checkSamePrograms(programs, 0); err != nil {
+				return nil, err
+			}
+			if f.replicas() > 1 {
+				advanceAllReduces(programs)
+			}
+			return programs, nil
 		}
 		lengths = next
 	}
@@ -71,6 +81,8 @@ func (f *Function) traceProgram(types []ir.Type, local, global int, lengths [][]
 	for i, t := range types {
 		in[i] = r.graph.Input(fmt.Sprint("in", i), t.DType, t.Shape...)
 	}
+	tracesUnderWay.Add(1)
+	defer tracesUnderWay.Add(-1)
 	results := f.trace(r, in)
 	p = &tracedProgram{program: r.graph.Program(), random: -1, results: len(results)}
 	for i, t := range results {
@@ -93,4 +105,33 @@ func (f *Function) traceProgram(types []ir.Type, local, global int, lengths [][]
 	}
 	p.merges, p.calls, p.result = r.merges, collectiveCalls(p.program, nil), r.result
 	return p, nil, nil
+}
+
+// tracesUnderWay is the number of traces under way.
+var tracesUnderWay atomic.Int32
+
+// errInStep is why data cannot be read in a step function.
+var errInStep = errors.New("distribute: the next batch was asked for inside a step function, which is traced once and would see one batch for ever; " +
+	"ask outside of it and pass the batch to Run, as in strategy.Run(ctx, step, batch)")
+
+// outsideTrace is an error where the caller is a function that is being traced.
+func outsideTrace() error {
+	if tracesUnderWay.Load() == 0 {
+		return nil
+	}
+	var callers [64]uintptr
+	for skip := 2; ; skip += len(callers) {
+		n := runtime.Callers(skip, callers[:])
+		frames := runtime.CallersFrames(callers[:n])
+		for more := n > 0; more; {
+			var frame runtime.Frame
+			frame, more = frames.Next()
+			if strings.HasSuffix(frame.Function, "distribute.(*Function).traceProgram") {
+				return errInStep
+			}
+		}
+		if n < len(callers) {
+			return nil
+		}
+	}
 }

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"fmt"
+	"math"
 
 	"gorgonia.org/tensor"
 
@@ -14,7 +15,8 @@ import (
 // Members of a backup beside the weights, which have their paths as names.
 const (
 	backupOptimizer = "optimizer/%d"      // its variables, in Keras's file order
-	backupProgress  = "training/progress" // epoch, batch, steps, batches done
+	backupProgress  = "training/progress" // epoch, batch, steps, batches done; and where it is known the epoch and batches of the pass over the data
+	backupMetrics   = "training/metrics"  // (replicas, bytes) the metrics of the epoch so far
 )
 
 // SaveBackup writes what a run needs to go on after a crash to a NumPy archive: all weights, the optimizer's variables, the count
@@ -29,6 +31,10 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 		return fmt.Errorf("keras: SaveBackup: %w", err)
 	}
 	progress := []int64{int64(at.Epoch), int64(at.Batch), int64(m.steps), int64(at.Done)}
+	known := m.at.HasPass && m.at.Epoch == at.Epoch && m.at.Done == at.Done
+	if known {
+		progress = append(progress, int64(m.at.PassEpoch), int64(m.at.PassDone))
+	}
 	t := data.Tensors{Names: []string{backupProgress}, Arrays: []*tensor.Dense{tensor.New(tensor.WithShape(len(progress)), tensor.WithBacking(progress))}}
 	for i, a := range values {
 		if a.Type.Shape.Size() == 0 {
@@ -39,6 +45,16 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 			return fmt.Errorf("keras: SaveBackup: %s: %w", names[i], err)
 		}
 		t.Names, t.Arrays = append(t.Names, names[i]), append(t.Arrays, d)
+	}
+	if known && at.Done > 0 {
+		measured, err := m.measuresSoFar()
+		if err != nil {
+			return fmt.Errorf("keras: SaveBackup: %w", err)
+		}
+		if len(measured.data) > 0 {
+			d := tensor.New(tensor.WithShape(measured.replicas, len(measured.data)/measured.replicas), tensor.WithBacking(measured.data))
+			t.Names, t.Arrays = append(t.Names, backupMetrics), append(t.Arrays, d)
+		}
 	}
 	return data.SaveNPZ(path, t)
 }
@@ -56,8 +72,13 @@ func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
 	if d := t.Get(backupProgress); d != nil {
 		progress, _ = d.Data().([]int64)
 	}
-	if len(progress) != 4 {
-		return fail(fmt.Errorf("the file has no member %q with four numbers; expected a file of SaveBackup", backupProgress))
+	if len(progress) != 4 && len(progress) != 6 {
+		return fail(fmt.Errorf("the file has no member %q with four or six numbers; expected a file of SaveBackup", backupProgress))
+	}
+	for _, n := range progress {
+		if n < 0 || n > math.MaxInt32 && n != progress[2] || n > math.MaxUint32 {
+			return fail(fmt.Errorf("the member %q holds %d, which is no count; expected a file of SaveBackup", backupProgress, progress))
+		}
 	}
 	names, vars, err := m.backupVariables()
 	if err != nil {
@@ -69,13 +90,23 @@ func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
 			return fail(err)
 		}
 	}
-	if want := len(vars) + 1; t.Len() > want {
-		return fail(fmt.Errorf("the file has %d variables, the model and its optimizer %d; expected a backup of the same model", t.Len()-1, len(vars)))
+	extra := 1
+	measured, found := m.backupMeasures(t)
+	if found {
+		extra++
+	}
+	if t.Len() > len(vars)+extra {
+		return fail(fmt.Errorf("the file has %d variables, the model and its optimizer %d; expected a backup of the same model", t.Len()-extra, len(vars)))
 	}
 	if err := m.writeAll(vars, values); err != nil {
 		return fail(err)
 	}
 	m.steps = uint32(progress[2])
+	m.restored, m.measures = nil, measured
+	if len(progress) == 6 {
+		m.restored = &place{Epoch: int(progress[0]), Done: int(progress[3]), PassEpoch: int(progress[4]), PassDone: int(progress[5]), HasPass: true,
+			Measured: measured.replicas > 0}
+	}
 	return callbacks.Progress{Epoch: int(progress[0]), Batch: int(progress[1]), Done: int(progress[3])}, nil
 }
 
@@ -99,6 +130,19 @@ func (m *Model) backupVariables() ([]string, distribute.Variables, error) {
 		vars, names = append(vars, v), append(names, fmt.Sprintf(backupOptimizer, i))
 	}
 	return names, vars, nil
+}
+
+// backupMeasures returns the metrics of a backup where they are those of this model, and whether the backup has any.
+func (m *Model) backupMeasures(t data.Tensors) (out measures, found bool) {
+	d := t.Get(backupMetrics)
+	if d == nil {
+		return out, false
+	}
+	bytes, ok := d.Data().([]uint8)
+	if shape := d.Shape(); ok && len(shape) == 2 && shape[0] > 0 && len(bytes) == shape[0]*bytesOf(m.metricVariables()) {
+		out = measures{shape[0], bytes}
+	}
+	return out, true
 }
 
 func backupValue(t data.Tensors, name string, v *distribute.Variable) (kernels.Array, error) {

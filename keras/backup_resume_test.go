@@ -15,22 +15,31 @@ import (
 )
 
 // A run that goes on from a backup in the middle of an epoch ends with the bits of one that was not interrupted: data in a new order each
-// epoch, dropout, and all batches trained on once.
+// epoch, dropout, and all batches trained on once. The logs of the epoch are those of all of its batches.
 func TestBackupInTheMiddleOfAnEpoch(t *testing.T) {
-	train := func(list ...callbacks.Callback) ([]kernels.Array, []float64, error) {
+	for name, options := range map[string][]keras.FitOption{
+		"all": nil, "steps of an epoch": {keras.StepsPerEpoch(3), keras.Epochs(5)}, "more steps than batches in memory": {keras.StepsPerEpoch(4)},
+	} {
+		t.Run(name, func(t *testing.T) { backupInTheMiddle(t, options, name == "all") })
+	}
+}
+
+func backupInTheMiddle(t *testing.T, options []keras.FitOption, all bool) {
+	train := func(list ...callbacks.Callback) ([]kernels.Array, map[string][]float64, []float64, error) {
 		m := sequential(t, []keras.Option{distribute.Scope(tfStrategy(t, "Mirrored", 2)), keras.Seed(8)},
 			&layers.Dense{Units: 6, Activation: "relu"}, &layers.Dropout{Rate: 0.3}, &layers.Dense{Units: 1})
 		compile(t, m, keras.CompileConfig{Optimizer: "adam", Loss: "mse"})
 		x, y := line(20)
 		b := &batchNumbers{}
-		_, err := m.Fit(context.Background(), data.Arrays(x, y), keras.BatchSize(4), keras.Epochs(3), keras.Callbacks(append(list, b)...))
+		o := append([]keras.FitOption{keras.BatchSize(4), keras.Epochs(3), keras.Callbacks(append(list, b)...)}, options...)
+		h, err := m.Fit(context.Background(), data.Arrays(x, y), o...)
 		if err != nil {
-			return nil, b.end, err
+			return nil, nil, b.end, err
 		}
 		w, err := m.WeightArrays()
-		return w, b.end, err
+		return w, h.Logs, b.end, err
 	}
-	want, _, err := train()
+	want, history, _, err := train()
 	require.NoError(t, err)
 	for _, at := range []struct {
 		epoch, batch int
@@ -42,11 +51,19 @@ func TestBackupInTheMiddleOfAnEpoch(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		backup := func() callbacks.Callback { return &callbacks.BackupAndRestore{BackupDir: dir, SaveFreq: 3} }
-		_, _, err := train(backup(), &interrupter{epoch: at.epoch, batch: at.batch})
+		if !all {
+			at.batch = 0 // an epoch has what is left of the pass over the data
+		}
+		_, _, _, err := train(backup(), &interrupter{epoch: at.epoch, batch: at.batch})
 		require.ErrorIs(t, err, errBoom)
-		got, batches, err := train(backup())
+		got, rest, batches, err := train(backup())
 		require.NoError(t, err)
-		require.Equal(t, at.rest, batches)
+		if all {
+			require.Equal(t, at.rest, batches)
+		}
 		require.Equal(t, want, got)
+		loss := history["loss"]
+		require.Equal(t, loss[len(loss)-len(rest["loss"]):], rest["loss"])
+		require.GreaterOrEqual(t, len(rest["loss"]), len(loss)-at.epoch)
 	}
 }

@@ -333,9 +333,10 @@ func TestPredictDuringFit(t *testing.T) {
 		ctx, cancel := context.WithCancel(context.Background())
 		var group sync.WaitGroup
 		var trained atomic.Int64
+		began := time.Now()
 		for range 4 {
 			group.Go(func() {
-				for range 100 {
+				for n := 0; n < 100 || trained.Load() == 0 && time.Since(began) < time.Minute; n++ { // until training has begun
 					out, err := m.PredictAll(context.Background(), data.Arrays(x, nil))
 					if !assert.NoError(t, err) || !assert.Equal(t, out[0].Data(), out[1].Data()) {
 						break

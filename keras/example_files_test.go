@@ -1,6 +1,7 @@
 package keras_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -77,4 +78,18 @@ func ExampleModel_SaveShardedWeights() {
 	// model.weights.json
 	// model_00000.weights.h5
 	// model_00001.weights.h5
+}
+
+// OnChief is for what one of several workers does, such as writing the model; without workers it just does it.
+func ExampleModel_OnChief() {
+	model, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, keras.InputShape(2))
+	check(err)
+	err = model.OnChief(context.Background(), func() error {
+		fmt.Println("written by", model.Strategy())
+		return nil
+	})
+	fmt.Println(err)
+	// Output:
+	// written by Default(cpu:0)
+	// <nil>
 }

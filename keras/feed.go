@@ -61,6 +61,14 @@ func (p *parts) label(i int) string {
 
 func (p *parts) len() int { return len(p.x) + len(p.y) + len(p.w) }
 
+// rows is the number of examples; 0 where there is no array that says so.
+func (p *parts) rows() int {
+	if p.len() == 0 || p.at(0) == nil || len(p.at(0).Shape()) == 0 {
+		return 0
+	}
+	return p.at(0).Shape()[0]
+}
+
 func (p *parts) at(i int) *tensor.Dense {
 	if i < len(p.x) {
 		return p.x[i]
@@ -83,9 +91,12 @@ func (p *parts) types(float ir.DType) (x, y []ir.Type, err error) {
 }
 
 // load copies a batch in and returns the instance to run.
-func (f *feeder) load(p *parts) (*distribute.Instance, error) {
-	if !f.fits(p) {
-		if err := f.acquire(p); err != nil {
+func (f *feeder) load(p *parts) (*distribute.Instance, error) { return f.loadRows(p, 0, p.rows()) }
+
+// loadRows is load of the n examples from number first on.
+func (f *feeder) loadRows(p *parts, first, n int) (*distribute.Instance, error) {
+	if !f.fits(p, n) {
+		if err := f.acquire(p, n); err != nil {
 			return nil, err
 		}
 	}
@@ -98,7 +109,7 @@ func (f *feeder) load(p *parts) (*distribute.Instance, error) {
 			}
 		}
 		raw := rawBytes(a)
-		from := f.skip
+		from := first + f.skip
 		for replica, n := range f.sizes {
 			part := raw[from*f.columns[i].row : (from+n)*f.columns[i].row]
 			if err := f.columns[i].write(f.inst.Input(replica, i), part); err != nil {
@@ -110,29 +121,34 @@ func (f *feeder) load(p *parts) (*distribute.Instance, error) {
 	return f.inst, nil
 }
 
-// fits reports whether the batch has the shapes that the instance at hand was compiled for.
-func (f *feeder) fits(p *parts) bool {
-	if f.inst == nil || p.len() != len(f.columns) {
+// fits reports whether n examples of the batch have the shapes that the instance at hand was compiled for.
+func (f *feeder) fits(p *parts, n int) bool {
+	if f.inst == nil || p.len() != len(f.columns) || n != f.rows {
 		return false
 	}
+	rows := p.rows()
 	for i := range f.columns {
 		a, c := p.at(i), &f.columns[i]
+		if a == nil {
+			return false
+		}
 		shape := a.Shape()
-		if a.Dtype() != c.dtype || len(shape) != len(c.shape)+1 || shape[0] != f.rows || !slices.Equal(shape[1:], c.shape) {
+		if a.Dtype() != c.dtype || len(shape) != len(c.shape)+1 || shape[0] != rows || !slices.Equal(shape[1:], c.shape) {
 			return false
 		}
 	}
 	return true
 }
 
-func (f *feeder) acquire(p *parts) error {
+// acquire takes an instance for n examples.
+func (f *feeder) acquire(p *parts, n int) error {
 	f.release()
 	if p.len() == 0 || p.at(0) == nil || len(p.at(0).Shape()) == 0 {
 		return fmt.Errorf("the batch has no input with an axis of examples; expected arrays (batch, ...)")
 	}
-	rows := p.at(0).Shape()[0]
+	rows := p.rows()
 	columns := make([]column, p.len())
-	all, first := f.fn.Split(rows)
+	all, first := f.fn.Split(n)
 	sizes := all[first : first+len(f.strategy.Devices())]
 	types := make([][]ir.Type, len(sizes))
 	for i := range columns {
@@ -146,15 +162,15 @@ func (f *feeder) acquire(p *parts) error {
 		}
 		size := int(a.Dtype().Size()) * t.Shape[1:].Size()
 		columns[i] = column{a.Dtype(), t.Shape[1:], ir.Type{DType: t.DType, Shape: t.Shape[1:]}, size}
-		for r, n := range sizes {
-			types[r] = append(types[r], ir.Type{DType: t.DType, Shape: append(ir.Shape{n}, t.Shape[1:]...)})
+		for r, part := range sizes {
+			types[r] = append(types[r], ir.Type{DType: t.DType, Shape: append(ir.Shape{part}, t.Shape[1:]...)})
 		}
 	}
 	inst, err := f.fn.AcquireSplit(types, all)
 	if err != nil {
 		return err
 	}
-	f.inst, f.columns, f.sizes, f.rows, f.skip = inst, columns, sizes, rows, 0
+	f.inst, f.columns, f.sizes, f.rows, f.skip = inst, columns, sizes, n, 0
 	for _, n := range all[:first] {
 		f.skip += n
 	}
@@ -169,6 +185,13 @@ func (f *feeder) release() {
 	if f.inst == nil {
 		return
 	}
+	f.forget()
+	f.fn.Release(f.inst)
+	f.inst = nil
+}
+
+// forget lets go of the memory of the last batch.
+func (f *feeder) forget() {
 	for replica := range f.sizes {
 		for i := range f.columns {
 			if b, ok := f.inst.Input(replica, i).(kernels.Borrower); ok {
@@ -176,8 +199,6 @@ func (f *feeder) release() {
 			}
 		}
 	}
-	f.fn.Release(f.inst)
-	f.inst = nil
 }
 
 // hostTypes are the element types of host arrays and what they are on a device.

@@ -74,12 +74,14 @@ type trainer struct {
 	feed     *feeder
 	parts    parts
 	list     *callbacks.List
+	all      []callbacks.Callback
 	history  *History
 	evaluate *evaluator
 	first    *data.Batch // read ahead to learn the shapes
 	results  *resultReader
 	trained  int
 	skipped  int      // batches of the first epoch that are left out
+	measured bool     // their metrics are in the model's measures
 	workers  together // of a strategy over several processes
 	notes    []string // for the log, printed where they do not disturb the progress bar
 }
@@ -156,7 +158,7 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	ctx, release := t.join(ctx)
 	defer release()
 	m.stopped.Store(false)
-	m.output, m.history, m.resume, m.resumeBatch = c.output, t.history, nil, 0
+	m.output, m.history, m.resume, m.restored, m.at = c.output, t.history, nil, nil, place{Epoch: c.initialEpoch}
 	if err := t.peek(ctx); err != nil {
 		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(outer, err))
 	}
@@ -164,7 +166,7 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	if c.verbose > 0 {
 		all = append(all, callbacks.NewProgbarLogger(c.verbose, c.output))
 	}
-	t.list = callbacks.NewList(all, m, t.params())
+	t.all, t.list = all, callbacks.NewList(all, m, t.params())
 	if t.evaluate != nil {
 		t.evaluate.list = t.list
 	}
@@ -191,47 +193,8 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	if err != nil {
 		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(outer, err))
 	}
+	t.leave()
 	return t.history, nil
-}
-
-// moveOn goes to the epoch and batch that a callback restored. Data with StepsPerEpoch begin anew there.
-func (t *trainer) moveOn(ctx context.Context) error {
-	epoch := t.m.resume
-	if epoch == nil || *epoch == t.c.initialEpoch && t.m.resumeBatch == 0 {
-		return nil
-	}
-	t.c.initialEpoch, t.first = *epoch, nil
-	t.source.close()
-	if *epoch >= t.c.epochs {
-		return nil
-	}
-	if err := t.source.begin(ctx, *epoch); err != nil || t.m.resumeBatch == 0 {
-		return err
-	}
-	return t.skip(ctx, *epoch, t.m.resumeBatch)
-}
-
-// skip leaves out the first batches of an epoch; where nothing is left of it, it goes to the next.
-func (t *trainer) skip(ctx context.Context, epoch, batches int) error {
-	limit := t.source.steps()
-	for t.skipped = 0; t.skipped <= batches && (limit < 0 || t.skipped < limit); t.skipped++ {
-		b, err := t.source.next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		if t.skipped == batches {
-			t.first = b
-			return nil
-		}
-	}
-	t.c.initialEpoch, t.skipped = epoch+1, 0
-	if epoch+1 >= t.c.epochs {
-		return nil
-	}
-	return t.source.begin(ctx, epoch+1)
 }
 
 func (t *trainer) params() callbacks.Params {
@@ -316,147 +279,6 @@ func (c *compiled) check(p *parts) error {
 	if len(p.w) > 1 && len(p.w) != len(p.y) {
 		return fmt.Errorf("the data have %d arrays of sample weights; expected one, or one for each of the %d targets", len(p.w), len(p.y))
 	}
-	return nil
-}
-
-func (t *trainer) epochs(ctx context.Context) (logs *callbacks.Logs, err error) {
-	for epoch := t.c.initialEpoch; epoch < t.c.epochs; epoch++ {
-		if epoch > t.c.initialEpoch {
-			if err := t.source.begin(ctx, epoch); err != nil {
-				return logs, err
-			}
-		}
-		if logs, err = t.epoch(ctx, epoch); err != nil {
-			return logs, fmt.Errorf("epoch %d: %w", epoch+1, err)
-		}
-		if t.m.stopped.Load() {
-			break
-		}
-	}
-	return logs, nil
-}
-
-func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error) {
-	if err := t.m.resetMetrics(); err != nil {
-		return nil, err
-	}
-	if err := t.list.Each(func(cb callbacks.Callback) error { return cb.OnEpochBegin(epoch) }); err != nil {
-		return nil, err
-	}
-	if err := t.steps(ctx); err != nil {
-		return nil, err
-	}
-	t.list.SetParams(t.params()) // the number of steps may be known by now
-	logs := t.results.logs("")
-	if err := logs.Err(); err != nil {
-		return nil, err
-	}
-	if t.c.validates(epoch) {
-		validation, err := t.evaluate.run(ctx)
-		if err != nil {
-			return nil, fmt.Errorf("validation: %w", err)
-		}
-		for _, name := range validation.Names() {
-			logs.Set("val_"+name, validation.Vector(name)...)
-		}
-	}
-	err := t.list.Each(func(cb callbacks.Callback) error { return cb.OnEpochEnd(epoch, logs) })
-	for _, note := range t.notes {
-		fmt.Fprintln(t.c.output, note)
-	}
-	t.notes = nil
-	if err == nil {
-		err = t.boundary(ctx)
-	}
-	return logs, err
-}
-
-// steps runs the batches of one epoch.
-func (t *trainer) steps(ctx context.Context) error {
-	perExecution := t.m.compiled.config.StepsPerExecution
-	watched := t.list.WantsBatches()
-	limit, first := t.source.steps(), t.skipped
-	t.skipped = 0
-	for step := first; limit < 0 || step < limit; {
-		begin := step
-		for ; step < begin+perExecution && (limit < 0 || step < limit); step++ {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			batch, err := t.nextBatch()
-			if err == io.EOF {
-				limit = step
-				t.warnDry(step)
-				break
-			}
-			if err != nil {
-				return err
-			}
-			if watched && step == begin {
-				if err := t.list.Each(func(cb callbacks.Callback) error { return cb.OnTrainBatchBegin(begin) }); err != nil {
-					return err
-				}
-			}
-			if err := t.step(ctx, batch); err != nil {
-				return fmt.Errorf("batch %d: %w", step, err)
-			}
-		}
-		if watched && step > begin {
-			logs := t.results.batchLogs()
-			end := step - 1
-			if err := t.list.Each(func(cb callbacks.Callback) error { return cb.OnTrainBatchEnd(end, logs) }); err != nil {
-				return err
-			}
-		}
-		if step > begin {
-			if err := t.boundary(ctx); err != nil {
-				return err
-			}
-		}
-		if t.m.stopped.Load() {
-			break
-		}
-	}
-	if limit == 0 {
-		return fmt.Errorf("the data gave no batch; a dataset must yield its batches again in each epoch")
-	}
-	return nil
-}
-
-// warnDry tells that fewer batches came than were asked for.
-func (t *trainer) warnDry(step int) {
-	if t.c.steps > step && t.c.verbose > 0 {
-		t.notes = append(t.notes, fmt.Sprintf("the data ended after %d of the %d batches of the epoch; use a dataset with Repeat, or fewer StepsPerEpoch", step, t.c.steps))
-	}
-}
-
-func (t *trainer) nextBatch() (*data.Batch, error) {
-	if b := t.first; b != nil {
-		t.first = nil
-		return b, nil
-	}
-	return t.source.next()
-}
-
-// step trains on one batch. It allocates nothing when the batch has the shape of the one before.
-func (t *trainer) step(ctx context.Context, b *data.Batch) error {
-	if err := t.m.arrange(b, &t.parts); err != nil {
-		return err
-	}
-	if err := t.m.compiled.check(&t.parts); err != nil {
-		return err
-	}
-	if len(t.parts.w) > 0 && len(t.c.classWeight) > 0 {
-		return fmt.Errorf("the batch has sample weights, and ClassWeight is given; use one of them")
-	}
-	inst, err := t.feed.load(&t.parts)
-	if err != nil {
-		return err
-	}
-	if err := t.m.trainOn(ctx, inst); err != nil {
-		return err
-	}
-	t.trained++
 	return nil
 }
 

@@ -35,6 +35,7 @@ type Model struct {
 	values      sync.RWMutex // guards the values of variables while steps run
 	compiled    *compiled
 	predict     *distribute.Function
+	predictions predictions
 
 	steps   uint32 // training steps so far: the random numbers of each are different
 	stopped atomic.Bool
@@ -42,9 +43,11 @@ type Model struct {
 	measured atomic.Uint64 // counts what changes metrics: logs that were not read before are lost
 	output   io.Writer
 	history  *History
-	resume   *int // the epoch to begin with instead of InitialEpoch, set by a callback when training begins
-
-	resumeBatch int // and the batch
+	resume   *place // where to begin instead of at InitialEpoch, set by a callback when training begins
+	restored *place // what the last backup that was loaded said
+	measures measures
+	at       place     // how far Fit has come
+	recovery *recovery // of a job that outlives lost workers
 }
 
 // topology is the way in which a model's layers are connected.

@@ -65,6 +65,7 @@ func layerMember(l layers.Layer, policy string, inputs [][]any) (map[string]any,
 	if b := buildConfig(l, inputs); b != nil {
 		o["build_config"] = b
 		buildInner(o, inputs[0])
+		buildPipeline(o, l, inputs[0])
 	}
 	return o, nil
 }

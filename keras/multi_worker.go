@@ -5,8 +5,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -14,7 +16,7 @@ import (
 
 // ErrWorkerStopped is what Fit returns on the workers of a MultiWorkerMirrored strategy when the context of another worker has ended: all stop
 // after the same step.
-var ErrWorkerStopped = errors.New("the context of another worker has ended, so all workers stop after the same step")
+var ErrWorkerStopped = fmt.Errorf("the context of another worker has ended, so all workers stop after the same step: %w", callbacks.ErrStopped)
 
 // stopGrace is how long a worker whose context has ended goes on, so that all can stop after the same step.
 const stopGrace = 5 * time.Second
@@ -23,8 +25,10 @@ const stopGrace = 5 * time.Second
 type together struct {
 	group  distribute.WorkerGroup // nil: one process
 	outer  context.Context        // Fit's
-	flags  [2]byte                // stop training; a context has ended
+	flags  [3]byte                // stop training; a context has ended; workers wait to be taken in
 	values []kernels.Array
+
+	*recovery // nil: a lost worker ends Fit
 }
 
 // join makes a trainer one of several, and returns the context for its steps: the given one, which ends a little later here.
@@ -36,6 +40,9 @@ func (t *trainer) join(ctx context.Context) (context.Context, func()) {
 	w := &t.workers
 	w.group, w.outer = g, ctx
 	w.values = []kernels.Array{{Type: ir.Type{DType: ir.Uint8, Shape: ir.Shape{len(w.flags)}}, Data: w.flags[:]}}
+	if s, ok := t.m.strategy.(*distribute.MultiWorkerMirroredStrategy); ok && (s.Recovers() || t.backsUp() && s.Recover()) {
+		w.recovery = t.m.recoveryOf(s)
+	}
 	late, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		select {
@@ -50,58 +57,141 @@ func (t *trainer) join(ctx context.Context) (context.Context, func()) {
 	}
 }
 
+// backsUp reports whether there is a BackupAndRestore callback, which asks that training outlives a worker.
+func (t *trainer) backsUp() bool {
+	return slices.ContainsFunc(t.c.callbacks, func(c callbacks.Callback) bool {
+		_, ok := c.(*callbacks.BackupAndRestore)
+		return ok
+	})
+}
+
+// describe is what must be equal on all workers for a Fit.
+func (t *trainer) describe() string {
+	return fmt.Sprintf("batch size %d, %d steps, %d epochs", t.c.batchSize, t.source.steps(), t.c.epochs)
+}
+
+// describe is what must be equal on all workers for a model.
+func (m *Model) describe(vars distribute.Variables) string {
+	return fmt.Sprintf("%q with %d weights and optimizer variables, seed %d", m.Name(), len(vars), m.seed)
+}
+
 // synchronize makes all workers begin with the chief's weights, optimizer state and place in the run, which may come from a backup that
 // only the chief has, and makes sure that they are about to do the same.
 func (t *trainer) synchronize(ctx context.Context) error {
-	g := t.workers.group
-	if g == nil {
+	if t.workers.group == nil {
 		return nil
 	}
-	m := t.m
+	if t.workers.recovery == nil {
+		return t.begin(ctx)
+	}
+	return t.enter(ctx)
+}
+
+// begin takes over what the chief has.
+func (t *trainer) begin(ctx context.Context) error {
+	g, m := t.workers.group, t.m
 	_, vars, err := m.backupVariables()
 	if err != nil {
 		return err
 	}
-	call := distribute.WorkerCall{Name: fmt.Sprintf("Fit of %q with %d weights and optimizer variables, seed %d, batch size %d, %d steps, %d epochs",
-		m.Name(), len(vars), m.seed, t.c.batchSize, t.source.steps(), t.c.epochs)}
+	what := ""
+	if t.workers.recovery != nil {
+		what = ", which outlives lost workers"
+	}
+	call := distribute.WorkerCall{Name: fmt.Sprintf("Fit of %s, %s%s", m.describe(vars), t.describe(), what)}
 	if err := g.Agree(ctx, call); err != nil {
 		return err
 	}
-	if err := distribute.BroadcastVariables(ctx, m.strategy, vars); err != nil {
+	if err := m.takeVariables(ctx, vars, 0); err != nil {
 		return err
 	}
-	place := []int64{int64(m.steps), int64(t.c.initialEpoch), int64(m.resumeBatch)}
-	if m.resume != nil {
-		place[1] = int64(*m.resume)
+	if m.resume == nil {
+		m.resume = &place{Epoch: t.c.initialEpoch}
 	}
-	a := kernels.NewArray(ir.Type{DType: ir.Int64, Shape: ir.Shape{len(place)}})
-	for i, n := range place {
+	return m.takePlace(ctx)
+}
+
+// takeVariables gives all workers the values that the variables have on one.
+func (m *Model) takeVariables(ctx context.Context, vars distribute.Variables, root int) error {
+	mirrored, values, err := distribute.ReceiveVariables(ctx, m.strategy, vars, root)
+	if err != nil {
+		return fmt.Errorf("taking over the variables of worker %d: %w", root, err)
+	}
+	if distribute.WorkersOf(m.strategy).Rank() == root {
+		return nil
+	}
+	return m.writeAll(mirrored, values)
+}
+
+// takePlace gives all workers the chief's place in the run, and the metrics of a part of an epoch.
+func (m *Model) takePlace(ctx context.Context) error {
+	p := m.resume
+	numbers := []int64{int64(m.steps), int64(p.Epoch), int64(p.Done), int64(p.PassEpoch), int64(p.PassDone), 0, 0}
+	if p.HasPass {
+		numbers[5] = 1
+	}
+	if p.Measured {
+		numbers[6] = int64(m.measures.replicas)
+	}
+	a := kernels.NewArray(ir.Type{DType: ir.Int64, Shape: ir.Shape{len(numbers)}})
+	for i, n := range numbers {
 		binary.LittleEndian.PutUint64(a.Data[8*i:], uint64(n))
 	}
+	g := distribute.WorkersOf(m.strategy)
 	if err := g.Broadcast(ctx, distribute.WorkerCall{Name: "place of the chief in the run"}, 0, []kernels.Array{a}); err != nil {
 		return err
 	}
-	for i := range place {
-		place[i] = int64(binary.LittleEndian.Uint64(a.Data[8*i:]))
+	for i := range numbers {
+		numbers[i] = int64(binary.LittleEndian.Uint64(a.Data[8*i:]))
 	}
-	epoch := int(place[1])
-	m.steps, m.resume, m.resumeBatch = uint32(place[0]), &epoch, int(place[2])
-	return nil
+	n := func(i int) int { return int(numbers[i]) }
+	m.steps = uint32(numbers[0])
+	m.resume = &place{Epoch: n(1), Done: n(2), PassEpoch: n(3), PassDone: n(4), HasPass: n(5) != 0, Measured: n(6) != 0}
+	if n(6) == 0 {
+		return nil
+	}
+	data := make([]byte, n(6)*bytesOf(m.metricVariables()))
+	if g.Rank() == 0 {
+		copy(data, m.measures.data)
+	}
+	m.measures = measures{n(6), data}
+	return g.Broadcast(ctx, distribute.WorkerCall{Name: "metrics of the chief"}, 0, []kernels.Array{bytesArray(data)})
 }
 
-// boundary lets the workers agree after a step or epoch: where one stops, all do.
+// boundary lets the workers agree after a step or epoch: where one stops, all do. Workers that wait are taken in.
 func (t *trainer) boundary(ctx context.Context) error {
 	w := &t.workers
 	if w.group == nil {
 		return nil
 	}
-	w.flags = [2]byte{}
+	for {
+		err := t.agreeToGoOn(ctx)
+		if w.recovery == nil || err == nil && w.flags[2] == 0 || err != nil && !w.lost(err) {
+			return err
+		}
+		moved, err := t.recover(ctx, err)
+		if err != nil {
+			return err
+		}
+		if moved != stayed {
+			return errMoved
+		}
+	}
+}
+
+// agreeToGoOn joins the flags of all workers.
+func (t *trainer) agreeToGoOn(ctx context.Context) error {
+	w := &t.workers
+	w.flags = [3]byte{}
 	if t.m.stopped.Load() {
 		w.flags[0] = 1
 	}
 	own := w.outer.Err()
 	if own != nil {
 		w.flags[1] = 1
+	}
+	if w.recovery != nil && w.recovery.group.Pending() {
+		w.flags[2] = 1
 	}
 	if err := w.group.AllReduce(ctx, distribute.WorkerCall{Name: "end of step"}, ir.Max, w.values); err != nil {
 		return err

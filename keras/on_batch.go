@@ -35,30 +35,37 @@ func (m *Model) PredictOnBatch(ctx context.Context, a *data.ArraySource) (*tenso
 	if ctx == nil || a.N() == 0 {
 		return m.Predict(ctx, a) // which knows what is wrong
 	}
-	out, err := m.predictBatch(ctx, a)
-	if err != nil {
-		return nil, fmt.Errorf("keras: PredictOnBatch: %w", interrupted(ctx, err))
+	p := m.newPrediction()
+	defer m.finish(p)
+	if err := p.onBatch(ctx, a); err != nil {
+		return nil, p.failed(ctx, "PredictOnBatch", err)
 	}
-	if len(out) != 1 {
-		return nil, fmt.Errorf("keras: PredictOnBatch: model %q has %d outputs; use PredictAll", m.Name(), len(out))
-	}
-	return out[0], nil
+	return p.single("PredictOnBatch")
 }
 
-func (m *Model) predictBatch(ctx context.Context, a *data.ArraySource) ([]*tensor.Dense, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
+// PredictOnBatchInto is [Model.PredictOnBatch] that writes each output into an array of the caller's, one for each output of the model in
+// order: of the output's element type (float32 for half precision), of its shape with the examples of a on axis 0, dense and row-major.
+// What PredictOnBatch returns once may be handed in again and again. After the first call with examples of one shape a call allocates
+// nothing on the heap, where the arrays of a are row-major and the model begins with no layer that works on the host (text).
+//
+// To predict new values without allocations, keep a and write the values into the arrays that it was made of. Calls from several
+// goroutines need arrays of their own. After an error the arrays hold old values, new ones, or some of both.
+func (m *Model) PredictOnBatchInto(ctx context.Context, a *data.ArraySource, into ...*tensor.Dense) error {
+	if a == nil || a.Err() != nil || a.N() == 0 {
+		return fmt.Errorf("keras: PredictOnBatchInto: %w", sourceErr(a))
 	}
-	if err := m.checkText(a); err != nil {
-		return nil, err
+	if ctx == nil {
+		return fmt.Errorf("keras: PredictOnBatchInto: the context is nil; pass context.Background()")
 	}
-	b := a.All()
-	p := &predictor{m: m, list: callbacks.NewList(nil, m, callbacks.Params{})}
-	defer p.close()
-	if err := p.batch(ctx, &b, 0); err != nil {
-		return nil, err
+	p := m.newPrediction()
+	defer m.finish(p)
+	if err := p.takeResults(into); err != nil {
+		return p.failed(ctx, "PredictOnBatchInto", err)
 	}
-	return p.join()
+	if err := p.onBatch(ctx, a); err != nil {
+		return p.failed(ctx, "PredictOnBatchInto", err)
+	}
+	return nil
 }
 
 func sourceErr(a *data.ArraySource) error {

@@ -12,13 +12,22 @@ import (
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
-	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Predict returns the model's output for each example, batches joined along axis 0. It may be called from many goroutines at
 // once. Half precision outputs come back as float32. Models with several outputs have them all from PredictAll.
+//
+// Once a shape of batch has been seen, examples in memory ([data.Arrays]) are predicted without a heap allocation but those of the
+// result itself; [Model.PredictOnBatchInto] does without these too.
 func (m *Model) Predict(ctx context.Context, ds data.Dataset, options ...FitOption) (*tensor.Dense, error) {
+	if p := m.direct(ctx, ds, options); p != nil {
+		defer m.finish(p)
+		if err := p.run(ctx); err != nil {
+			return nil, p.failed(ctx, "Predict", err)
+		}
+		return p.single("Predict")
+	}
 	all, err := m.PredictAll(ctx, ds, options...)
 	if err != nil {
 		return nil, err
@@ -31,6 +40,14 @@ func (m *Model) Predict(ctx context.Context, ds data.Dataset, options ...FitOpti
 
 // PredictAll is Predict for models with any number of outputs.
 func (m *Model) PredictAll(ctx context.Context, ds data.Dataset, options ...FitOption) ([]*tensor.Dense, error) {
+	if p := m.direct(ctx, ds, options); p != nil {
+		defer m.finish(p)
+		if err := p.run(ctx); err != nil {
+			return nil, p.failed(ctx, "Predict", err)
+		}
+		all, err := p.all()
+		return all, prefixed("Predict", err)
+	}
 	c, err := newFitConfig("Predict", options)
 	if err != nil {
 		return nil, err
@@ -47,29 +64,19 @@ func (m *Model) PredictAll(ctx context.Context, ds data.Dataset, options ...FitO
 	if c.verbose > 0 {
 		all = append(all, callbacks.NewProgbarLogger(c.verbose, c.output))
 	}
-	p := &predictor{m: m, list: callbacks.NewList(all, m, callbacks.Params{Verbose: c.verbose, Epochs: 1, Steps: src.steps()})}
-	defer p.close()
+	p := &predictor{prediction: m.newPrediction(), list: callbacks.NewList(all, m, callbacks.Params{Verbose: c.verbose, Epochs: 1, Steps: src.steps()})}
+	defer m.finish(p.prediction)
 	out, err := p.run(ctx, src)
 	if err != nil {
-		return nil, fmt.Errorf("keras: Predict: %w", interrupted(ctx, err))
+		return nil, p.failed(ctx, "Predict", err)
 	}
 	return out, nil
 }
 
+// predictor goes through a dataset, with callbacks.
 type predictor struct {
-	m      *Model
-	list   *callbacks.List
-	feed   *feeder
-	parts  parts
-	types  []ir.Type // of the outputs
-	chunks [][]byte  // what was computed so far
-	rows   int
-}
-
-func (p *predictor) close() {
-	if p.feed != nil {
-		p.feed.release()
-	}
+	*prediction
+	list *callbacks.List
 }
 
 func (p *predictor) run(ctx context.Context, src source) ([]*tensor.Dense, error) {
@@ -87,7 +94,7 @@ func (p *predictor) run(ctx context.Context, src source) ([]*tensor.Dense, error
 	if err != nil {
 		return nil, err
 	}
-	return p.join()
+	return p.all()
 }
 
 func (p *predictor) batches(ctx context.Context, src source) error {
@@ -120,21 +127,7 @@ func (p *predictor) batch(ctx context.Context, b *data.Batch, step int) error {
 	if err := p.m.arrangeInputs(b, &p.parts); err != nil {
 		return err
 	}
-	if p.feed == nil {
-		f, err := p.m.predictFunction(&p.parts)
-		if err != nil {
-			return err
-		}
-		p.feed = newFeeder(f, p.m.policy.Float())
-	}
-	inst, err := p.feed.load(&p.parts)
-	if err != nil {
-		return err
-	}
-	if err := p.m.inferOn(ctx, inst); err != nil {
-		return err
-	}
-	if err := p.collect(inst); err != nil {
+	if err := p.compute(ctx, 0, p.parts.rows()); err != nil {
 		return err
 	}
 	return p.list.Each(func(cb callbacks.Callback) error { return cb.OnPredictBatchEnd(step) })
@@ -163,47 +156,4 @@ func (m *Model) predictFunction(p *parts) (*distribute.Function, error) {
 		})
 	}
 	return m.predict, nil
-}
-
-// collect appends the replicas' results in order.
-func (p *predictor) collect(inst *distribute.Instance) error {
-	n := len(p.m.outputTypes)
-	if p.types == nil {
-		p.chunks = make([][]byte, n)
-		for i := range n {
-			p.types = append(p.types, inst.Output(0, i).Type())
-		}
-	}
-	for replica, rows := range p.feed.sizes {
-		for i := range n {
-			b := inst.Output(replica, i)
-			if !b.Type().Shape[1:].Equal(p.types[i].Shape[1:]) {
-				return fmt.Errorf("output %d has shape %v in one batch and %v in another; they cannot be joined", i, p.types[i].Shape, b.Type().Shape)
-			}
-			from := len(p.chunks[i])
-			p.chunks[i] = append(p.chunks[i], make([]byte, b.Type().Bytes())...)
-			if err := b.Read(p.chunks[i][from:]); err != nil {
-				return err
-			}
-		}
-		p.rows += rows
-	}
-	return nil
-}
-
-func (p *predictor) join() ([]*tensor.Dense, error) {
-	out := make([]*tensor.Dense, len(p.types))
-	for i, t := range p.types {
-		row := t.Shape[1:].Size() * t.DType.Size()
-		n := p.rows
-		if row > 0 {
-			n = len(p.chunks[i]) / row
-		}
-		a := kernels.Array{Type: ir.Type{DType: t.DType, Shape: append(ir.Shape{n}, t.Shape[1:]...)}, Data: p.chunks[i]}
-		var err error
-		if out[i], err = toDense(a); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }

@@ -175,7 +175,8 @@ func (m *Model) changed() error {
 	}
 	m.mu.Lock()
 	types := m.inputTypes
-	m.placed, m.inputTypes, m.compiled, m.predict = false, nil, nil, nil
+	m.placed, m.inputTypes, m.compiled = false, nil, nil
+	m.forgetPredictions()
 	m.mu.Unlock()
 	if in := m.fed(); in != nil {
 		types = typesOf(in)

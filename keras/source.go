@@ -19,6 +19,10 @@ type source interface {
 	next() (*data.Batch, error)
 	// steps is the number of batches of an epoch, -1 while unknown.
 	steps() int
+	// position says which epoch the current pass over the data was begun for, and how many batches of it were taken.
+	position() (epoch, batches int)
+	// restore goes to such a position.
+	restore(ctx context.Context, epoch, batches int) error
 	close()
 }
 
@@ -70,9 +74,10 @@ type loaderSource struct {
 	limit  int // steps of an epoch asked for, or 0
 	known  int
 
-	pass *data.Pass
-	held *data.Batch
-	seen int // batches of the pass
+	pass  *data.Pass
+	held  *data.Batch
+	epoch int // for which the pass was begun
+	seen  int // batches of the pass
 }
 
 func (s *loaderSource) begin(ctx context.Context, epoch int) error {
@@ -80,7 +85,15 @@ func (s *loaderSource) begin(ctx context.Context, epoch int) error {
 		return nil // continues
 	}
 	s.close()
-	s.pass, s.seen = s.loader.Start(ctx, epoch), 0
+	s.pass, s.epoch, s.seen = s.loader.Start(ctx, epoch), epoch, 0
+	return nil
+}
+
+func (s *loaderSource) position() (epoch, batches int) { return s.epoch, s.seen }
+
+func (s *loaderSource) restore(ctx context.Context, epoch, batches int) error {
+	s.close()
+	s.pass, s.epoch, s.seen = s.loader.StartAt(ctx, epoch, batches), epoch, batches
 	return nil
 }
 
@@ -120,6 +133,7 @@ type datasetSource struct {
 
 	ctx     context.Context // of the pass
 	epoch   int
+	opened  int // the epoch that the pass was begun for
 	pull    func() (data.Batch, error, bool)
 	stop    func()
 	current data.Batch
@@ -140,10 +154,25 @@ func (s *datasetSource) begin(ctx context.Context, epoch int) error {
 func (s *datasetSource) open() {
 	s.close()
 	s.pull, s.stop = iter.Pull2(s.ds.Batches(s.ctx, s.epoch))
-	s.count, s.resumed = 0, false
+	s.count, s.resumed, s.opened = 0, false, s.epoch
 	if n, ok := data.Cardinality(s.ds); ok {
 		s.known = n
 	}
+}
+
+func (s *datasetSource) position() (epoch, batches int) { return s.opened, s.count }
+
+func (s *datasetSource) restore(ctx context.Context, epoch, batches int) error {
+	s.ctx, s.epoch = ctx, epoch
+	s.open()
+	for s.count < batches {
+		if _, err := s.next(); err == io.EOF {
+			return fmt.Errorf("the dataset gave %d batches where it gave %d before; it must yield the same ones again", s.count, batches)
+		} else if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (s *datasetSource) next() (*data.Batch, error) {

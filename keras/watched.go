@@ -111,10 +111,23 @@ func (m *Model) SwapEMA() error {
 }
 
 // SetInitialEpoch makes the Fit that is about to begin start with the given epoch, from 0; callbacks call it in OnTrainBegin.
-func (m *Model) SetInitialEpoch(epoch int) { m.resume = &epoch }
+func (m *Model) SetInitialEpoch(epoch int) { m.resume = &place{Epoch: epoch} }
 
 // SetInitialBatch makes that Fit leave out the first batches of the epoch it begins with; callbacks call it in OnTrainBegin.
-func (m *Model) SetInitialBatch(batch int) { m.resumeBatch = batch }
+func (m *Model) SetInitialBatch(batch int) {
+	if m.resume == nil {
+		return
+	}
+	m.resume.Done = batch
+	if p := m.restored; p != nil && p.Epoch == m.resume.Epoch && p.Done == batch {
+		m.resume = p
+	}
+}
+
+// Progress returns how far Fit has come, for a backup.
+func (m *Model) Progress() callbacks.Progress {
+	return callbacks.Progress{Epoch: m.at.Epoch, Batch: max(m.at.Done-1, 0), Done: m.at.Done}
+}
 
 // Output returns where messages of the current run go.
 func (m *Model) Output() io.Writer {

@@ -68,6 +68,14 @@ type Borrower interface {
 	Borrow(memory []byte) error
 }
 
+// Exchanger is implemented by buffers that can trade memory with another one, so that a value computed beside the current one takes its
+// place without a copy.
+type Exchanger interface {
+	Buffer
+	// Exchange swaps the contents of two buffers of one type and device. No program that uses either may be running.
+	Exchange(other Buffer) error
+}
+
 // Executable is a compiled program with the memory for its intermediate values. It runs one call at a time.
 type Executable interface {
 	// Run reads one buffer for each input and writes one for each output, in program order. An output that replaces an
@@ -117,6 +125,18 @@ type Communicator interface {
 	// Abort makes current and later calls of all replicas return err, until Reset.
 	Abort(err error)
 	Reset()
+}
+
+// Overlapper is implemented by communicators whose all-reduces go on while the replica computes. Backends use it to start the sum of a
+// bucket of gradients as soon as these exist, and to wait for it when the sums are needed.
+type Overlapper interface {
+	Communicator
+	// StartAllReduce begins what AllReduce does and returns without waiting for the other replicas. Until the wait for it has returned,
+	// the replica must leave values and their memory alone. It counts as a call where the order of calls matters. Where too many
+	// are under way, it waits for the oldest.
+	StartAllReduce(ctx context.Context, kind ir.Kind, values []Buffer) error
+	// WaitAllReduce returns when the oldest all-reduce that was started and not waited for is complete.
+	WaitAllReduce(ctx context.Context) error
 }
 
 var registry = struct {

@@ -229,16 +229,13 @@ func predictFor(ctx context.Context, m *keras.Model, batch *synthetic, c *clock)
 	done := errors.New("done")
 	var stopped error
 	c.stop = func() { stopped = done }
-	source, size := data.Arrays(batch.batch.X, nil), keras.BatchSize(batch.batch.Size())
-	single := len(m.OutputNames()) == 1
+	source := data.Arrays(batch.batch.X, nil)
+	into, err := m.PredictAll(ctx, source, keras.BatchSize(batch.batch.Size()))
+	if err != nil {
+		return err
+	}
 	for stopped == nil {
-		var err error
-		if single {
-			_, err = m.PredictOnBatch(ctx, source)
-		} else {
-			_, err = m.PredictAll(ctx, source, size)
-		}
-		if err != nil {
+		if err := m.PredictOnBatchInto(ctx, source, into...); err != nil {
 			return err
 		}
 		c.tick()

@@ -11,7 +11,7 @@ import (
 
 func TestBench(t *testing.T) {
 	model := filepath.Join(smallModel(t), "model.keras")
-	for mode, allocations := range map[string]float64{"train": 1, "predict": 100} {
+	for _, mode := range []string{"train", "predict"} {
 		status, stdout, stderr := execute(t, "bench", model, "--mode", mode, "--batch-size", "4", "--seconds", "0.1", "--json")
 		require.Zero(t, status, stderr)
 		var b benchmark
@@ -23,7 +23,7 @@ func TestBench(t *testing.T) {
 		assert.LessOrEqual(t, b.P50, b.P99)
 		assert.Positive(t, b.GFLOPs)
 		assert.Positive(t, b.RSS)
-		assert.LessOrEqual(t, b.AllocsPerStep, allocations, mode)
+		assert.Less(t, b.AllocsPerStep, 1.0, mode)
 	}
 }
 

@@ -5,14 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
-	"github.com/gokeras/gokeras/distribute/multiworker"
 	"github.com/gokeras/gokeras/internal/atomicfile"
 	"github.com/gokeras/gokeras/keras"
 )
@@ -20,13 +21,14 @@ import (
 // fitFlags are the flags of the fit command.
 type fitFlags struct {
 	modelFlags
+	workerFlags
 	classWeight                              string
 	validationSplit                          float64
 	validationX, validationY                 string
 	epochs, initialEpoch, stepsPerEpoch, log int
 	noShuffle                                bool
 	seed                                     uint64
-	output, history, backup                  string
+	output, history, backup, trace           string
 }
 
 func newFit() *cobra.Command {
@@ -35,12 +37,17 @@ func newFit() *cobra.Command {
 		Use:   "fit MODEL --x IN --y IN --output TRAINED",
 		Short: "Train a model",
 		Long: "Train a compiled model on the examples in IN and write the result, with the state of its optimizer, to TRAINED.\n" +
-			"An interrupted run writes what it has reached; with --backup the same command goes on where it was. With --strategy multiworker\n" +
-			"TF_CONFIG says who the workers are, and each runs the same command; keras launch starts them on one machine.",
+			"A run that is interrupted (Ctrl-C, SIGTERM) writes what it has reached; with --backup it ends with status 75, and the same command goes\n" +
+			"on after the last step. A second signal ends it at once.\n\n" +
+			"With --strategy multiworker TF_CONFIG says who the workers are, and each runs the same command; keras launch starts them on one\n" +
+			"machine. A signal to one of them stops all after the same step. With --backup a worker that is lost may come back: the others keep\n" +
+			"the model and wait for it. With --elastic MIN:MAX they go on while MIN are left, and take it in when it comes back.",
 		Example: "  keras fit model.keras --x images.npy --y labels.npy --epochs 3 --output trained.keras\n" +
 			"  keras fit model.keras --x train.npz --y train.npz --validation-split 0.1 --class-weight '{\"0\": 1, \"1\": 5}' \\\n" +
 			"    --strategy mirrored --devices cpu:0,cpu:1 --output trained.keras --history history.json\n" +
-			"  keras launch -n 2 --restarts 3 -- keras fit model.keras --x x.npy --y y.npy --strategy multiworker --backup backup --output trained.keras",
+			"  keras launch -n 2 --restarts 3 -- keras fit model.keras --x x.npy --y y.npy --strategy multiworker --backup backup --output trained.keras\n" +
+			"  keras launch -n 4 --restarts 3 --min-workers 2 -- keras fit model.keras --x x.npy --y y.npy --strategy multiworker --elastic 2:4 \\\n" +
+			"    --backup backup --output trained.keras",
 		Args: exactly("MODEL"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
@@ -57,8 +64,10 @@ func newFit() *cobra.Command {
 	s.Uint64Var(&f.seed, "seed", 0, "seed of shuffling and dropout")
 	s.IntVar(&f.log, "verbose", 1, "what is printed: 0 nothing, 1 a progress bar, 2 one line an epoch")
 	s.StringVar(&f.output, "output", "", "file for the trained model: .keras")
-	s.StringVar(&f.backup, "backup", "", "folder for a backup after each epoch, from which a run that was cut off goes on")
+	s.StringVar(&f.backup, "backup", "", "folder for a backup after each epoch, and the one before it, from which a run that was cut off goes on")
+	s.StringVar(&f.elastic, "elastic", "", "fewest and most workers to train with, MIN:MAX (default all, always)")
 	s.StringVar(&f.history, "history", "", "file for the losses and metrics of each epoch: .json")
+	s.StringVar(&f.trace, "trace", "", "file for a trace of the first 20 steps, for chrome://tracing: .json; further workers write name-1.json and so on")
 	return c
 }
 
@@ -76,7 +85,7 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 	if err := checkModelFile(f.output, "output"); err != nil {
 		return err
 	}
-	strategy, chief, closeStrategy, err := f.place(c.Context())
+	strategy, isChief, closeStrategy, err := f.place(c.Context())
 	if err != nil {
 		return err
 	}
@@ -90,12 +99,17 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 		return err
 	}
 	options := append(f.fitOptions(), keras.Epochs(f.epochs), keras.InitialEpoch(f.initialEpoch), keras.StepsPerEpoch(f.stepsPerEpoch),
-		keras.Shuffle(!f.noShuffle), keras.Output(c.OutOrStdout()))
-	if chief {
+		keras.Shuffle(!f.noShuffle), keras.Output(chiefWriter{c.OutOrStdout(), isChief}))
+	if isChief() {
 		options = append(options, keras.Verbose(f.log))
+	} else {
+		options = append(options, keras.Verbose(2*min(f.log, 1))) // one that becomes the chief later says a line an epoch
 	}
 	if f.backup != "" {
-		options = append(options, keras.Callbacks(&callbacks.BackupAndRestore{BackupDir: f.backup}))
+		options = append(options, keras.Callbacks(&callbacks.BackupAndRestore{BackupDir: f.backup, DoubleCheckpoint: true}))
+	}
+	if f.trace != "" {
+		options = append(options, keras.Callbacks(f.tracer(strategy)))
 	}
 	if classWeight != nil {
 		options = append(options, keras.ClassWeight(classWeight))
@@ -110,43 +124,62 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 		}
 		options = append(options, keras.ValidationData(validation))
 	}
-	return f.train(c, m, source, options, chief)
+	return f.train(c, m, source, options, isChief)
 }
 
-// place makes the strategy. One worker of several, the chief, prints and writes the history.
-func (f *fitFlags) place(ctx context.Context) (s distribute.Strategy, chief bool, closeStrategy func(), err error) {
+// tracer traces this process; workers beside the chief add their number to the name of the file.
+func (f *fitFlags) tracer(s distribute.Strategy) *callbacks.Trace {
+	t := &callbacks.Trace{Path: f.trace}
+	if w, ok := s.(*distribute.MultiWorkerMirroredStrategy); ok && !w.IsChief() {
+		t.Process = w.Rank()
+		extension := filepath.Ext(f.trace)
+		t.Path = fmt.Sprintf("%s-%d%s", strings.TrimSuffix(f.trace, extension), t.Process, extension)
+	}
+	return t
+}
+
+// place makes the strategy. One worker of several, the chief, prints and writes files.
+func (f *fitFlags) place(ctx context.Context) (s distribute.Strategy, isChief func() bool, closeStrategy func(), err error) {
 	if f.batchSize < 0 {
-		return nil, false, nil, usagef("--batch-size %d: expected a positive number", f.batchSize)
+		return nil, nil, nil, usagef("--batch-size %d: expected a positive number", f.batchSize)
 	}
 	if f.strategy != "multiworker" {
+		if f.elastic != "" {
+			return nil, nil, nil, usagef("fit: --elastic belongs to --strategy multiworker")
+		}
 		s, err = f.chooseStrategy()
-		return s, true, func() {}, err
+		return s, func() bool { return true }, func() {}, err
 	}
-	workers, err := multiworker.NewStrategy(ctx, multiworker.Options{Devices: f.devices})
+	workers, err := f.placeOnWorkers(ctx)
 	if err != nil {
-		return nil, false, nil, err
+		return nil, nil, nil, err
 	}
-	return workers, workers.IsChief(), func() { _ = workers.Close() }, nil // the run has ended, one way or the other
+	return workers, workers.IsChief, func() { _ = workers.Close() }, nil // the run has ended, one way or the other
 }
 
 // train fits and writes what was reached, also when the run was interrupted.
-func (f *fitFlags) train(c *cobra.Command, m *keras.Model, source data.Dataset, options []keras.FitOption, chief bool) error {
+func (f *fitFlags) train(c *cobra.Command, m *keras.Model, source data.Dataset, options []keras.FitOption, isChief func() bool) error {
 	history, err := m.Fit(c.Context(), source, options...)
-	if err != nil && c.Context().Err() == nil {
+	interrupted := stopped(c.Context(), err)
+	if err != nil && !interrupted {
 		return err
 	}
-	if failed := m.Save(f.output); failed != nil {
-		return failed
+	write := func() error {
+		if err := m.Save(f.output); err != nil {
+			return err
+		}
+		if f.history != "" && history != nil && isChief() {
+			return writeHistory(f.history, history)
+		}
+		return nil
 	}
-	if f.history != "" && history != nil && chief {
-		if failed := writeHistory(f.history, history); failed != nil {
+	if interrupted { // the group of the workers may have ended
+		if failed := write(); failed != nil {
 			return failed
 		}
+		return f.errStopped()
 	}
-	if err != nil {
-		return fmt.Errorf("interrupted; wrote what was reached to %s", f.output)
-	}
-	return nil
+	return m.OnChief(c.Context(), write)
 }
 
 // parseClassWeight reads {"class": weight, ...}.

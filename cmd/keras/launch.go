@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -32,7 +33,9 @@ func newLaunch() *cobra.Command {
 		Short: "Start a program as a cluster of workers on this machine",
 		Long: "Start a program several times as the workers of one job: TF_CONFIG tells each who it is and where the others are. Lines of their\n" +
 			"output begin with the worker's name. A worker that fails is started again, up to --restarts times for each; when it stays away the\n" +
-			"job goes on while --min-workers are left. Ctrl-C and SIGTERM are passed on; what has not ended after --grace is killed.",
+			"job goes on while --min-workers are left. Ctrl-C and SIGTERM are passed on, so that the workers save what they have and end, with\n" +
+			"status 75 where the same command goes on later; a second signal is passed on too, which ends them at once, and what has not ended\n" +
+			"after --grace is killed. The status is 0, or 75 where the workers were stopped so, or 1. A worker with status 75 is not started again.",
 		Example: "  keras launch -n 3 -- ./train --epochs 5\n  keras launch -n 3 --restarts 2 --min-workers 2 -- ./train --backup backups",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -138,11 +141,16 @@ func (l *launcher) start(i int) error {
 
 // wait returns when no worker is left.
 func (l *launcher) wait(ctx context.Context) error {
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
-	defer signal.Stop(signals)
-	var kill <-chan time.Time
+	incoming := make(chan os.Signal, 4)
+	signal.Notify(incoming, syscall.SIGTERM, os.Interrupt)
+	defer signal.Stop(incoming)
+	ends := ctx.Done()
+	if ctx.Value(signals{}) != nil {
+		ends = nil // it ends with a signal, which comes by itself
+	}
+	var term, kill <-chan time.Time
 	var failed error
+	paused := false
 	stop := func(s os.Signal) {
 		if !l.ending {
 			kill = time.After(l.grace)
@@ -153,16 +161,25 @@ func (l *launcher) wait(ctx context.Context) error {
 	lost := 0
 	for l.left() > 0 {
 		select {
-		case s := <-signals:
+		case s := <-incoming:
 			stop(s)
-		case <-ctx.Done():
-			ctx = context.Background()
+		case <-ends:
+			ends = nil
 			stop(os.Interrupt)
+		case <-term:
+			l.signal(syscall.SIGTERM)
 		case <-kill:
 			l.signal(syscall.SIGKILL)
 		case e := <-l.ends:
 			l.running[e.worker] = nil
 			if e.err == nil {
+				continue
+			}
+			if isStatus(e.err, statusStopped) {
+				if paused = true; !l.ending { // a signal to one of them stops all, which need no other one
+					l.ending = true
+					term, kill = time.After(l.grace/2), time.After(l.grace)
+				}
 				continue
 			}
 			if l.ending {
@@ -182,7 +199,16 @@ func (l *launcher) wait(ctx context.Context) error {
 			}
 		}
 	}
+	if failed == nil && paused {
+		return statusError{errors.New("launch: the workers were stopped and have saved what they reached; the same command goes on there"), statusStopped}
+	}
 	return failed
+}
+
+// isStatus reports whether a process ended with an exit status.
+func isStatus(err error, status int) bool {
+	var exit *exec.ExitError
+	return errors.As(err, &exit) && exit.ExitCode() == status
 }
 
 func keep(first, next error) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -23,11 +24,26 @@ func TestMain(m *testing.M) {
 	switch how := os.Getenv(role); how {
 	case "":
 	case "keras":
-		os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+		tellProcess()
+		os.Exit(runUntilSignal(os.Args[1:]))
 	default:
 		os.Exit(work(how))
 	}
 	os.Exit(m.Run())
+}
+
+// processes names the folder in which workers of these tests leave their process numbers.
+const processes = "GOKERAS_TEST_PROCESSES"
+
+// tellProcess leaves the number of this process for the test.
+func tellProcess() {
+	dir := os.Getenv(processes)
+	if dir == "" {
+		return
+	}
+	if _, task, err := cluster.Resolve(&cluster.TFConfig{}); err == nil {
+		_ = os.WriteFile(filepath.Join(dir, strconv.Itoa(task.Index)), []byte(strconv.Itoa(os.Getpid())), 0o600) // a test that needs it fails
+	}
 }
 
 // work is what a worker of these tests does; os.Args holds a folder for notes.

@@ -12,7 +12,8 @@
 //	keras profile  model.keras
 //	keras launch   -n 3 -- ./train
 //
-// The exit status is 0, or 1 with one line on standard error, or 2 where the command line is wrong.
+// The exit status is 0, or 1 with one line on standard error, or 2 where the command line is wrong, or 75 where a signal has stopped a
+// training run that the same command takes up again.
 package main
 
 import (
@@ -23,16 +24,22 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
 )
 
-func main() {
-	// Ctrl-C ends the work after the current step; a second one ends the program.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+func main() { os.Exit(runUntilSignal(os.Args[1:])) }
+
+// runUntilSignal is run for a process: Ctrl-C and SIGTERM end the work after the current step, a second one ends the program.
+func runUntilSignal(args []string) int {
+	ctx, stop := signal.NotifyContext(context.WithValue(context.Background(), signals{}, true), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	return run(ctx, args, os.Stdout, os.Stderr)
 }
+
+// signals marks a context that ends with a signal.
+type signals struct{}
 
 // usageError says that the command line itself is wrong.
 type usageError struct{ error }
@@ -63,6 +70,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) (status i
 	fmt.Fprintln(stderr, text)
 	if u := (usageError{}); errors.As(err, &u) {
 		return 2
+	}
+	if s := (statusError{}); errors.As(err, &s) {
+		return s.status
 	}
 	return 1
 }

@@ -65,6 +65,33 @@ func TestSlurmWithoutGPUs(t *testing.T) {
 	require.ErrorContains(t, err, "SLURM_PROCID")
 }
 
+// What srun sets on clusters of several kinds: names with leading zeros, several racks, uneven tasks, full names, one node.
+func TestSlurmEnvironments(t *testing.T) {
+	for _, c := range []struct {
+		nodes, tasks, rank string
+		total              int
+		want               string
+		task               Task
+	}{
+		{"tux[01-02,10]", "2(x2),1", "4", 5, `{"worker":["tux01:8888","tux01:8889","tux02:8888","tux02:8889","tux10:8888"]}`, Task{Worker, 4}},
+		{"rack1-n[1-2],rack2-n7", "1(x3)", "1", 3, `{"worker":["rack1-n1:8888","rack1-n2:8888","rack2-n7:8888"]}`, Task{Worker, 1}},
+		{"gpu01.hpc.example.org", "4", "3", 4, `{"worker":["gpu01.hpc.example.org:8888","gpu01.hpc.example.org:8889","gpu01.hpc.example.org:8890","gpu01.hpc.example.org:8891"]}`, Task{Worker, 3}},
+		{"nid[000001,000003]", "1,2", "0", 3, `{"worker":["nid000001:8888","nid000003:8888","nid000003:8889"]}`, Task{Worker, 0}},
+	} {
+		env := map[string]string{
+			"SLURM_JOB_ID": "4711", "SLURM_STEP_ID": "0", "SLURM_NTASKS": fmt.Sprint(c.total), "SLURM_JOB_NODELIST": c.nodes, "SLURMD_NODENAME": "x", "SLURM_LOCALID": "0",
+			"SLURM_PROCID": c.rank, "SLURM_STEP_NUM_TASKS": fmt.Sprint(c.total), "SLURM_STEP_NODELIST": c.nodes, "SLURM_STEP_TASKS_PER_NODE": c.tasks,
+		}
+		s, task, err := Resolve(&Slurm{Lookup: environment(env)})
+		require.NoError(t, err, c.nodes)
+		require.JSONEq(t, c.want, s.String())
+		require.Equal(t, c.task, task)
+		env["SLURM_STEP_NUM_TASKS"] = fmt.Sprint(c.total + 1)
+		_, _, err = Resolve(&Slurm{Lookup: environment(env)})
+		require.ErrorContains(t, err, "assigned by Slurm")
+	}
+}
+
 func TestKubernetes(t *testing.T) {
 	r := &Kubernetes{Lookup: environment(map[string]string{"HOSTNAME": "train-2", "KERAS_WORKERS": "3", "POD_NAMESPACE": "ml"})}
 	s, task, err := Resolve(r)

@@ -21,12 +21,19 @@ func (g *Group) update() {
 	if v := g.machine.View(); v != nil && (g.session == nil || g.session.view.ID != v.ID) {
 		g.session = newSession(g, v)
 		g.attach()
+		g.stats.Groups++
 		g.announce()
 		g.observe("group %d formed: %v", v.ID.Generation, g.tasks(v.Tasks()))
 	}
 	if s := g.session; s != nil && !s.ended() {
 		if v := g.machine.Verdict(); v != nil {
-			s.end(g.verdictError(v))
+			err := g.verdictError(v)
+			for _, a := range v.Removed {
+				if a.Who != g.settings.self && a.Reason != membership.Departed {
+					g.stats.Lost++
+				}
+			}
+			s.end(err)
 			g.announce()
 			g.renew(s, v)
 			g.observe("%v", s.err)

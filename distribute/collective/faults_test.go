@@ -155,6 +155,9 @@ func TestLeave(t *testing.T) {
 			}
 			return g.Barrier(background())
 		}))
+		s := groups[0].Stats()
+		require.Equal(t, []int64{2, 0}, []int64{s.Groups, s.Lost}, "who leaves is not lost")
+		require.Positive(t, s.Received)
 	}
 }
 
@@ -213,6 +216,8 @@ func TestStall(t *testing.T) {
 		mu.Unlock()
 		var expelled *ExpelledError
 		require.Eventually(t, func() bool { return errors.As(groups[1].Err(), &expelled) }, 5*time.Second, time.Millisecond)
+		require.Equal(t, int64(1), groups[0].Stats().Lost)
+		require.Zero(t, groups[1].Stats().Lost)
 	}
 }
 
@@ -273,7 +278,7 @@ func TestPending(t *testing.T) {
 func TestJoinErrors(t *testing.T) {
 	spec, list := listeners(t, 2)
 	require.NoError(t, list[1].Close())
-	o := Options{Cluster: spec, Task: cluster.Task{Type: "worker", Index: 0}, Listener: list[0], JoinTimeout: 200 * time.Millisecond}
+	o := Options{Cluster: spec, Task: cluster.Task{Type: "worker", Index: 0}, Listener: list[0], JoinTimeout: 2 * time.Second}
 	_, err := Join(background(), o)
 	var missing *JoinError
 	require.ErrorAs(t, err, &missing)
@@ -337,14 +342,47 @@ func TestWaitingIsCounted(t *testing.T) {
 	for _, mode := range modes {
 		groups := join(t, 2, mode)
 		noErrors(t, together(groups, func(rank int, g *Group) error {
-			time.Sleep(time.Duration(rank) * 50 * time.Millisecond)
+			time.Sleep(time.Duration(rank) * time.Second)
 			return g.Barrier(background())
 		}))
 		first, last := groups[0].Stats(), groups[1].Stats()
-		require.Greater(t, first.Waiting, 25*time.Millisecond)
+		require.Greater(t, first.Waiting, 100*time.Millisecond)
 		require.Less(t, last.Waiting, first.Waiting)
 		require.GreaterOrEqual(t, first.Time, first.Waiting)
 		require.Equal(t, int64(1), first.Collectives)
+	}
+}
+
+// A worker that keeps the others waiting is named to them, once for each collective; it itself hears nothing.
+func TestStragglerIsNamed(t *testing.T) {
+	for _, mode := range modes {
+		var mu sync.Mutex
+		texts := make([][]string, 3)
+		groups := join(t, 3, func(rank int, o *Options) {
+			if mode != nil {
+				mode(rank, o)
+			}
+			o.SlowAfter = 500 * time.Millisecond // by then the others have said where they are, unless the machine is very busy
+			o.Observe = func(text string) {
+				mu.Lock()
+				defer mu.Unlock()
+				if strings.Contains(text, "waiting for") {
+					texts[rank] = append(texts[rank], text)
+				}
+			}
+		})
+		heard := func() bool { mu.Lock(); defer mu.Unlock(); return len(texts[0]) > 0 && len(texts[2]) > 0 }
+		noErrors(t, together(groups, func(rank int, g *Group) error {
+			for end := time.Now().Add(20 * time.Second); rank == 1 && !heard() && time.Now().Before(end); {
+				time.Sleep(10 * time.Millisecond)
+			}
+			return g.Barrier(background(), Name("step 7"))
+		}))
+		for _, rank := range []int{0, 2} {
+			require.Len(t, texts[rank], 1)
+			require.Regexp(t, `waiting for \[.*worker:1.*\], not yet in collective 1, Barrier "step 7"`, texts[rank][0])
+		}
+		require.Empty(t, texts[1])
 	}
 }
 

@@ -8,19 +8,24 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"google.golang.org/grpc/mem"
 )
 
-// headerSize is the number of bytes before the payload of a frame.
-const headerSize = 32
+// headerSize is the number of bytes before the payload of a frame. With the 5 bytes that gRPC puts before each message they are 32, and
+// gRPC cuts messages to pieces of 16 KiB: so elements are aligned where they arrive, and no piece ends within one.
+const headerSize = 27
+
+// sequenceMask keeps what of a sequence number is sent.
+const sequenceMask = 1<<40 - 1
 
 // frame is one message of a data stream: a header and bytes of tensors.
 type frame struct {
 	view     uint64 // digest of the sender's view
-	sequence uint64 // of the collective in the view
+	sequence uint64 // of the collective in the view, modulo 2^40
 	call     uint64 // hash of what the sender does as this collective
-	round    uint32
+	round    uint32 // below 2^16
 	index    uint32
 
 	payload mem.Buffer      // to be sent; may be nil
@@ -30,18 +35,33 @@ type frame struct {
 // size is the number of bytes of a received payload.
 func (f *frame) size() int { return f.data.Len() - headerSize }
 
-// copyTo copies the received payload to dst, which has its size.
-func (f *frame) copyTo(dst []byte) {
-	skip := headerSize
+// each calls f with the pieces of the received payload and where in it they begin.
+func (f *frame) each(do func(at int, piece []byte)) {
+	skip, at := headerSize, 0
 	for _, b := range f.data {
 		piece := b.ReadOnlyData()
 		if skip >= len(piece) {
 			skip -= len(piece)
 			continue
 		}
-		dst = dst[copy(dst, piece[skip:]):]
+		do(at, piece[skip:])
+		at += len(piece) - skip
 		skip = 0
 	}
+}
+
+// copyTo copies the received payload to dst, which has its size.
+func (f *frame) copyTo(dst []byte) {
+	f.each(func(at int, piece []byte) { copy(dst[at:], piece) })
+}
+
+// whole reports whether all pieces of the received payload hold whole elements of a size, aligned in memory.
+func (f *frame) whole(size int) bool {
+	ok := true
+	f.each(func(_ int, piece []byte) {
+		ok = ok && len(piece)%size == 0 && uintptr(unsafe.Pointer(unsafe.SliceData(piece)))%uintptr(size) == 0
+	})
+	return ok
 }
 
 // free gives the received memory back.
@@ -65,10 +85,9 @@ func (codec) Marshal(v any) (mem.BufferSlice, error) {
 	case *frame:
 		header := make([]byte, headerSize)
 		binary.LittleEndian.PutUint64(header[0:], v.view)
-		binary.LittleEndian.PutUint64(header[8:], v.sequence)
-		binary.LittleEndian.PutUint64(header[16:], v.call)
-		binary.LittleEndian.PutUint32(header[24:], v.round)
-		binary.LittleEndian.PutUint32(header[28:], v.index)
+		binary.LittleEndian.PutUint64(header[8:], v.call)
+		binary.LittleEndian.PutUint64(header[16:], v.sequence&sequenceMask|uint64(v.round)<<40) // a byte of 0 is left for the next
+		binary.LittleEndian.PutUint32(header[23:], v.index)
 		if v.payload == nil {
 			return mem.BufferSlice{mem.SliceBuffer(header)}, nil
 		}
@@ -93,10 +112,10 @@ func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 			}
 		}
 		v.view = binary.LittleEndian.Uint64(header[0:])
-		v.sequence = binary.LittleEndian.Uint64(header[8:])
-		v.call = binary.LittleEndian.Uint64(header[16:])
-		v.round = binary.LittleEndian.Uint32(header[24:])
-		v.index = binary.LittleEndian.Uint32(header[28:])
+		v.call = binary.LittleEndian.Uint64(header[8:])
+		v.sequence = binary.LittleEndian.Uint64(header[16:]) & sequenceMask
+		v.round = uint32(binary.LittleEndian.Uint16(header[21:]))
+		v.index = binary.LittleEndian.Uint32(header[23:])
 		data.Ref()
 		v.data = data
 		return nil
@@ -137,11 +156,12 @@ func (p *pool) Put(b *[]byte) {
 // lending counts buffers of the caller that are on their way to the network. It stands where gRPC expects a pool to give
 // buffers back to.
 type lending struct {
-	out  atomic.Int64
-	idle chan struct{}
+	loans *loans
+	out   atomic.Int64
+	idle  chan struct{}
 }
 
-func newLending() *lending { return &lending{idle: make(chan struct{}, 1)} }
+func newLending(l *loans) *lending { return &lending{loans: l, idle: make(chan struct{}, 1)} }
 
 // lend wraps memory that must not change until it is given back. Small pieces are copied instead.
 func (l *lending) lend(data []byte) mem.Buffer {
@@ -152,6 +172,7 @@ func (l *lending) lend(data []byte) mem.Buffer {
 		return mem.SliceBuffer(append([]byte(nil), data...))
 	}
 	l.out.Add(1)
+	l.loans.add(data)
 	return mem.NewBuffer(&data, l)
 }
 
@@ -162,7 +183,8 @@ func (l *lending) Get(length int) *[]byte {
 }
 
 // Put takes a buffer back.
-func (l *lending) Put(*[]byte) {
+func (l *lending) Put(b *[]byte) {
+	l.loans.remove(*b)
 	if l.out.Add(-1) == 0 {
 		select {
 		case l.idle <- struct{}{}:

@@ -31,7 +31,7 @@ func TestFrame(t *testing.T) {
 }
 
 func TestLending(t *testing.T) {
-	l := newLending()
+	l := newLending(new(loans))
 	require.Nil(t, l.lend(nil))
 	small := []byte{1}
 	lent := l.lend(small)

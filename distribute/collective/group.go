@@ -30,11 +30,11 @@ type Group struct {
 	lastSeen map[int]string   // why a task cannot be reached
 	closed   bool
 	closing  bool
+	stats    Stats
 
 	opMu     sync.Mutex // held by a collective, and while the group changes
 	hasState bool
 	step     uint64
-	stats    Stats
 
 	stop    chan struct{}
 	running sync.WaitGroup
@@ -264,6 +264,19 @@ func (g *Group) Pending() []cluster.Task {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.tasks(g.machine.Pending(g.now()))
+}
+
+// Left lists the workers that have left the job in good order, with Close, and not come back.
+func (g *Group) Left() []cluster.Task {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var list []int
+	for task := range g.settings.members {
+		if s := g.machine.Peer(task); task != g.settings.self && s != nil && s.Phase == membership.Left {
+			list = append(list, task)
+		}
+	}
+	return g.tasks(list)
 }
 
 // Err returns why the group has ended, or nil while it stands.

@@ -202,6 +202,43 @@ func TestBFloat16Wire(t *testing.T) {
 	require.Error(t, groups[0].AllReduce(context.Background(), Sum, []Tensor{Of(values[0])}, Wire(ir.Float16)))
 }
 
+// What a step sends besides its data stays small: headers, and what workers tell each other about how far they are.
+func TestFixedCostOfAStep(t *testing.T) {
+	for _, n := range []int{2, 3} {
+		for _, elements := range []int{161, 50_000} { // a tree, and a ring
+			groups := join(t, n, func(_ int, o *Options) { o.NoSharedMemory = true })
+			const steps = 200
+			work := func() {
+				noErrors(t, together(groups, func(_ int, g *Group) error {
+					gradients := []Tensor{Of(make([]float32, elements))}
+					for step := range steps {
+						if err := g.AllReduce(background(), Sum, gradients); err != nil {
+							return err
+						}
+						if _, err := g.StepEnd(background(), uint64(step+1), 0); err != nil {
+							return err
+						}
+					}
+					return nil
+				}))
+			}
+			sent := func() (total float64) {
+				for _, g := range groups {
+					total += float64(g.Stats().Sent)
+				}
+				return total / float64(n)
+			}
+			work() // opens streams
+			before := sent()
+			work()
+			data := 2 * float64(n-1) / float64(n) * float64(4*elements)
+			fixed := (sent()-before)/steps - data
+			t.Logf("%d workers, %d elements: %.0f bytes a step and worker besides %.0f of data", n, elements, fixed, data)
+			require.Less(t, fixed, 300.0+data/1000) // HTTP/2 puts 9 bytes before each 16 KiB
+		}
+	}
+}
+
 func TestAllReduceTypes(t *testing.T) {
 	for name, mode := range modes {
 		groups := join(t, 3, mode)

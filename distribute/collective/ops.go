@@ -20,14 +20,17 @@ type Stats struct {
 	Sent        int64         // bytes written to sockets, with everything that the protocol needs
 	Time        time.Duration // in collectives, waiting for others included
 	Waiting     time.Duration // for what others send or publish: on the slowest worker the least
+	Received    int64         // bytes read from sockets
+	Lost        int64         // workers that groups of this worker lost, one that was lost twice counts twice; those that left do not
+	Groups      int64         // groups that formed
 }
 
-// Stats returns the counts.
+// Stats returns the counts. It does not wait for a collective that is under way.
 func (g *Group) Stats() Stats {
-	g.opMu.Lock()
-	defer g.opMu.Unlock()
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	s := g.stats
-	s.Sent = g.transport.sent.Load()
+	s.Sent, s.Received = g.transport.sent.Load(), g.transport.received.Load()
 	return s
 }
 
@@ -82,12 +85,12 @@ func (g *Group) run(ctx context.Context, c *call, options []CallOption, body fun
 			g.update()
 		}
 	}
-	g.mu.Unlock()
 	g.stats.Collectives++
 	g.stats.Bytes += int64(size)
 	g.stats.Time += time.Since(began)
 	g.stats.Waiting += s.waited
 	s.waited = 0
+	g.mu.Unlock()
 	return nil
 }
 

@@ -33,9 +33,14 @@ type Options struct {
 	Listener net.Listener // takes connections for this worker; nil: listen on its address. Closed by Close
 
 	NoSharedMemory bool // use the network between workers of one host too
-	SegmentBytes   int  // size of one message of a ring; 0: 512 KiB
-	// Observe is told about groups that form and end, and about workers that keep the others waiting for more than a second. It must return soon and must not call methods of the group. nil: nobody is told
+	SegmentBytes   int  // size of one message of a ring; 0: 1 MiB
+	// SlowAfter is how long a collective waits before the workers that have not come to it are named to Observe, at least 200 ms; 0: 1 s
+	SlowAfter time.Duration
+	// Observe is told about groups that form and end, and about workers that keep the others waiting for longer than SlowAfter. It must return soon and
+	// must not call methods of the group. nil: nobody is told
 	Observe func(text string)
+
+	version int // of the protocol that this worker claims to speak; 0: membership.Version. For tests
 }
 
 const (
@@ -80,7 +85,9 @@ func (o Options) resolve() (*settings, error) {
 	defaults(&s.JoinTimeout, 5*time.Minute)
 	defaults(&s.Patience, 2*time.Second)
 	defaults(&s.Timeout, 10*time.Minute)
-	defaults(&s.SegmentBytes, 512<<10)
+	defaults(&s.SlowAfter, time.Second)
+	defaults(&s.version, membership.Version)
+	defaults(&s.SegmentBytes, 1<<20)
 	switch {
 	case s.MinMembers < 1 || s.MaxMembers > len(members) || s.MinMembers > s.MaxMembers:
 		return nil, fmt.Errorf("collective: MinMembers %d and MaxMembers %d do not fit a cluster of %d", s.MinMembers, s.MaxMembers, len(members))
@@ -88,6 +95,8 @@ func (o Options) resolve() (*settings, error) {
 		return nil, fmt.Errorf("collective: Deadline %v must be at least 10ms and Heartbeat %v at most half of it", s.Deadline, s.Heartbeat)
 	case s.JoinTimeout < 0 || s.Patience < 0 || s.Timeout < 0:
 		return nil, errors.New("collective: JoinTimeout, Patience and Timeout must not be negative")
+	case s.SlowAfter < 2*patience:
+		return nil, fmt.Errorf("collective: SlowAfter %v must be at least %v", s.SlowAfter, 2*patience)
 	case s.SegmentBytes < 1024 || s.SegmentBytes > maxSegmentBytes:
 		return nil, fmt.Errorf("collective: SegmentBytes %d is not between 1024 and %d", s.SegmentBytes, maxSegmentBytes)
 	}

@@ -26,26 +26,29 @@ import (
 // calls whom.
 func TestStrangers(t *testing.T) {
 	secret := &Security{Secret: []byte("a shared secret of the job")}
-	cases := map[string][2]Options{
-		"another job":    {{Job: "a"}, {Job: "b"}},
-		"no secret":      {{Security: secret}, {}},
-		"another secret": {{Security: secret}, {Security: &Security{Secret: []byte("another secret of some job")}}},
-		"another name":   {{Security: secret}, {Security: &Security{Secret: secret.Secret, ServerName: "other"}}},
+	cases := map[string]struct {
+		workers [2]Options
+		want    [2]string // what each says of the other
+	}{
+		"another job":         {[2]Options{{Job: "a"}, {Job: "b"}}, [2]string{"another job or cluster", "another job or cluster"}},
+		"no secret":           {[2]Options{{Security: secret}, {}}, [2]string{"authentication handshake failed", "connection error"}},
+		"another secret":      {[2]Options{{Security: secret}, {Security: &Security{Secret: []byte("another secret of some job")}}}, [2]string{"failed to verify certificate", "failed to verify certificate"}},
+		"another name":        {[2]Options{{Security: secret}, {Security: &Security{Secret: secret.Secret, ServerName: "other"}}}, [2]string{"certificate is valid for other", "certificate is valid for gokeras"}},
+		"an earlier protocol": {[2]Options{{version: 2}, {version: 1}}, [2]string{`protocol version "2"; this worker speaks 1`, `protocol version "1"; this worker speaks 2`}},
 	}
-	for name, pair := range cases {
+	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			spec, list := listeners(t, 2)
 			var running sync.WaitGroup
-			for rank, o := range pair {
-				o.Cluster, o.Task, o.Listener, o.JoinTimeout = spec, cluster.Task{Type: "worker", Index: rank}, list[rank], 500*time.Millisecond
+			for rank, o := range c.workers {
+				o.Cluster, o.Task, o.Listener, o.JoinTimeout = spec, cluster.Task{Type: "worker", Index: rank}, list[rank], 2*time.Second
 				running.Go(func() {
 					_, err := Join(background(), o)
 					var missing *JoinError
-					if !errors.As(err, &missing) {
+					if !errors.As(err, &missing) || !strings.Contains(err.Error(), c.want[rank]) {
 						t.Errorf("worker %d: %v", rank, err)
 					}
-					t.Log(err)
 				})
 			}
 			running.Wait()

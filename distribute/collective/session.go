@@ -51,7 +51,7 @@ type session struct {
 }
 
 func newSession(g *Group, view *membership.View) *session {
-	s := &session{group: g, view: view, rank: view.Rank(g.settings.self), n: len(view.Members), over: make(chan struct{}), lent: newLending()}
+	s := &session{group: g, view: view, rank: view.Rank(g.settings.self), n: len(view.Members), over: make(chan struct{}), lent: newLending(&g.transport.lent)}
 	s.ctx, s.cancel = context.WithCancel(g.transport.ctx)
 	s.in = make([]chan *frame, s.n)
 	for rank := range s.in {
@@ -123,9 +123,6 @@ func (s *session) begin(c *call) {
 // patience is how long a collective waits before it asks what the others are doing.
 const patience = 100 * time.Millisecond
 
-// slow is how long a collective waits before the workers that it waits for are named in the log.
-const slow = time.Second
-
 // overdue is called when a wait takes long. It asks the others what they do, and gives up after the timeout.
 func (s *session) overdue(ctx context.Context, c *call) error {
 	switch {
@@ -144,7 +141,7 @@ func (s *session) overdue(ctx context.Context, c *call) error {
 		s.reported = true
 		s.group.report(s, c)
 	}
-	if waited >= slow && !s.warned {
+	if waited >= s.group.settings.SlowAfter && !s.warned {
 		s.warned = true
 		s.group.straggling(s, c)
 	}
@@ -215,7 +212,7 @@ func (s *session) recv(ctx context.Context, c *call, from int) (*frame, error) {
 
 func (s *session) checkFrame(c *call, from int, f *frame) (*frame, error) {
 	s.waitOver()
-	if f.view == s.view.ID.Digest && f.sequence == c.sequence && f.call == c.hash {
+	if f.view == s.view.ID.Digest && f.sequence == c.sequence&sequenceMask && f.call == c.hash {
 		return f, nil
 	}
 	what := fmt.Sprintf("a message of collective %d (%016x) instead of %d (%016x)", f.sequence, f.call, c.sequence, c.hash)

@@ -79,10 +79,34 @@ func (s *session) take(c *call, p *plan, from int, f *frame, dst []byte) error {
 	return nil
 }
 
+// takeAdd reduces a received payload into dst, which it must fit: dst = received op dst.
+func (s *session) takeAdd(c *call, p *plan, from int, f *frame, dst []byte) error {
+	if f.size() != p.wireSize(len(dst)) || !f.whole(p.wireSize(p.dtype.Size())) {
+		s.staging = grow(s.staging, len(dst))
+		if err := s.take(c, p, from, f, s.staging); err != nil {
+			return err
+		}
+		reduceBytes(p.dtype, p.op, dst, s.staging, dst)
+		return nil
+	}
+	defer f.free()
+	f.each(func(at int, piece []byte) {
+		if !p.narrow {
+			target := dst[at : at+len(piece)]
+			reduceBytes(p.dtype, p.op, target, piece, target)
+			return
+		}
+		target := dst[2*at : 2*(at+len(piece))]
+		s.staging = grow(s.staging, len(target))
+		unpackBFloat16(view[float32](s.staging), view[uint16](piece))
+		reduceBytes(p.dtype, p.op, target, s.staging, target)
+	})
+	return nil
+}
+
 func (s *session) ring(ctx context.Context, c *call, p *plan, data []byte) error {
 	r := newRing(*p, s.group.settings.SegmentBytes)
 	right, left := (s.rank+1)%s.n, (s.rank+s.n-1)%s.n
-	s.staging = grow(s.staging, r.segment)
 	for {
 		for own, ok := r.next(); ok; own, ok = r.next() {
 			from, to := r.span(r.outgoing(own.round), own.index)
@@ -106,11 +130,8 @@ func (s *session) ring(ctx context.Context, c *call, p *plan, data []byte) error
 		target := data[from:to]
 		if !add {
 			err = s.take(c, p, left, f, target)
-		} else if err = s.take(c, p, left, f, s.staging[:to-from]); err == nil {
-			reduceBytes(p.dtype, p.op, target, s.staging[:to-from], target)
-			if complete {
-				p.finish(target)
-			}
+		} else if err = s.takeAdd(c, p, left, f, target); err == nil && complete {
+			p.finish(target)
 		}
 		if err == nil && forward {
 			err = s.sendSegment(c, p, right, onward.round, onward.index, target)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -56,17 +57,19 @@ type transport struct {
 	running  sync.WaitGroup
 	talking  sync.WaitGroup // the goroutines that send states
 	sent     atomic.Int64   // bytes written to sockets
-	inbound  atomic.Int64   // connections open
+	received atomic.Int64   // and read
+	lent     loans
+	inbound  atomic.Int64 // connections open
 }
 
 // peerLink is the way to one other worker.
 type peerLink struct {
 	conn   *grpc.ClientConn
-	fresh  chan struct{}                // there is something new to send
-	state  atomic.Pointer[[]byte]       // the newest state; an older one need not be sent
-	socket atomic.Pointer[countingConn] // the connection in use
-	lapsed atomic.Pointer[time.Time]    // when the newest attempt to connect began that is over
-	stream atomic.Int64                 // number of the newest control stream from that worker
+	fresh  chan struct{}             // there is something new to send
+	state  atomic.Pointer[[]byte]    // the newest state; an older one need not be sent
+	socket atomic.Pointer[socket]    // the connection in use
+	lapsed atomic.Pointer[time.Time] // when the newest attempt to connect began that is over
+	stream atomic.Int64              // number of the newest control stream from that worker
 }
 
 func newTransport(s *settings, h handler) (*transport, error) {
@@ -118,11 +121,19 @@ const (
 	socketBuffer = 64 << 10
 )
 
+// buffer is the size of gRPC's buffers. Without encryption there are none, see socket; records of TLS should not be small.
+func (t *transport) buffer() int {
+	if os.Getenv("XBUF") == "" && t.settings.Security == nil {
+		return 0
+	}
+	return socketBuffer
+}
+
 func (t *transport) serve(listener net.Listener, creds credentials.TransportCredentials) {
 	t.server = grpc.NewServer(
 		grpc.Creds(creds), grpc.ForceServerCodecV2(codec{}), grpc.ConnectionTimeout(5*time.Second), grpc.MaxConcurrentStreams(64),
 		grpc.MaxRecvMsgSize(max(t.settings.SegmentBytes+headerSize+1024, maxControlBytes)), grpc.MaxHeaderListSize(8<<10),
-		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(connWindow), grpc.ReadBufferSize(socketBuffer), grpc.WriteBufferSize(socketBuffer), experimental.BufferPool(recycling),
+		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(connWindow), grpc.ReadBufferSize(t.buffer()), grpc.WriteBufferSize(t.buffer()), experimental.BufferPool(recycling),
 		grpc.WaitForHandlers(true), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 30 * time.Second}))
 	t.server.RegisterService(&grpc.ServiceDesc{ServiceName: serviceName, HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{
 		{StreamName: "Control", ClientStreams: true, ServerStreams: true, Handler: t.serveControl},
@@ -138,7 +149,7 @@ func (t *transport) serve(listener net.Listener, creds credentials.TransportCred
 func (t *transport) dial(address string, creds credentials.TransportCredentials, p *peerLink) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(),
 		grpc.WithIdleTimeout(0), grpc.WithInitialWindowSize(streamWindow), grpc.WithInitialConnWindowSize(connWindow),
-		grpc.WithReadBufferSize(socketBuffer), grpc.WithWriteBufferSize(socketBuffer), experimental.WithBufferPool(recycling),
+		grpc.WithReadBufferSize(t.buffer()), grpc.WithWriteBufferSize(t.buffer()), experimental.WithBufferPool(recycling),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(1<<20)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 250 * time.Millisecond},
 			MinConnectTimeout: 2 * time.Second}),
@@ -150,7 +161,7 @@ func (t *transport) dial(address string, creds credentials.TransportCredentials,
 				p.lapsed.Store(&began)
 				return nil, err
 			}
-			c := &countingConn{Conn: conn, t: t, closed: func() { p.lapsed.Store(&began) }}
+			c := newSocket(conn, t, func() { p.lapsed.Store(&began) })
 			p.socket.Store(c)
 			return c, nil
 		}))
@@ -210,7 +221,7 @@ func (t *transport) broadcast(data []byte) {
 }
 
 func (t *transport) outgoing(ctx context.Context, view uint64) context.Context {
-	return metadata.AppendToOutgoingContext(ctx, keyJob, strconv.FormatUint(t.settings.job, 16), keyVersion, strconv.Itoa(membership.Version),
+	return metadata.AppendToOutgoingContext(ctx, keyJob, strconv.FormatUint(t.settings.job, 16), keyVersion, strconv.Itoa(t.settings.version),
 		keyTask, strconv.Itoa(t.settings.self), keyView, strconv.FormatUint(view, 16))
 }
 
@@ -324,8 +335,9 @@ func (t *transport) identify(ctx context.Context) (task int, view uint64, err er
 		}
 		return ""
 	}
-	if v := value(keyVersion); v != strconv.Itoa(membership.Version) {
-		return 0, 0, status.Errorf(codes.FailedPrecondition, "refused: protocol version %q; this worker speaks %d", v, membership.Version)
+	if v := value(keyVersion); v != strconv.Itoa(t.settings.version) {
+		return 0, 0, status.Errorf(codes.FailedPrecondition, "refused: protocol version %q; this worker speaks %d; run the same version of the program on all workers", v,
+			t.settings.version)
 	}
 	if value(keyJob) != strconv.FormatUint(t.settings.job, 16) {
 		return 0, 0, status.Error(codes.PermissionDenied, "refused: this worker belongs to another job or cluster")
@@ -395,27 +407,6 @@ func (t *transport) open(ctx context.Context, task int, view uint64) (grpc.Clien
 	return stream, err
 }
 
-// countingConn counts the bytes written.
-type countingConn struct {
-	net.Conn
-	t      *transport
-	closed func()
-	once   sync.Once
-}
-
-func (c *countingConn) Write(b []byte) (int, error) {
-	n, err := c.Conn.Write(b)
-	c.t.sent.Add(int64(n))
-	return n, err
-}
-
-func (c *countingConn) Close() error {
-	if c.closed != nil {
-		c.once.Do(c.closed)
-	}
-	return c.Conn.Close()
-}
-
 // countingListener bounds the number of connections, so that a stranger cannot use up memory.
 type countingListener struct {
 	net.Listener
@@ -433,6 +424,6 @@ func (l *countingListener) Accept() (net.Conn, error) {
 			_ = conn.Close() // it is refused
 			continue
 		}
-		return &countingConn{Conn: conn, t: l.t, closed: func() { l.t.inbound.Add(-1) }}, nil
+		return newSocket(conn, l.t, func() { l.t.inbound.Add(-1) }), nil
 	}
 }

@@ -15,8 +15,13 @@
 // Nothing waits for ever. A worker that dies, freezes for longer than Options.Deadline or is cut off makes Fit return a
 // *collective.MemberError on all others, which names it. Workers that do different things (other data, shapes, options or code) all get a
 // *collective.OrderError with both sides; so do the others when one worker fails by itself, and the error has its text. The job is then started
-// again, as a whole: with callbacks.BackupAndRestore it goes on where the chief's last backup was, with the same numbers as if nothing had
-// happened. The weights that the survivors hold are those of a step that may be half done; they are not to be used.
+// again, as a whole; with callbacks.BackupAndRestore it goes on where the chief's last backup was, with the same numbers as if nothing had
+// happened.
+//
+// With Options.Elastic, or a BackupAndRestore callback, the job outlives the loss of workers: the others keep the model in memory, wait for the
+// return of a lost one or go on with fewer, and give one that comes back their state. No step is lost or applied twice. See
+// [distribute.Elastic] and docs/distribute.md. A worker that is started again finds its way by itself: NewStrategy enters the running job, and
+// Fit goes on where the others are. It had best read its data before NewStrategy, because from there on the others wait for it.
 //
 // # What the chief does
 //

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"runtime"
 	"strings"
 	"syscall"
@@ -226,7 +227,7 @@ func misfits() map[string]role {
 	}
 }
 
-// restarted trains with a backup after every fourth batch. In the folder "crash" worker 1 dies in the middle of an epoch.
+// restarted trains with a backup after every fourth batch. With crash all workers die in the middle of an epoch.
 func restarted(crash bool) func(context.Context, *distribute.MultiWorkerMirroredStrategy) (any, error) {
 	return func(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) (any, error) {
 		m, err := mlp(s, &layers.Dropout{Rate: 0.3})
@@ -251,7 +252,7 @@ func restarted(crash bool) func(context.Context, *distribute.MultiWorkerMirrored
 			&callbacks.ModelCheckpoint{FilePath: fmt.Sprintf("%s/best%d.weights.npz", os.Getenv(dirVariable), s.Rank()), SaveWeightsOnly: true},
 		}
 		list = append(list, &callbacks.LambdaCallback{TrainBatchEnd: func(int, *callbacks.Logs) error {
-			if steps++; crash && s.Rank() == 1 && steps == 18 {
+			if steps++; crash && steps == 18 {
 				os.Exit(3)
 			}
 			return nil
@@ -270,8 +271,8 @@ func restarted(crash bool) func(context.Context, *distribute.MultiWorkerMirrored
 	}
 }
 
-// A job that lost a worker in the middle of an epoch and is started again ends with the same bits as one that did not. Only the chief has a
-// backup, and writes files.
+// A job of which all workers died in the middle of an epoch and that is started again ends with the same bits as one that was not
+// interrupted. Only the chief has a backup, and writes files.
 func TestRestart(t *testing.T) {
 	whole, dir := t.TempDir(), t.TempDir()
 	want := all[ending](start(t, 2, "train with backup", whole))
@@ -284,15 +285,90 @@ func TestRestart(t *testing.T) {
 	}
 
 	j := start(t, 2, "crash with backup", dir)
-	var e ending
-	j.read(0, &e)
-	require.Equal(t, "member", e.Kind, e.Text)
-	var exit *exec.ExitError
-	require.ErrorAs(t, j.wait(1), &exit)
-	require.Equal(t, 3, exit.ExitCode(), j.output[1])
+	for i := range 2 {
+		var exit *exec.ExitError
+		require.ErrorAs(t, j.wait(i), &exit)
+		require.Equal(t, 3, exit.ExitCode(), j.output[i])
+	}
 
 	got := all[ending](start(t, 2, "train with backup", dir))
 	require.Equal(t, []int{14, 14}, []int{got[0].Steps, got[1].Steps}, "goes on after the backup of step 16")
 	require.Equal(t, want[0].Text, got[0].Text)
 	require.Equal(t, want[0].Text, got[1].Text)
+}
+
+// Where a lost worker does not come back, the wait for it ends with an error that names it.
+func TestLostForGood(t *testing.T) {
+	j := start(t, 2, "endless and patient", "")
+	for i := range 2 {
+		j.until(i, "trained")
+	}
+	require.NoError(t, j.workers[1].Process.Signal(syscall.SIGKILL))
+	var e ending
+	j.read(0, &e)
+	require.Contains(t, e.Text, "no group of at least 2 workers within 4s")
+	require.Contains(t, e.Text, "127.0.0.1:")
+	require.Equal(t, []string{"worker 1"}, trimmed(e.Lost), e.Text)
+	require.Empty(t, e.Left)
+}
+
+// limitFiles sets the size beyond which no file of this process grows.
+func limitFiles(size uint64) error {
+	var now syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &now); err != nil {
+		return err
+	}
+	now.Cur = min(size, now.Max)
+	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &now)
+}
+
+// diskFull trains until files cannot grow any more.
+func diskFull(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) (any, error) {
+	m, err := mlp(s)
+	if err != nil {
+		return nil, err
+	}
+	signal.Ignore(syscall.SIGXFSZ)
+	e, epochs := ending{}, 0
+	full := &callbacks.LambdaCallback{EpochEnd: func(int, *callbacks.Logs) error {
+		if epochs++; epochs == 3 {
+			return limitFiles(100)
+		}
+		return nil
+	}}
+	_, err = m.Fit(ctx, trainings()[0].arrays(false), keras.BatchSize(8), keras.Epochs(9), keras.Callbacks(full, &callbacks.BackupAndRestore{BackupDir: os.Getenv(dirVariable)}))
+	e.describe(err)
+	e.Epochs = epochs
+	_ = s.Close() // the group has ended
+	if err := limitFiles(1 << 30); err != nil {
+		return nil, err
+	}
+	return e, nil
+}
+
+// A backup for which the disk has no room ends training on all workers with an error that says so; the backup before it stays as it was,
+// and nothing else does.
+func TestDiskFull(t *testing.T) {
+	dir := t.TempDir()
+	endings := all[ending](start(t, 2, "disk full", dir))
+	require.Contains(t, endings[0].Text, "BackupAndRestore")
+	require.Contains(t, endings[0].Text, "file too large")
+	require.Equal(t, "order", endings[1].Kind, endings[1].Text)
+	require.Contains(t, endings[1].Text, "worker 0 failed")
+	require.Equal(t, []int{3, 3}, []int{endings[0].Epochs, endings[1].Epochs})
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	require.Equal(t, []string{"latest.weights.npz", "training_metadata.json"}, names)
+	text, err := os.ReadFile(dir + "/training_metadata.json")
+	require.NoError(t, err)
+	require.Equal(t, `{"epoch": 2, "batch": 0}`, string(text))
+	m, err := mlp(distribute.Default())
+	require.NoError(t, err)
+	at, err := m.LoadBackup(dir + "/latest.weights.npz")
+	require.NoError(t, err)
+	require.Equal(t, 2, at.Epoch)
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -16,37 +17,134 @@ import (
 
 // group lets a strategy use a collective.Group.
 type group struct {
-	g          *collective.Group
-	rank, size int
+	g           *collective.Group
+	workers     int           // of the job
+	least, most int           // of a group; see distribute.Elastic
+	patience    time.Duration // how long to wait for more than least
+	wire        ir.DType      // of the sums of gradients; Invalid: their own
+
+	rank, size atomic.Int64
 
 	mu      sync.Mutex // guards what follows: a strategy makes one call at a time, so nobody waits here
-	options map[distribute.WorkerCall][]collective.CallOption
+	options map[optionKey][]collective.CallOption
 	tensors []collective.Tensor // of the call under way, used again
 }
 
-var _ distribute.WorkerGroup = (*group)(nil)
+var _ distribute.ElasticGroup = (*group)(nil)
 
-func newGroup(g *collective.Group) *group {
-	return &group{g: g, rank: g.Rank(), size: g.Size(), options: map[distribute.WorkerCall][]collective.CallOption{}}
+func newGroup(g *collective.Group, e *distribute.Elastic, workers int, wire ir.DType) *group {
+	if e == nil {
+		e = &distribute.Elastic{} // as BackupAndRestore asks for
+	}
+	w := &group{g: g, workers: workers, wire: wire, patience: e.Wait(), options: map[optionKey][]collective.CallOption{}}
+	w.least, w.most = e.Bounds(workers)
+	w.look()
+	return w
 }
 
-func (w *group) Rank() int { return w.rank }
-func (w *group) Size() int { return w.size }
+// look notes the place in the group, which changes when that does.
+func (w *group) look() {
+	w.rank.Store(int64(w.g.Rank()))
+	w.size.Store(int64(w.g.Size()))
+}
+
+func (w *group) Rank() int { return int(w.rank.Load()) }
+func (w *group) Size() int { return int(w.size.Load()) }
+
+// Lost implements [distribute.ElasticGroup]. A group that broke without a word about who is gone can be formed anew too.
+func (w *group) Lost(err error) bool {
+	var member *collective.MemberError
+	var expelled *collective.ExpelledError
+	if errors.As(err, &member) || errors.As(err, &expelled) {
+		return true
+	}
+	why := w.g.Err()
+	var order *collective.OrderError
+	return why != nil && errors.Is(err, why) && !errors.As(why, &order) && !errors.Is(why, collective.ErrClosed)
+}
+
+// Regroup implements [distribute.ElasticGroup].
+func (w *group) Regroup(ctx context.Context, own distribute.Standing) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := make(chan struct{})
+	var watch sync.WaitGroup
+	watch.Go(func() { w.watchLeft(stop, cancel) })
+	err := w.g.Regroup(ctx, collective.Terms{HasState: own.HasState, Step: own.Step, Min: w.least, Max: w.most, Patience: w.patience})
+	close(stop)
+	watch.Wait()
+	cancel(nil)
+	if err == nil {
+		w.look()
+	} else if cause := context.Cause(ctx); errors.Is(cause, distribute.ErrLeft) {
+		err = cause
+	}
+	return err
+}
+
+// watchLeft ends the wait for a group that cannot come about because too many workers have left for good.
+func (w *group) watchLeft(stop chan struct{}, cancel context.CancelCauseFunc) {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-tick.C:
+		}
+		if left := w.g.Left(); w.workers-len(left) < w.least {
+			cancel(fmt.Errorf("the next group of workers lacks %v: %w", left[0], distribute.ErrLeft))
+			return
+		}
+	}
+}
+
+// Roster implements [distribute.ElasticGroup].
+func (w *group) Roster() distribute.Roster {
+	v := w.g.View()
+	return distribute.Roster{Generation: v.Generation, Step: v.Step, Source: v.Source, Behind: v.Behind}
+}
+
+// Pending implements [distribute.ElasticGroup].
+func (w *group) Pending() bool { return w.Size() < w.most && len(w.g.Pending()) > 0 }
 
 // maxCalls bounds the remembered options: calls with changing names are rare, but must not fill memory.
 const maxCalls = 256
 
 // optionsOf returns the options for a call, made once so that steps allocate nothing. The lock is held.
-func (w *group) optionsOf(call distribute.WorkerCall) []collective.CallOption {
-	list, ok := w.options[call]
+func (w *group) optionsOf(call distribute.WorkerCall, narrow bool) []collective.CallOption {
+	key := optionKey{call, narrow}
+	list, ok := w.options[key]
 	if !ok {
 		list = []collective.CallOption{collective.Name(call.Name), collective.Program(call.Program)}
+		if narrow {
+			list = append(list, collective.Wire(w.wire))
+		}
 		if len(w.options) >= maxCalls {
 			clear(w.options)
 		}
-		w.options[call] = list
+		w.options[key] = list
 	}
 	return list
+}
+
+type optionKey struct {
+	call   distribute.WorkerCall
+	narrow bool // sent as another type
+}
+
+// wideBytes is the largest sum that is never sent as another type: a short message gains nothing, and what is short is often not a gradient.
+const wideBytes = 16 << 10
+
+// narrows reports whether a call sends another type than that of its values; see [collective.CommunicationOptions].
+func (w *group) narrows(call distribute.WorkerCall, kind ir.Kind, values []kernels.Array) bool {
+	if w.wire == ir.Invalid || kind != ir.Sum || call.Program == 0 {
+		return false
+	}
+	size := 0
+	for _, a := range values {
+		size += len(a.Data)
+	}
+	return size > wideBytes
 }
 
 func (w *group) wrap(values []kernels.Array) []collective.Tensor {
@@ -69,21 +167,21 @@ func (w *group) AllReduce(ctx context.Context, call distribute.WorkerCall, kind 
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.g.AllReduce(ctx, op, w.wrap(values), w.optionsOf(call)...)
+	return w.g.AllReduce(ctx, op, w.wrap(values), w.optionsOf(call, w.narrows(call, kind, values))...)
 }
 
 // Broadcast implements [distribute.WorkerGroup].
 func (w *group) Broadcast(ctx context.Context, call distribute.WorkerCall, root int, values []kernels.Array) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.g.Broadcast(ctx, root, w.wrap(values), w.optionsOf(call)...)
+	return w.g.Broadcast(ctx, root, w.wrap(values), w.optionsOf(call, false)...)
 }
 
 // AllGather implements [distribute.WorkerGroup].
 func (w *group) AllGather(ctx context.Context, call distribute.WorkerCall, data []byte) ([][]byte, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	all, err := w.g.AllGather(ctx, collective.Tensor{DType: ir.Uint8, Data: data}, w.optionsOf(call)...)
+	all, err := w.g.AllGather(ctx, collective.Tensor{DType: ir.Uint8, Data: data}, w.optionsOf(call, false)...)
 	out := make([][]byte, len(all))
 	for i, t := range all {
 		out[i] = t.Data
@@ -95,7 +193,7 @@ func (w *group) AllGather(ctx context.Context, call distribute.WorkerCall, data 
 func (w *group) Agree(ctx context.Context, call distribute.WorkerCall) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return w.g.Barrier(ctx, w.optionsOf(call)...)
+	return w.g.Barrier(ctx, w.optionsOf(call, false)...)
 }
 
 // tellWithin bounds how long a worker that failed waits for the others to hear of it.
@@ -120,7 +218,7 @@ func (w *group) Fail(err error) {
 	defer cancel()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = w.g.Barrier(ctx, collective.Name(fmt.Sprintf("worker %d failed: %s", w.rank, text))) // fails on purpose
+	_ = w.g.Barrier(ctx, collective.Name(fmt.Sprintf("worker %d failed: %s", w.Rank(), text))) // fails on purpose
 }
 
 // known reports whether all workers know of an error.

@@ -104,10 +104,47 @@ func allocations(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy)
 }
 
 func TestAllocations(t *testing.T) {
-	for _, perStep := range all[float64](start(t, 2, "allocations", "")) {
-		t.Logf("%.2f allocations a step, with those of an epoch's end for every %d steps", perStep, examples)
-		require.Less(t, perStep, 2.0)
+	for _, role := range []string{"allocations", "allocations, elastic"} {
+		for _, perStep := range all[float64](start(t, 2, role, "")) {
+			t.Logf("%s: %.2f allocations a step, with those of an epoch's end for every %d steps", role, perStep, examples)
+			require.Less(t, perStep, 2.0)
+		}
 	}
+}
+
+// A port that somebody else has is an error at once.
+func TestPortTaken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer l.Close()
+	spec, err := cluster.NewSpec(map[string][]string{cluster.Worker: {l.Addr().String(), "127.0.0.1:1"}})
+	require.NoError(t, err)
+	_, err = multiworker.NewStrategy(t.Context(), multiworker.Options{Resolver: &cluster.Simple{Cluster: spec, Task: &cluster.Task{Type: cluster.Worker}}})
+	require.ErrorContains(t, err, l.Addr().String())
+	require.ErrorContains(t, err, "address already in use")
+	require.Empty(t, left())
+}
+
+func TestElasticBounds(t *testing.T) {
+	for _, c := range []struct {
+		e           distribute.Elastic
+		least, most int
+		wrong       bool
+	}{
+		{distribute.Elastic{}, 3, 3, false}, {distribute.Elastic{Min: 1}, 1, 3, false}, {distribute.Elastic{Min: 2, Max: 2}, 2, 2, false},
+		{distribute.Elastic{Max: 2}, 2, 2, false}, {distribute.Elastic{Min: 4}, 4, 3, true}, {distribute.Elastic{Max: 4}, 4, 4, true},
+		{distribute.Elastic{Min: -1}, -1, 3, true},
+	} {
+		least, most := c.e.Bounds(3)
+		require.Equal(t, []int{c.least, c.most}, []int{least, most}, "%+v", c.e)
+		require.Equal(t, c.wrong, c.e.Check(3) != nil, "%+v", c.e)
+	}
+	two, err := cluster.NewSpec(map[string][]string{cluster.Worker: {"127.0.0.1:1", "127.0.0.1:2"}})
+	require.NoError(t, err)
+	_, err = multiworker.NewStrategy(t.Context(), multiworker.Options{
+		Resolver: &cluster.Simple{Cluster: two, Task: &cluster.Task{Type: cluster.Worker}}, Elastic: &distribute.Elastic{Min: 3},
+	})
+	require.ErrorContains(t, err, "does not fit a cluster of 2 workers")
 }
 
 func ExampleNewStrategy() {

@@ -35,6 +35,9 @@ type role struct {
 	devices []string
 	stream  bool // over the network although all are on one host
 	hurried bool // with the short deadline
+	pack    int  // bytes of a bucket of gradients; 0: the default
+	elastic *distribute.Elastic
+	patient time.Duration // wait for workers; 0: 30 s
 	run     func(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) (any, error)
 }
 
@@ -44,8 +47,15 @@ const deadline = time.Second
 
 func TestMain(m *testing.M) {
 	name := os.Getenv(roleVariable)
-	if name == "" {
+	switch name {
+	case "":
 		os.Exit(m.Run())
+	case "chaos":
+		if err := chaosWorker(); err != nil {
+			fmt.Println("worker:", err)
+			os.Exit(1)
+		}
+		os.Exit(0)
 	}
 	if err := play(roles()[name]); err != nil {
 		fmt.Println("worker:", err)
@@ -59,7 +69,11 @@ func play(r role) error {
 	if r.devices == nil {
 		r.devices = []string{"cpu:0"}
 	}
-	o := multiworker.Options{Devices: r.devices, JoinTimeout: 30 * time.Second, NoSharedMemory: r.stream}
+	if r.patient == 0 {
+		r.patient = 30 * time.Second
+	}
+	o := multiworker.Options{Devices: r.devices, JoinTimeout: r.patient, NoSharedMemory: r.stream, Elastic: r.elastic}
+	o.Communication.BytesPerPack = r.pack
 	if r.hurried {
 		o.Deadline = deadline
 	}

@@ -3,6 +3,7 @@ package multiworker_test
 import (
 	"context"
 	"maps"
+	"time"
 
 	"github.com/gokeras/gokeras/distribute"
 )
@@ -17,6 +18,7 @@ func roles() map[string]role {
 		"train":                     {run: trainRole},
 		"train over the network":    {run: trainRole, stream: true},
 		"train with two replicas":   {run: trainRole, devices: two},
+		"train in small packs":      {run: trainRole, stream: true, pack: 1},
 		"endless":                   {run: endless(misfit{}), hurried: true},
 		"endless over the network":  {run: endless(misfit{}), hurried: true, stream: true},
 		"endless with two replicas": {run: endless(misfit{}), hurried: true, devices: two},
@@ -24,6 +26,9 @@ func roles() map[string]role {
 		"values":                    {run: values},
 		"values with two replicas":  {run: values, devices: two},
 		"allocations":               {run: allocations},
+		"allocations, elastic":      {run: allocations, elastic: &distribute.Elastic{}},
+		"endless and patient":       {run: endless(misfit{}), hurried: true, elastic: &distribute.Elastic{}, patient: 4 * time.Second},
+		"disk full":                 {run: diskFull},
 		"uneven":                    {run: uneven},
 		"crash with backup":         {run: restarted(true)},
 	})

@@ -24,13 +24,18 @@ type Options struct {
 	// SameRandomNumbers makes all replicas draw the same random numbers.
 	SameRandomNumbers bool
 
-	// Communication has the size of packs, the longest wait and the implementation. NCCL needs GPUs and is an error without.
+	// Elastic lets Fit go on when workers are lost and take them in when they come back; nil: Fit fails then, unless it has a BackupAndRestore
+	// callback, which is as &distribute.Elastic{}.
+	Elastic *distribute.Elastic
+
+	// Communication has the size of packs, the longest wait, the implementation, and the type in which sums of gradients travel. NCCL needs GPUs
+	// and is an error without.
 	Communication collective.CommunicationOptions
 	// Security is required where an address is not a loopback address.
 	Security *collective.Security
 	// Deadline is the silence after which a worker counts as dead; 0 is 5 s.
 	Deadline time.Duration
-	// JoinTimeout is how long to wait for the others at the start; 0 is 5 min.
+	// JoinTimeout is how long to wait for the others, at the start and where workers were lost and their return is needed; 0 is 5 min.
 	JoinTimeout time.Duration
 	// Listener takes the connections of this worker; nil listens on its address. Close closes it.
 	Listener net.Listener
@@ -52,13 +57,22 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 	if err == nil {
 		err = o.Communication.Check()
 	}
+	members, terms := 0, collective.Options{}
+	if err == nil && !spec.Empty() {
+		list, failed := cluster.Members(spec)
+		members, err = len(list), failed
+	}
+	if err == nil && o.Elastic != nil && members > 0 {
+		err = o.Elastic.Check(members)
+		terms.MinMembers, terms.MaxMembers = o.Elastic.Bounds(members)
+	}
 	if err == nil && o.Communication.Implementation == collective.NCCL {
 		err = errors.New("the implementation NCCL needs GPUs; use AUTO or RING")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("multiworker: %w", errors.Join(err, closeListener(o.Listener)))
 	}
-	m := distribute.MultiWorkerOptions{MirroredOptions: distribute.MirroredOptions{
+	m := distribute.MultiWorkerOptions{Elastic: o.Elastic, MirroredOptions: distribute.MirroredOptions{
 		Devices: o.Devices, CrossDeviceOps: o.CrossDeviceOps, SameRandomNumbers: o.SameRandomNumbers,
 		Communication: distribute.CommunicationOptions{BytesPerPack: o.Communication.BytesPerPack},
 	}}
@@ -70,12 +84,12 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 	}
 	g, err := collective.Join(ctx, collective.Options{
 		Cluster: spec, Task: task, Deadline: o.Deadline, JoinTimeout: o.JoinTimeout, Timeout: o.Communication.Timeout, Security: o.Security,
-		Listener: o.Listener, NoSharedMemory: o.NoSharedMemory, Observe: o.Observe,
+		Listener: o.Listener, NoSharedMemory: o.NoSharedMemory, Observe: o.Observe, MinMembers: terms.MinMembers, MaxMembers: terms.MaxMembers,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("multiworker: %w", err)
 	}
-	m.Group = newGroup(g)
+	m.Group = newGroup(g, o.Elastic, members, o.Communication.Wire)
 	s, err := distribute.NewMultiWorkerMirroredStrategyOver(m)
 	if err != nil {
 		_ = g.Close() // the first error is the one to report

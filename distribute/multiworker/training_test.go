@@ -225,7 +225,7 @@ func TestWorkersEqualOneReplica(t *testing.T) {
 	for _, c := range []struct {
 		role    string
 		workers int
-	}{{"train", 2}, {"train over the network", 3}, {"train with two replicas", 2}} {
+	}{{"train", 2}, {"train over the network", 3}, {"train in small packs", 2}, {"train with two replicas", 2}} {
 		t.Run(fmt.Sprint(c.role, " ", c.workers), func(t *testing.T) {
 			workers := all[[]*result](start(t, c.workers, c.role, ""))
 			for i, w := range want {

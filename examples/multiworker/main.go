@@ -30,16 +30,17 @@ func main() {
 	from := flag.String("cluster", "tfconfig", "where the cluster is read from: tfconfig, slurm or kubernetes")
 	backup := flag.String("backup", "", "folder of the chief from which an interrupted run goes on")
 	epochs := flag.Int("epochs", 20, "number of epochs")
+	port := flag.Int("port", 0, "port of this worker under Kubernetes, first port of a node under Slurm; 0 is the resolver's own")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, os.Stdout, *from, *backup, *epochs); err != nil {
+	if err := run(ctx, os.Stdout, *from, *backup, *epochs, *port); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(ctx context.Context, out io.Writer, from, backup string, epochs int) error {
-	resolvers := map[string]cluster.Resolver{"tfconfig": &cluster.TFConfig{}, "slurm": &cluster.Slurm{}, "kubernetes": &cluster.Kubernetes{}}
+func run(ctx context.Context, out io.Writer, from, backup string, epochs, port int) error {
+	resolvers := map[string]cluster.Resolver{"tfconfig": &cluster.TFConfig{}, "slurm": &cluster.Slurm{PortBase: port}, "kubernetes": &cluster.Kubernetes{Port: port}}
 	options := multiworker.Options{Resolver: resolvers[from]}
 	if options.Resolver == nil {
 		return fmt.Errorf("the cluster %q is unknown; use tfconfig, slurm or kubernetes", from)

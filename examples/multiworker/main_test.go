@@ -24,7 +24,7 @@ func TestMain(m *testing.M) {
 
 func TestTwoWorkersTrainLikeOne(t *testing.T) {
 	var one bytes.Buffer
-	require.NoError(t, run(t.Context(), &one, "tfconfig", "", 3))
+	require.NoError(t, run(t.Context(), &one, "tfconfig", "", 3, 0))
 	var addresses []string
 	for range 2 {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -61,5 +61,5 @@ func TestTwoWorkersTrainLikeOne(t *testing.T) {
 }
 
 func TestUnknownCluster(t *testing.T) {
-	require.ErrorContains(t, run(t.Context(), &bytes.Buffer{}, "nomad", "", 1), "use tfconfig, slurm or kubernetes")
+	require.ErrorContains(t, run(t.Context(), &bytes.Buffer{}, "nomad", "", 1, 0), "use tfconfig, slurm or kubernetes")
 }

@@ -32,5 +32,6 @@
 // # What differs from TensorFlow
 //
 // Models that are created inside the ModelFn must be kept across traces with [Once]; checkpoints are safetensors files beside
-// TensorFlow's text file "checkpoint"; Predict yields examples one by one with all keys; there are no summaries and no exporters.
+// TensorFlow's text file "checkpoint"; Predict yields examples one by one with all keys; an export is a folder with a checkpoint, not a
+// SavedModel; TF_CONFIG is read where [RunConfig].Cluster asks for it.
 package estimator

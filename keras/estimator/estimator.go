@@ -169,6 +169,9 @@ func (e *Estimator) trainingHooks() []SessionRunHook {
 		hooks = append(hooks, &StepCounterHook{Output: e.config.LogOutput, EveryNSteps: n},
 			&LoggingTensorHook{Output: e.config.LogOutput, Tensors: []string{"loss"}, EveryNIter: n})
 	}
+	if n := or(e.config.SaveSummarySteps, defaultSummary); n > 0 {
+		hooks = append(hooks, &SummarySaverHook{SaveSteps: n, OutputDir: e.config.ModelDir})
+	}
 	steps, secs := e.config.saving()
 	return append(hooks, &CheckpointSaverHook{SaveSteps: steps, SaveSecs: float64(secs)})
 }
@@ -229,7 +232,11 @@ func (e *Estimator) Evaluate(ctx context.Context, inputFn InputFn, list ...Optio
 	if err := s.end(); err != nil {
 		return nil, err
 	}
-	return s.results(sum / float64(batches))
+	results, err := s.results(sum / float64(batches))
+	if err != nil || or(e.config.SaveSummarySteps, defaultSummary) == 0 {
+		return results, err
+	}
+	return results, e.summarize(o.name, s.step, results)
 }
 
 // filled is the number of replicas that have examples.

@@ -2,6 +2,7 @@ package estimator
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -14,6 +15,7 @@ type options struct {
 	hooks           []SessionRunHook
 	listeners       []CheckpointSaverListener
 	checkpoint      string
+	name            string
 }
 
 type optionFunc func(o *options) error
@@ -52,6 +54,17 @@ func SavingListeners(listeners ...CheckpointSaverListener) Option {
 	return optionFunc(func(o *options) error { o.listeners = append(o.listeners, listeners...); return nil })
 }
 
+// Name tells several evaluations apart: the summaries of Evaluate are in the folder eval_NAME, without a name in eval.
+func Name(name string) Option {
+	return optionFunc(func(o *options) error {
+		if name != "" && (name != filepath.Base(name) || name == "." || name == "..") {
+			return fmt.Errorf("estimator: the name of an evaluation is %q; expected part of the name of a folder", name)
+		}
+		o.name = name
+		return nil
+	})
+}
+
 // CheckpointPath makes Evaluate and Predict use this checkpoint in place of the latest one of the folder; see [LatestCheckpoint] for its
 // form.
 func CheckpointPath(path string) Option {
@@ -78,7 +91,7 @@ func collect(call string, list []Option) (options, error) {
 		calls []string
 	}{
 		{"Steps", o.steps != nil, []string{"Train", "Evaluate"}}, {"MaxSteps", o.maxSteps != nil, []string{"Train"}},
-		{"SavingListeners", o.listeners != nil, []string{"Train"}}, {"CheckpointPath", o.checkpoint != "", []string{"Evaluate", "Predict"}},
+		{"SavingListeners", o.listeners != nil, []string{"Train"}}, {"Name", o.name != "", []string{"Evaluate"}}, {"CheckpointPath", o.checkpoint != "", []string{"Evaluate", "Predict"}},
 	} {
 		if option.given && !slices.Contains(option.calls, call) {
 			return o, fmt.Errorf("estimator: %s does not take the option %s, which belongs to %s", call, option.name, strings.Join(option.calls, " and "))

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/cluster"
 )
 
 // RunConfig says where and how an [Estimator] runs: tf.estimator.RunConfig. The zero value is TensorFlow's default.
@@ -21,16 +22,25 @@ type RunConfig struct {
 	KeepCheckpointMax *int
 	// LogStepCountSteps is the number of steps between two lines about loss and speed in LogOutput: nil is 100, 0 is never.
 	LogStepCountSteps *int
+	// SaveSummarySteps is the number of steps between two summaries for TensorBoard, of the loss, fetches and steps a second, in ModelDir: nil is
+	// 100, 0 is never. Evaluate writes its results to the folder eval there.
+	SaveSummarySteps *int
 	// LogOutput is where Train and Evaluate tell about their progress; nil is nowhere.
 	LogOutput io.Writer
 	// TFRandomSeed seeds initial values and random layers.
 	TFRandomSeed uint64
+	// WarmStartFrom gives a new model values of another one; nil begins with the initializers' values.
+	WarmStartFrom *WarmStartSettings
+	// Cluster says which role this process has in a job of several; nil is a process of its own. &cluster.TFConfig{} reads TF_CONFIG, which
+	// TensorFlow does unasked. See [RunConfig.Role] and [TrainAndEvaluate].
+	Cluster cluster.Resolver
 }
 
 const (
 	defaultSaveSecs = 600
 	defaultKeep     = 5
 	defaultLogSteps = 100
+	defaultSummary  = 100
 )
 
 // Validate reports settings that cannot go together, in TensorFlow's words.
@@ -47,8 +57,13 @@ func (c RunConfig) Validate() error {
 		return fmt.Errorf("estimator: RunConfig: keep_checkpoint_max should be >= 0, received KeepCheckpointMax %d", *c.KeepCheckpointMax)
 	case or(c.LogStepCountSteps, 0) < 0:
 		return fmt.Errorf("estimator: RunConfig: log_step_count_steps should be >= 0, received LogStepCountSteps %d", *c.LogStepCountSteps)
+	case or(c.SaveSummarySteps, 0) < 0:
+		return fmt.Errorf("estimator: RunConfig: save_summary_steps should be >= 0, received SaveSummarySteps %d", *c.SaveSummarySteps)
 	}
-	return nil
+	if _, err := c.Role(); err != nil {
+		return err
+	}
+	return c.WarmStartFrom.validate()
 }
 
 // saving returns the intervals of checkpoints; one of the two is 0.

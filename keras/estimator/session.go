@@ -257,8 +257,13 @@ func (s *Session) prepare() error {
 	if len(added) == 0 {
 		return nil
 	}
-	if s.checkpoint != "" {
+	switch w := s.estimator.config.WarmStartFrom; {
+	case s.checkpoint != "":
 		if err := restore(s.checkpoint, added); err != nil {
+			return err
+		}
+	case w != nil && s.mode == TRAIN:
+		if err := w.apply(added); err != nil {
 			return err
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/internal/tfvectors"
 	"github.com/gokeras/gokeras/keras/estimator"
 	"github.com/gokeras/gokeras/keras/ops"
@@ -108,6 +109,36 @@ func runConfigCase(t *testing.T, c *tfvectors.Case) {
 	wantError(t, want["both_secs_and_steps"], estimator.RunConfig{SaveCheckpointsSteps: 5, SaveCheckpointsSecs: 5}.Validate())
 	wantError(t, want["negative_keep"], estimator.RunConfig{KeepCheckpointMax: new(-1)}.Validate())
 	require.NoError(t, estimator.RunConfig{}.Validate())
+	const jobs = `"chief": ["h0:1"], "worker": ["h1:1", "h2:1"], "ps": ["h3:1"]`
+	for name, text := range map[string]string{
+		"tf_config_chief":         `{"cluster": {` + jobs + `}, "task": {"type": "worker", "index": 1}}`,
+		"tf_config_no_chief":      `{"cluster": {"worker": ["h1:1"]}, "task": {"type": "worker", "index": 0}}`,
+		"tf_config_no_task":       `{"cluster": {"chief": ["h0:1"]}}`,
+		"tf_config_evaluator":     `{"cluster": {` + jobs + `}, "task": {"type": "evaluator", "index": 0}}`,
+		"tf_config_negative":      `{"cluster": {"chief": ["h0:1"], "worker": ["h1:1"]}, "task": {"type": "worker", "index": -1}}`,
+		"tf_config_two_chiefs":    `{"cluster": {"chief": ["h0:1", "h1:1"]}, "task": {"type": "chief", "index": 0}}`,
+		"tf_config_unknown_type":  `{"cluster": {"chief": ["h0:1"]}, "task": {"type": "boss", "index": 0}}`,
+		"tf_config_local":         `{}`,
+		"tf_config_index_too_big": `{"cluster": {"chief": ["h0:1"], "worker": ["h1:1"]}, "task": {"type": "worker", "index": 4}}`,
+	} {
+		conf := estimator.RunConfig{Cluster: &cluster.TFConfig{Lookup: func(string) (string, bool) { return text, true }}}
+		role, err := conf.Role()
+		if tfvectors.IsError(want[name]) {
+			recorded, _, _ := strings.Cut(want[name].(map[string]any)["message"].(string), " in the cluster_spec: ") // which Go writes otherwise
+			require.ErrorContains(t, err, strings.TrimSuffix(recorded, "."), name)
+			require.Error(t, conf.Validate(), name)
+			continue
+		}
+		require.NoError(t, err, name)
+		recorded := want[name].(map[string]any)
+		id := -1.0
+		if v, ok := recorded["global_id_in_cluster"].(float64); ok {
+			id = v
+		}
+		require.Equal(t, estimator.Role{TaskType: recorded["task_type"].(string), TaskID: int(recorded["task_id"].(float64)), IsChief: recorded["is_chief"].(bool),
+			NumWorkerReplicas: int(recorded["workers"].(float64)), NumPSReplicas: int(recorded["ps"].(float64)), GlobalIDInCluster: int(id),
+			Master: recorded["master"].(string)}, role, name)
+	}
 }
 
 func specsCase(t *testing.T, c *tfvectors.Case) {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"time"
 )
 
@@ -34,12 +36,20 @@ type EvalSpec struct {
 	Steps   *int
 	AllData bool
 	Hooks   []SessionRunHook
+	// Name tells several evaluations apart: their summaries are in the folder eval_NAME, without a name in eval.
+	Name string
+	// Exporters keep models; they are called after each evaluation.
+	Exporters []Exporter
+	// StartDelaySecs is the number of seconds that an evaluator waits before its first evaluation: nil is 120. It has no effect where one process
+	// trains and evaluates.
+	StartDelaySecs *int
 	// ThrottleSecs is the least number of seconds between two evaluations during training: nil is 600.
 	ThrottleSecs *int
 }
 
 const (
 	defaultEvalSteps    = 100
+	defaultStartDelay   = 120
 	defaultThrottleSecs = 600
 )
 
@@ -54,12 +64,14 @@ func (s EvalSpec) Validate() error {
 		return fmt.Errorf("estimator: EvalSpec: received Steps %d and AllData; set one of them", *s.Steps)
 	case s.ThrottleSecs != nil && *s.ThrottleSecs < 0:
 		return fmt.Errorf("estimator: EvalSpec: Must specify throttle_secs >= 0, given: %d", *s.ThrottleSecs)
+	case s.StartDelaySecs != nil && *s.StartDelaySecs < 0:
+		return fmt.Errorf("estimator: EvalSpec: Must specify start_delay_secs >= 0, given: %d", *s.StartDelaySecs)
 	}
-	return nil
+	return checkExporters(s.Exporters)
 }
 
 func (s EvalSpec) options() []Option {
-	out := []Option{Hooks(s.Hooks...)}
+	out := []Option{Hooks(s.Hooks...), Name(s.Name)}
 	if !s.AllData {
 		out = append(out, Steps(or(s.Steps, defaultEvalSteps)))
 	}
@@ -67,21 +79,42 @@ func (s EvalSpec) options() []Option {
 }
 
 // TrainAndEvaluate trains, evaluates after checkpoints (though not after that of the beginning, and not more often than
-// EvalSpec.ThrottleSecs) and once at the end: tf.estimator.train_and_evaluate on one machine. It returns the results of the last
+// EvalSpec.ThrottleSecs) and once at the end: tf.estimator.train_and_evaluate. It returns the results of the last
 // evaluation; nil where MaxSteps had been reached before.
+//
+// Where RunConfig.Cluster names several tasks, the chief and the workers train and return nil, and the evaluator, a process beside them with
+// the same ModelDir, evaluates new checkpoints until one has MaxSteps, or without MaxSteps until ctx ends. Without an evaluator there is no
+// evaluation.
+//
+// EvalSpec.Exporters are called after each evaluation. The last one is that of MaxSteps; without MaxSteps, that at the end of training.
 func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval EvalSpec) (map[string]float64, error) {
 	if err := errors.Join(train.Validate(), eval.Validate()); err != nil {
 		return nil, err
 	}
-	a := &alternation{ctx: ctx, estimator: e, eval: eval, evaluated: -1}
-	options := []Option{Hooks(train.Hooks...), SavingListeners(train.SavingListeners...), SavingListeners(a.saved)}
+	role, err := e.config.Role()
+	if err != nil {
+		return nil, err
+	}
+	a := &alternation{ctx: ctx, estimator: e, eval: eval, maxSteps: train.MaxSteps, evaluated: -1}
+	together := role.TaskType == chiefTask || !role.IsChief
+	switch {
+	case role.TaskType == evaluatorTask:
+		return a.follow()
+	case role.TaskType == psTask:
+		return nil, errServer
+	}
+	options := []Option{Hooks(train.Hooks...), SavingListeners(train.SavingListeners...)}
+	if !together {
+		options = append(options, SavingListeners(a.saved))
+	}
 	if train.MaxSteps != nil {
 		options = append(options, MaxSteps(*train.MaxSteps))
 	}
-	if err := e.Train(ctx, train.InputFn, options...); err != nil {
+	if err := e.Train(ctx, train.InputFn, options...); err != nil || together {
 		return nil, err
 	}
-	if a.any && a.evaluated != a.last {
+	if a.any && (a.evaluated != a.last || train.MaxSteps == nil && len(eval.Exporters) > 0) {
+		a.over = true
 		if err := a.evaluate(); err != nil {
 			return nil, err
 		}
@@ -94,6 +127,8 @@ type alternation struct {
 	ctx       context.Context
 	estimator *Estimator
 	eval      EvalSpec
+	maxSteps  *int
+	over      bool // training has ended
 
 	any       bool      // a checkpoint was written
 	last      int64     // its step
@@ -117,8 +152,83 @@ func (a *alternation) saved(_ *Session, step int64) error {
 	return a.evaluate()
 }
 
+// evaluate evaluates the latest checkpoint and exports it.
 func (a *alternation) evaluate() error {
-	results, err := a.estimator.Evaluate(a.ctx, a.eval.InputFn, a.eval.options()...)
-	a.results, a.evaluated, a.at = results, a.last, time.Now()
-	return err
+	checkpoint, err := a.estimator.LatestCheckpoint()
+	if err != nil {
+		return err
+	}
+	return a.evaluateAt(checkpoint)
+}
+
+func (a *alternation) evaluateAt(checkpoint string) error {
+	options := append(a.eval.options(), CheckpointPath(checkpoint))
+	results, err := a.estimator.Evaluate(a.ctx, a.eval.InputFn, options...)
+	a.at = time.Now()
+	if err != nil {
+		return err
+	}
+	a.results, a.evaluated = results, int64(results[globalStepName])
+	for _, x := range a.eval.Exporters {
+		path := filepath.Join(a.estimator.ModelDir(), "export", x.Name())
+		if _, err := x.Export(a.estimator, path, checkpoint, results, a.final()); err != nil {
+			return fmt.Errorf("exporter %s: %w", x.Name(), err)
+		}
+	}
+	return nil
+}
+
+// final reports whether the last evaluation was the last of all.
+func (a *alternation) final() bool {
+	if a.maxSteps == nil {
+		return a.over
+	}
+	return a.evaluated >= int64(*a.maxSteps)
+}
+
+// pollSecs is the least time between two looks for a new checkpoint.
+const pollSecs = 1
+
+// follow evaluates the checkpoints that another process writes.
+func (a *alternation) follow() (map[string]float64, error) {
+	if err := pause(a.ctx, time.Duration(or(a.eval.StartDelaySecs, defaultStartDelay))*time.Second); err != nil {
+		return nil, err
+	}
+	throttle := time.Duration(max(or(a.eval.ThrottleSecs, defaultThrottleSecs), pollSecs)) * time.Second
+	for last := ""; ; {
+		begin := time.Now()
+		checkpoint, err := a.estimator.LatestCheckpoint()
+		if err != nil {
+			return a.results, err
+		}
+		if checkpoint != "" && checkpoint != last {
+			err := a.evaluateAt(checkpoint)
+			newer, failed := a.estimator.LatestCheckpoint()
+			if errors.Is(err, fs.ErrNotExist) && failed == nil && newer != checkpoint {
+				continue // it was removed for newer ones
+			}
+			if err != nil {
+				return a.results, err
+			}
+			last = checkpoint
+		}
+		if a.results != nil && a.maxSteps != nil && a.final() {
+			return a.results, nil
+		}
+		if err := pause(a.ctx, throttle-time.Since(begin)); err != nil {
+			return a.results, err
+		}
+	}
+}
+
+// pause waits, or returns the error of a context that ends.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return ctx.Err()
+	}
 }

@@ -76,6 +76,9 @@ func (b Backend) compile(p *ir.Program, o kernels.CompileOptions, plain bool) (*
 	}
 	shared := pool.Shared()
 	rt := &runtime{pool: shared, workers: make([]worker, shared.Size()), comm: o.Comm, profiling: profiles.on.Load()}
+	if o.Replicas > 1 {
+		rt.overlapper, _ = o.Comm.(kernels.Overlapper)
+	}
 	c := &compiler{rt: rt, device: o.Device, replica: o.Replica, replicas: o.Replicas, plain: plain}
 	s, err := c.compile(p, true)
 	if err != nil {

@@ -15,7 +15,10 @@ type buffer struct {
 	own    []byte
 }
 
-var _ kernels.Borrower = (*buffer)(nil)
+var (
+	_ kernels.Borrower  = (*buffer)(nil)
+	_ kernels.Exchanger = (*buffer)(nil)
+)
 
 func newBuffer(d kernels.Device, t ir.Type) *buffer {
 	memory := alignedBytes(t.Bytes())
@@ -32,6 +35,17 @@ func (b *buffer) Borrow(memory []byte) error {
 		return err
 	}
 	b.data = memory
+	return nil
+}
+
+// Exchange swaps the memory of two buffers. What was borrowed is given back first.
+func (b *buffer) Exchange(other kernels.Buffer) error {
+	o, ok := other.(*buffer)
+	if !ok || !o.typ.Equal(b.typ) {
+		return fmt.Errorf("cpu: a buffer of %v cannot be exchanged with %T of %v", b.typ, other, other.Type())
+	}
+	b.own, o.own = o.own, b.own
+	b.data, o.data = b.own, o.own
 	return nil
 }
 

@@ -56,7 +56,13 @@ func buildAllReduce(b *build) (func(), error) {
 			return
 		}
 		refresh(buffers, out)
-		if err := rt.comm.AllReduce(rt.ctx, a.Kind, buffers); err != nil {
+		var err error
+		if rt.overlapper != nil { // its wait is a step of its own
+			err = rt.overlapper.StartAllReduce(rt.ctx, a.Kind, buffers)
+		} else {
+			err = rt.comm.AllReduce(rt.ctx, a.Kind, buffers)
+		}
+		if err != nil {
 			rt.fail(fmt.Errorf("%s: %w", where, err))
 		}
 	}, nil

@@ -355,7 +355,7 @@ func TestReplicas(t *testing.T) {
 		if calls == 1 { // no collective stands between the product and the sum
 			units = 3
 		}
-		assert.Equal(t, units+calls, steps[0], "embedding, product, sum, difference and the collectives")
+		assert.Equal(t, units+2*calls, steps[0], "embedding, product, sum, difference, and the start and the wait of the collectives")
 		// One replica gets a bad index: the others must not wait for it, and learn why.
 		for r, err := range run(func(r int) byte { return byte(39 + r/2) }) {
 			var index *cpu.IndexError

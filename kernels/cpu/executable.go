@@ -8,6 +8,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/internal/tracing"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -15,6 +16,7 @@ import (
 // executable is a compiled program and its memory.
 type executable struct {
 	name     string
+	replica  int
 	mu       sync.Mutex // one call at a time
 	rt       *runtime
 	schedule *schedule
@@ -36,7 +38,7 @@ type port struct {
 var errClosed = errors.New("cpu: the executable is closed")
 
 func newExecutable(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOptions) *executable {
-	e := &executable{name: p.Name, rt: rt, schedule: s, arena: alignedBytes(s.bytes)}
+	e := &executable{name: p.Name, replica: o.Replica, rt: rt, schedule: s, arena: alignedBytes(s.bytes)}
 	for _, in := range p.Inputs {
 		e.inputs = append(e.inputs, port{in.Name, p.Type(in.Value), -1})
 	}
@@ -95,7 +97,11 @@ func (e *executable) Run(ctx context.Context, inputs, outputs []kernels.Buffer) 
 		return err
 	}
 	e.rt.ctx, e.rt.err = ctx, nil
-	e.schedule.execute(e.rt)
+	if rec := tracing.Active(); rec != nil {
+		e.traced(rec)
+	} else {
+		e.schedule.execute(e.rt)
+	}
 	e.rt.ctx = nil
 	completed = true
 	return e.rt.err

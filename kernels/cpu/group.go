@@ -28,12 +28,14 @@ type unit struct {
 	reads    []ir.Value          // values read from memory
 	writes   []ir.Value          // values written to memory
 	fused    *epilogue           // of a contraction or convolution
+	awaits   *unit               // waits for the all-reduce that this unit starts; nothing else
 	time     int                 // number of the step
 }
 
 // graph is a normalised program with what the passes find out about it.
 type graph struct {
 	p        *ir.Program
+	overlap  bool    // all-reduces go on while the replica computes
 	plain    bool    // every node is a unit of its own and nothing is overwritten: the yardstick of tests
 	def      []int   // by value: the node that defines it, or -1
 	users    [][]int // by value: the nodes that read it

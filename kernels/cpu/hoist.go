@@ -4,13 +4,13 @@ import "github.com/gokeras/gokeras/kernels/ir"
 
 // hoistUpdates moves the units that compute nothing but new values of variables to the earliest place where they may overwrite the
 // old ones: the gradient is then still in the cache and its memory is free for what follows. A program has its updates at
-// the end.
+// the end. No variable changes before the last of the all-reduces that go on meanwhile has started: one that fails leaves the variables as they were.
 func (g *graph) hoistUpdates() {
-	replaces := map[ir.Value]ir.Value{} // by output: the input it replaces
-	for _, out := range g.p.Outputs {
-		if out.Alias >= 0 {
-			r, _ := g.root(out.Value)
-			replaces[r] = g.p.Inputs[out.Alias].Value
+	replaces := g.replacements()
+	started := 0 // the unit behind the last all-reduce that goes on while the replica computes
+	for t, u := range g.units {
+		if g.overlaps(u) {
+			started = t + 1
 		}
 	}
 	made, read := map[ir.Value]int{}, map[ir.Value][]int{} // by root: the unit that writes it, the units that read it
@@ -25,7 +25,7 @@ func (g *graph) hoistUpdates() {
 	}
 	after := make([][]*unit, len(g.units)+1) // after[t] follow unit t-1
 	for t, u := range g.units {
-		earliest, ok := 0, len(u.writes) > 0 && !u.constant
+		earliest, ok := started, len(u.writes) > 0 && !u.constant
 		for _, v := range u.writes {
 			old, replacing := replaces[v]
 			ok = ok && replacing && len(read[v]) == 0
@@ -39,6 +39,7 @@ func (g *graph) hoistUpdates() {
 			r, _ := g.root(v)
 			if by, computed := made[r]; computed {
 				earliest = max(earliest, by+1)
+				ok = ok && !g.overlaps(g.units[by]) // to wait for it early would leave nothing to overlap with
 			}
 		}
 		if !ok || earliest > t {
@@ -52,4 +53,16 @@ func (g *graph) hoistUpdates() {
 		order = append(order, list...)
 	}
 	g.units = order
+}
+
+// replacements returns the variables' old values by the roots of their new ones.
+func (g *graph) replacements() map[ir.Value]ir.Value {
+	replaces := map[ir.Value]ir.Value{}
+	for _, out := range g.p.Outputs {
+		if out.Alias >= 0 {
+			r, _ := g.root(out.Value)
+			replaces[r] = g.p.Inputs[out.Alias].Value
+		}
+	}
+	return replaces
 }

@@ -116,11 +116,12 @@ func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) 
 		}
 	}
 	g := newGraph(q)
-	g.plain = c.plain
+	g.plain, g.overlap = c.plain, c.rt.overlapper != nil
 	g.group()
 	if aliases && !c.plain {
 		g.hoistUpdates()
 	}
+	g.addWaits()
 	p := g.place(aliases)
 	s := &schedule{inputs: p.inputs, outputs: p.outputs, nodes: len(source.Nodes)}
 	for _, u := range g.units {
@@ -168,7 +169,11 @@ func (c *compiler) lower(p *placement, u *unit, s *schedule) (step, error) {
 		names = append(names, p.p.Nodes[i].Op.String())
 	}
 	st.name = strings.Join(names, "+")
+	if u.awaits != nil {
+		return c.lowerWait(p, u), nil
+	}
 	st.describe(p, u)
+	st.role = p.roleOf(u)
 	if u.elementwise {
 		st.run = p.compileElementwise(u, c.rt)
 		return st, nil

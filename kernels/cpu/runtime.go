@@ -25,7 +25,9 @@ type runtime struct {
 	workers []worker // indexed by the pool's worker numbers
 	ctx     context.Context
 	comm    kernels.Communicator
-	err     error // the first failure; steps after it do not run
+	// overlapper is comm where its all-reduces go on while the replica computes, or nil.
+	overlapper kernels.Overlapper
+	err        error // the first failure; steps after it do not run
 
 	profiling bool
 	nested    time.Duration // of the steps of sub-programs, while steps are timed
@@ -88,6 +90,7 @@ type step struct {
 	time  time.Duration
 	bytes int64
 	flops int64
+	role  role
 }
 
 // schedule is a compiled program or sub-program.

@@ -14,7 +14,7 @@ var titles = []struct{ module, title string }{
 	{"utils", "keras.utils"}, {"preprocessing.image", "keras.preprocessing.image"}, {"preprocessing.sequence", "keras.preprocessing.sequence"},
 	{"datasets", "keras.datasets"}, {"saving", "keras.saving"}, {"export", "keras.export"}, {"dtype_policies", "keras.dtype_policies"},
 	{"config", "keras.config"}, {"tree", "keras.tree"}, {"distribution", "keras.distribution"}, {"quantizers", "keras.quantizers"},
-	{"applications", "keras.applications"}, {"wrappers", "keras.wrappers"}, {"visualization", "keras.visualization"}, {"distillation", "keras.distillation"},
+	{"applications", "keras.applications"}, {"applications.imagenet_utils", "keras.applications.imagenet_utils"}, {"wrappers", "keras.wrappers"}, {"visualization", "keras.visualization"}, {"distillation", "keras.distillation"},
 }
 
 // Document returns the text of docs/keras.md.

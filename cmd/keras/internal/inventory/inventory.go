@@ -143,6 +143,8 @@ func derived(s Symbol, names map[string]bool) string {
 		return class("schedules", schedules.ClassNames())
 	case "callbacks":
 		return known("callbacks." + name)
+	case "applications":
+		return known("applications.New" + name)
 	case "initializers":
 		return class("initializers", initializers.Names())
 	case "regularizers":

@@ -54,7 +54,7 @@ func TestTiers(t *testing.T) {
 	require.NoError(t, err)
 	for _, r := range rows {
 		switch r.Module {
-		case "losses", "metrics", "optimizers", "optimizers.schedules", "regularizers", "constraints", "activations":
+		case "losses", "metrics", "optimizers", "optimizers.schedules", "regularizers", "constraints", "activations", "applications":
 			assert.True(t, r.Ours != "" || r.Difference != "", "nothing stands for %s", r)
 		}
 	}

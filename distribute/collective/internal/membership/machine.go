@@ -174,9 +174,10 @@ func (m *Machine) Receive(now time.Duration, s *State) {
 }
 
 // Disconnected says that the connection to a task broke (since is now), or could not be made by an attempt that began at since. An
-// attempt from before the view says nothing about its members: while workers start, some do not listen yet.
+// attempt from before the view says nothing about its members: while workers start, some do not listen yet. Nor does one that began before
+// a candidate was heard: it would be left out until its next sign of life.
 func (m *Machine) Disconnected(now, since time.Duration, task int, detail string) {
-	if m.phase == Serving && since < m.installed {
+	if m.phase == Serving && since < m.installed || m.phase != Serving && since < m.peers[task].heard {
 		return
 	}
 	m.peers[task].down = true

@@ -160,6 +160,25 @@ func TestEarlyDisconnection(t *testing.T) {
 	require.Equal(t, []Accusation{{By: 2, Who: 1, Reason: Lost, Detail: "connection refused"}}, s.machines[0].Verdict().Removed)
 }
 
+// A candidate that was heard stays one when an attempt to reach it fails that began before it listened: otherwise the group forms a heartbeat
+// later than it could. An attempt that began after says that it is gone.
+func TestLateNewsOfAnEarlyAttempt(t *testing.T) {
+	for since, forms := range map[time.Duration]bool{500 * time.Millisecond: true, 1500 * time.Millisecond: false} {
+		s := newScript(t, 2)
+		s.machines[1].Gather(0, Terms{Min: 2, Max: 2, Timeout: time.Minute})
+		s.now = time.Second
+		s.settle() // the first has heard the second
+		s.now = 2 * time.Second
+		s.machines[0].Disconnected(s.now, since, 1, "connection refused")
+		s.machines[0].Gather(s.now, Terms{Min: 2, Max: 2, Timeout: time.Minute})
+		s.cut[1] = true
+		s.settle()
+		s.cut[1] = false
+		state, _ := s.machines[0].Poll(s.now + time.Second)
+		require.Equal(t, forms, state.Proposal != nil, "an attempt at %v", since)
+	}
+}
+
 func TestDisagreement(t *testing.T) {
 	s := newScript(t, 4)
 	s.gather(Terms{Min: 4, Max: 4, Timeout: time.Minute})

@@ -13,7 +13,7 @@ import keras
 
 MODULES = ["", "models", "layers", "losses", "metrics", "optimizers", "optimizers.schedules", "callbacks", "initializers", "regularizers", "constraints",
            "activations", "ops", "ops.image", "random", "utils", "preprocessing.image", "preprocessing.sequence", "saving", "dtype_policies", "config",
-           "tree", "export", "distribution", "applications", "datasets", "quantizers", "wrappers", "visualization", "distillation"]
+           "tree", "export", "distribution", "applications", "applications.imagenet_utils", "datasets", "quantizers", "wrappers", "visualization", "distillation"]
 
 rows = []
 for module in MODULES:

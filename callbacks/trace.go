@@ -1,0 +1,100 @@
+package callbacks
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/gokeras/gokeras/internal/atomicfile"
+	"github.com/gokeras/gokeras/internal/tracing"
+)
+
+// DefaultTraceSteps is how many steps a [Trace] holds unless it says otherwise.
+const DefaultTraceSteps = 20
+
+// maxTraceEvents bounds the memory and the file of a trace: some 150 bytes an event in the file. Later events are counted and left out.
+const maxTraceEvents = 200_000
+
+// Trace writes a picture of the first steps of a training run for chrome://tracing or ui.perfetto.dev, in Chrome's trace event format:
+// {"traceEvents": [...]} with times in microseconds. There is a row for the training loop, with waiting for input (category "input"), steps
+// ("step") and callbacks ("callback"), and a row for each replica, with the operations of its program ("op", named by the fused operations,
+// with the layer) and its collectives ("collective"): an all-reduce of a bucket of gradients is an asynchronous pair that begins with its
+// start, where the last of its gradients exists, and ends with the wait, where the sums are needed. What lies between overlaps with it.
+//
+// The first step includes compiling. Timing every operation takes some time itself, below a microsecond for each. One trace can be
+// recorded in a process at a time. The file is written after the last recorded step, or when the run ends, also if it fails.
+type Trace struct {
+	Base
+	// Path is the file to write, such as "trace.json".
+	Path string
+	// First is the step to begin with, from 0 over the whole run.
+	First int
+	// Steps is the number of steps to record; 0 is DefaultTraceSteps.
+	Steps int
+	// Process numbers the processes of a distributed run in a picture that joins their files: the rank of the worker.
+	Process int
+
+	recorder *tracing.Recorder
+	step     int // trained so far
+	batch    int // the first of those under way
+	done     bool
+}
+
+// WantsBatches is true.
+func (c *Trace) WantsBatches() bool { return true }
+
+// OnTrainBegin checks the fields, and begins to record where the first step counts.
+func (c *Trace) OnTrainBegin() error {
+	if c.Path == "" || c.First < 0 || c.Steps < 0 || c.Process < 0 {
+		return fmt.Errorf("Trace: received Path %q, First %d, Steps %d, Process %d; expected a file to write and no negative numbers", c.Path, c.First, c.Steps, c.Process)
+	}
+	c.step, c.done = 0, false
+	return c.begin()
+}
+
+// begin starts to record where the next step is the first.
+func (c *Trace) begin() error {
+	if c.recorder != nil || c.done || c.step < c.First {
+		return nil
+	}
+	r, err := tracing.Start(maxTraceEvents)
+	if err != nil {
+		return fmt.Errorf("Trace: %w", err)
+	}
+	c.recorder = r
+	return nil
+}
+
+// OnTrainBatchBegin notes the batch.
+func (c *Trace) OnTrainBatchBegin(batch int) error {
+	c.batch = batch
+	return nil
+}
+
+// OnTrainBatchEnd counts steps.
+func (c *Trace) OnTrainBatchEnd(batch int, _ *Logs) error {
+	c.step += batch - c.batch + 1 // several with StepsPerExecution
+	n := c.Steps
+	if n == 0 {
+		n = DefaultTraceSteps
+	}
+	if c.step >= c.First+n {
+		return c.write()
+	}
+	return c.begin()
+}
+
+// OnTrainEnd writes what has been recorded so far.
+func (c *Trace) OnTrainEnd(*Logs) error { return c.write() }
+
+func (c *Trace) write() error {
+	r := c.recorder
+	if r == nil {
+		return nil
+	}
+	c.recorder, c.done = nil, true
+	r.Stop()
+	if err := atomicfile.Write(c.Path, func(w io.Writer) error { return r.Write(w, c.Process) }); err != nil {
+		return fmt.Errorf("Trace: %w", err)
+	}
+	return nil
+}

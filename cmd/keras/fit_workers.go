@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/gokeras/gokeras/callbacks"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/multiworker"
+)
+
+// statusStopped is the exit status of a run that a signal has stopped and that the same command takes up again. It is EX_TEMPFAIL of
+// sysexits.h: try again later.
+const statusStopped = 75
+
+// statusError is an error with an exit status of its own.
+type statusError struct {
+	error
+	status int
+}
+
+// workerFlags are those of fit under the strategy multiworker.
+type workerFlags struct {
+	elastic string
+}
+
+// parseElastic reads MIN:MAX; either may be missing.
+func parseElastic(text string) (*distribute.Elastic, error) {
+	if text == "" {
+		return nil, nil
+	}
+	least, most, _ := strings.Cut(text, ":")
+	var e distribute.Elastic
+	for i, word := range []string{least, most} {
+		if word == "" {
+			continue
+		}
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 {
+			return nil, usagef("fit: --elastic %s: expected MIN:MAX, the fewest and the most workers to train with, such as 2:4", text)
+		}
+		*[]*int{&e.Min, &e.Max}[i] = n
+	}
+	if e.Max > 0 && e.Min > e.Max {
+		return nil, usagef("fit: --elastic %s: the fewest workers are more than the most", text)
+	}
+	return &e, nil
+}
+
+// placeOnWorkers makes the strategy of one worker of several.
+func (f *fitFlags) placeOnWorkers(ctx context.Context) (*distribute.MultiWorkerMirroredStrategy, error) {
+	elastic, err := parseElastic(f.elastic)
+	if err != nil {
+		return nil, err
+	}
+	return multiworker.NewStrategy(ctx, multiworker.Options{Devices: f.devices, Elastic: elastic})
+}
+
+// chiefWriter writes what the chief of the workers says. Who that is may change.
+type chiefWriter struct {
+	io.Writer
+	isChief func() bool
+}
+
+// Write implements io.Writer.
+func (w chiefWriter) Write(b []byte) (int, error) {
+	if !w.isChief() {
+		return len(b), nil
+	}
+	return w.Writer.Write(b)
+}
+
+// stopped reports whether Fit ended because a signal asked this worker or another one to stop.
+func stopped(ctx context.Context, err error) bool {
+	return err != nil && (ctx.Err() != nil || errors.Is(err, callbacks.ErrStopped))
+}
+
+// errStopped is what a run that was stopped ends with.
+func (f *fitFlags) errStopped() error {
+	if f.backup == "" {
+		return fmt.Errorf("interrupted; wrote what was reached to %s", f.output)
+	}
+	return statusError{fmt.Errorf("interrupted; wrote what was reached to %s and a backup to %s; the same command goes on there", f.output, f.backup), statusStopped}
+}

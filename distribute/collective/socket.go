@@ -1,0 +1,228 @@
+package collective
+
+import (
+	"encoding/binary"
+	"net"
+	"slices"
+	"sync"
+	"unsafe"
+)
+
+// socket is a connection that counts what is written, and that moves HTTP/2 frames between gRPC and the kernel without copying them
+// through buffers. gRPC runs on it without buffers of its own, and so makes calls of two kinds: for the headers of frames, a few
+// bytes, and for their payload.
+//
+// What is written of a message, cut to frames of 16 KiB by gRPC, waits for its end and leaves in few calls: short pieces as a copy, long ones
+// where they are. A long piece can wait only if it is memory that a session has lent, which stays unchanged until gRPC lets go
+// of the message; other pieces leave at once. A read of a payload goes straight to its destination, and takes what follows along.
+type socket struct {
+	net.Conn
+	t      *transport // counts bytes, and knows what is lent
+	veiled bool       // by TLS: there are no frames to be seen, and nothing but the counting is done
+	closed func()
+	once   sync.Once
+
+	frame   int                 // bytes of the current DATA frame that are still to be written
+	current *message            // to which they belong
+	open    map[uint32]*message // by stream: messages of which a part was written
+	copies  []byte              // short pieces that wait
+	waiting [][]byte            // pieces that wait, in order
+	size    int                 // their bytes
+	batch   net.Buffers
+
+	ahead  []byte // read, not asked for yet
+	memory []byte // where it is
+	reader vectorReader
+}
+
+// message is what was seen of a gRPC message on its way: five bytes with its length, and then as many bytes.
+type message struct {
+	prefix []byte
+	left   int
+}
+
+const (
+	frameHeader = 9                          // bytes before the payload of an HTTP/2 frame
+	prefixBytes = 5                          // before a gRPC message
+	copiesBytes = 8 << 10                    // of short pieces wait at most
+	shortBytes  = 256                        // is the longest piece that is copied
+	batchBytes  = 1 << 20                    // wait at most, well below the window of a stream
+	directBytes = 1 << 10                    // a read of at least so much goes to its destination
+	aheadFirst  = 4 << 10                    // bytes that are read ahead on a connection that carries little
+	aheadBulk   = 3 * (16<<10 + frameHeader) // and on one that carries tensors: what is copied then is still in the cache
+)
+
+func newSocket(conn net.Conn, t *transport, closed func()) *socket {
+	s := &socket{Conn: conn, t: t, closed: closed, veiled: t.buffer() > 0}
+	if !s.veiled {
+		s.open, s.copies, s.memory = map[uint32]*message{}, make([]byte, 0, copiesBytes), make([]byte, aheadFirst)
+		s.reader.init(conn)
+	}
+	return s
+}
+
+// Write implements net.Conn.
+func (s *socket) Write(b []byte) (int, error) {
+	if s.veiled {
+		n, err := s.Conn.Write(b)
+		s.t.sent.Add(int64(n))
+		return n, err
+	}
+	if s.frame > 0 {
+		return s.payload(b)
+	}
+	const data = 0 // type of a frame
+	if len(b) == frameHeader && b[3] == data {
+		if s.frame = int(b[0])<<16 | int(b[1])<<8 | int(b[2]); s.frame > 0 {
+			stream := binary.BigEndian.Uint32(b[5:])
+			if s.current = s.open[stream]; s.current == nil {
+				s.current = &message{prefix: make([]byte, 0, prefixBytes)}
+				s.open[stream] = s.current
+			}
+			return len(b), s.hold(b)
+		}
+	}
+	return len(b), s.leave(b)
+}
+
+// payload takes a piece of the payload of a frame.
+func (s *socket) payload(b []byte) (int, error) {
+	m, rest := s.current, b
+	s.frame -= len(b)
+	if need := prefixBytes - len(m.prefix); need > 0 {
+		need = min(need, len(rest))
+		m.prefix, rest = append(m.prefix, rest[:need]...), rest[need:]
+		if len(m.prefix) == prefixBytes {
+			m.left = int(binary.BigEndian.Uint32(m.prefix[1:]))
+		}
+	}
+	m.left -= len(rest)
+	complete := len(m.prefix) == prefixBytes && m.left <= 0
+	if complete {
+		for stream, other := range s.open {
+			if other == m {
+				delete(s.open, stream)
+			}
+		}
+	}
+	if complete || s.frame < 0 {
+		s.frame = max(s.frame, 0)
+		return len(b), s.leave(b)
+	}
+	return len(b), s.hold(b)
+}
+
+// hold lets a piece wait for more.
+func (s *socket) hold(b []byte) error {
+	switch {
+	case len(b) <= shortBytes && len(s.copies)+len(b) <= cap(s.copies):
+		at := len(s.copies)
+		s.copies = append(s.copies, b...)
+		b = s.copies[at:]
+	case !s.t.lent.holds(b):
+		return s.leave(b)
+	}
+	s.waiting, s.size = append(s.waiting, b), s.size+len(b)
+	if s.size < batchBytes {
+		return nil
+	}
+	return s.leave(nil)
+}
+
+// leave writes all that waits, and then b.
+func (s *socket) leave(b []byte) error {
+	if len(s.waiting) == 0 {
+		n, err := s.Conn.Write(b)
+		s.t.sent.Add(int64(n))
+		return err
+	}
+	if len(b) > 0 {
+		s.waiting = append(s.waiting, b)
+	}
+	s.batch = s.waiting
+	n, err := s.batch.WriteTo(s.Conn)
+	s.t.sent.Add(n)
+	clear(s.waiting) // what was lent is let go
+	s.waiting, s.copies, s.size = s.waiting[:0], s.copies[:0], 0
+	return err
+}
+
+// Read implements net.Conn.
+func (s *socket) Read(b []byte) (int, error) {
+	if s.veiled {
+		n, err := s.Conn.Read(b)
+		s.t.received.Add(int64(n))
+		return n, err
+	}
+	if len(s.ahead) > 0 {
+		n := copy(b, s.ahead)
+		s.ahead = s.ahead[n:]
+		return n, nil
+	}
+	if len(b) >= directBytes {
+		if len(b) >= aheadFirst && len(s.memory) < aheadBulk {
+			s.memory = make([]byte, aheadBulk)
+		}
+		n, err := s.reader.read(s.Conn, b, s.memory)
+		s.t.received.Add(int64(n))
+		if n > len(b) {
+			s.ahead = s.memory[:n-len(b)]
+			n = len(b)
+		}
+		return n, err
+	}
+	n, err := s.Conn.Read(s.memory)
+	s.t.received.Add(int64(n))
+	s.ahead = s.memory[:n]
+	n = copy(b, s.ahead)
+	s.ahead = s.ahead[n:]
+	if n > 0 {
+		err = nil // it comes again
+	}
+	return n, err
+}
+
+// Close implements net.Conn.
+func (s *socket) Close() error {
+	if s.closed != nil {
+		s.once.Do(s.closed)
+	}
+	return s.Conn.Close()
+}
+
+// loans are the ranges of memory that sessions have lent to gRPC.
+type loans struct {
+	mu     sync.Mutex
+	ranges []loan
+}
+
+type loan struct{ from, to uintptr }
+
+func loanOf(b []byte) loan {
+	from := uintptr(unsafe.Pointer(unsafe.SliceData(b)))
+	return loan{from, from + uintptr(len(b))}
+}
+
+func (l *loans) add(b []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ranges = append(l.ranges, loanOf(b))
+}
+
+func (l *loans) remove(b []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if i := slices.Index(l.ranges, loanOf(b)); i >= 0 {
+		last := len(l.ranges) - 1
+		l.ranges[i] = l.ranges[last]
+		l.ranges = l.ranges[:last]
+	}
+}
+
+// holds reports whether all of b is lent.
+func (l *loans) holds(b []byte) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	p := loanOf(b)
+	return slices.ContainsFunc(l.ranges, func(r loan) bool { return r.from <= p.from && p.to <= r.to })
+}

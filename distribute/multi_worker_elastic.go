@@ -1,0 +1,172 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Elastic says how training goes on when workers are lost and come back. The zero value keeps the number of workers: training waits for the
+// return of a lost one. With a smaller Min it goes on with those who are left, and takes a worker that comes back in at the next border of a
+// step. Each global batch is then cut for the workers that are there, so that every example still counts once and the loss is that of the whole
+// batch.
+type Elastic struct {
+	// Min and Max are the fewest and most workers that train; 0 is all of the cluster. With a Min below a majority, both halves of a network
+	// that broke apart go on; when they meet again, the one with fewer steps gives up what it did. Workers beyond Max wait in
+	// multiworker.NewStrategy, up to the join timeout, for one that is lost.
+	Min, Max int
+	// Patience is how long the others wait for a lost worker before they go on with fewer; 0 is 1 s, negative not at all. It has no meaning
+	// where Min is all: then the wait ends with an error after the join timeout of the group (5 min).
+	Patience time.Duration
+}
+
+// Check reports numbers that do not fit a cluster of n workers.
+func (e *Elastic) Check(n int) error {
+	least, most := e.Bounds(n)
+	if e.Min < 0 || e.Max < 0 || least > most || most > n {
+		return fmt.Errorf("Elastic with Min %d and Max %d does not fit a cluster of %d workers; expected 1 <= Min <= Max <= %d", e.Min, e.Max, n, n)
+	}
+	return nil
+}
+
+// Bounds returns Min and Max with their defaults for a cluster of n workers.
+func (e *Elastic) Bounds(n int) (least, most int) {
+	least, most = e.Min, e.Max
+	if most == 0 {
+		most = n
+	}
+	if least == 0 {
+		least = most
+	}
+	return least, most
+}
+
+// Wait is Patience with its default.
+func (e *Elastic) Wait() time.Duration {
+	switch {
+	case e.Patience == 0:
+		return time.Second
+	case e.Patience < 0:
+		return 0
+	}
+	return e.Patience
+}
+
+// Standing is how far a worker is.
+type Standing struct {
+	HasState bool   // it has the weights and all else of the training
+	Step     uint64 // the last step that it completed, counted over all of the job
+}
+
+// Roster describes a group as it formed.
+type Roster struct {
+	Generation uint64
+	Step       uint64 // the last step that any worker of it completed
+	Source     int    // rank of a worker that has the state after it; -1: nobody has
+	Behind     []int  // ranks of those that need it
+}
+
+// ErrLeft is in the error of [ElasticGroup].Regroup where workers have left the job in good order, so that there are too few for a group.
+var ErrLeft = errors.New("it has left the job in good order")
+
+// ElasticGroup is a [WorkerGroup] that can be formed anew when workers are lost.
+type ElasticGroup interface {
+	WorkerGroup
+	// Lost reports whether err says that the group has ended because workers are gone, or that this one was expelled. Regroup then forms the
+	// next one.
+	Lost(err error) bool
+	// Regroup forms the next group, of those who call it and of workers that wait. Rank and Size may be others afterwards.
+	Regroup(ctx context.Context, own Standing) error
+	// Roster describes the group.
+	Roster() Roster
+	// Pending reports whether workers wait to be taken in, and there is room for them.
+	Pending() bool
+}
+
+// elastic is what a strategy keeps for workers that come and go.
+type elastic struct {
+	on       bool // steps are computed beside the variables
+	standing Standing
+	joining  bool // a running job took this worker in; the first Fit gets its state
+}
+
+// Elastic returns the group of the workers if it can be formed anew, or nil.
+func (s *MultiWorkerMirroredStrategy) Elastic() ElasticGroup {
+	g, _ := s.group.(ElasticGroup)
+	return g
+}
+
+// Standing is how far this worker is, as it tells the others when the group is formed anew.
+func (s *MultiWorkerMirroredStrategy) Standing() Standing { return s.elastic.standing }
+
+// Advance notes a completed step. Fit calls it.
+func (s *MultiWorkerMirroredStrategy) Advance(to Standing) { s.elastic.standing = to }
+
+// Joining reports whether this worker was taken in by a job that has begun before, and has not got its state yet.
+func (s *MultiWorkerMirroredStrategy) Joining() bool { return s.elastic.joining }
+
+// Joined says that it has got the state.
+func (s *MultiWorkerMirroredStrategy) Joined() { s.elastic.joining = false }
+
+// Recovers reports whether Fit goes on when workers are lost: the strategy was made with [Elastic], or Recover was called.
+func (s *MultiWorkerMirroredStrategy) Recovers() bool { return s.elastic.on }
+
+// Recover makes Fit go on when workers are lost, as with an [Elastic] of the zero value. It reports false where there is one process only. Fit
+// calls it where it has a BackupAndRestore callback. All workers must.
+func (s *MultiWorkerMirroredStrategy) Recover() bool {
+	s.elastic.on = s.elastic.on || s.Elastic() != nil
+	return s.elastic.on
+}
+
+// Rejoin is Regroup for a worker that has no state: it enters a running job, or begins one with others that have none either.
+func (s *MultiWorkerMirroredStrategy) Rejoin(ctx context.Context) error {
+	s.elastic.standing, s.elastic.joining = Standing{}, false
+	if err := s.Regroup(ctx); err != nil {
+		return err
+	}
+	return s.meet(ctx)
+}
+
+// Regroup forms the next group and gives this worker its place in it. Programs are traced again where the number of replicas is another one.
+// Fit calls it between two steps.
+func (s *MultiWorkerMirroredStrategy) Regroup(ctx context.Context) error {
+	g := s.Elastic()
+	if g == nil {
+		return errors.New("distribute: the workers of this strategy cannot form a new group")
+	}
+	if err := g.Regroup(ctx, s.elastic.standing); err != nil {
+		return fmt.Errorf("distribute: %w", err)
+	}
+	s.place(g)
+	return nil
+}
+
+// place takes over rank and size of the group.
+func (s *MultiWorkerMirroredStrategy) place(g WorkerGroup) {
+	s.total, s.first = len(s.devices)*g.Size(), len(s.devices)*g.Rank()
+}
+
+// meet makes sure that all workers have as many replicas. A worker that a running job takes in finds the others in the midst of Fit, where
+// that is done.
+func (s *MultiWorkerMirroredStrategy) meet(ctx context.Context) error {
+	g := s.Elastic()
+	call := WorkerCall{Name: fmt.Sprintf("MultiWorkerMirroredStrategy with %d replicas on each worker", len(s.devices))}
+	for {
+		if g != nil && g.Roster().Source >= 0 {
+			s.elastic.joining = true
+			return nil
+		}
+		err := s.group.Agree(ctx, call)
+		if err == nil {
+			s.elastic.standing = Standing{HasState: true}
+			return nil
+		}
+		if g == nil || !s.elastic.on || !g.Lost(err) {
+			return fmt.Errorf("distribute: %w", err)
+		}
+		if err := s.Regroup(ctx); err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,366 @@
+package multiworker_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/cluster"
+)
+
+// faults is the number of faults of each run of TestChaos.
+var faults = flag.Int("faults", 3, "faults in each run of TestChaos; 0: none")
+
+// chaos is a job under faults: this test is its launcher.
+type chaos struct {
+	t    *testing.T
+	dir  string
+	spec *cluster.Spec
+	rng  *rand.Rand
+
+	mu      sync.Mutex
+	workers []*chaosProcess
+	steps   map[int]time.Time // when a worker completed a step first
+	last    int               // step
+	done    int               // workers that have ended well
+	log     []string
+}
+
+// chaosProcess is one life of a worker.
+type chaosProcess struct {
+	cmd    *exec.Cmd
+	killed bool
+	ended  bool
+}
+
+func newChaos(t *testing.T, n int, c chaosConfig, seed uint64) *chaos {
+	t.Helper()
+	var addresses []string
+	var held []net.Listener
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		addresses, held = append(addresses, l.Addr().String()), append(held, l)
+	}
+	for _, l := range held {
+		require.NoError(t, l.Close())
+	}
+	spec, err := cluster.NewSpec(map[string][]string{cluster.Worker: addresses})
+	require.NoError(t, err)
+	j := &chaos{t: t, dir: t.TempDir(), spec: spec, rng: rand.New(rand.NewPCG(seed, 5)), workers: make([]*chaosProcess, n), steps: map[int]time.Time{}}
+	text, err := json.Marshal(c)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(j.dir, chaosConfigFile), text, 0o666))
+	for i := range n {
+		j.start(i)
+	}
+	t.Cleanup(func() {
+		j.mu.Lock()
+		defer j.mu.Unlock()
+		for _, p := range j.workers {
+			_ = p.cmd.Process.Signal(syscall.SIGCONT)
+			_ = p.cmd.Process.Kill()
+		}
+	})
+	return j
+}
+
+func (j *chaos) result(i int) string { return filepath.Join(j.dir, fmt.Sprint("result", i)) }
+
+// start begins a life of worker i. A worker that fails by itself is told of in the log, and started again as by a launcher.
+func (j *chaos) start(i int) {
+	config, err := cluster.FormatTFConfig(j.spec, cluster.Task{Type: cluster.Worker, Index: i})
+	require.NoError(j.t, err)
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), roleVariable+"=chaos", outVariable+"="+j.result(i), dirVariable+"="+j.dir, cluster.TFConfigVariable+"="+config, "GOMAXPROCS=2")
+	out, err := cmd.StdoutPipe()
+	require.NoError(j.t, err)
+	cmd.Stderr = cmd.Stdout
+	p := &chaosProcess{cmd: cmd}
+	require.NoError(j.t, cmd.Start())
+	j.mu.Lock()
+	j.workers[i] = p
+	j.mu.Unlock()
+	go func() {
+		j.listen(i, out)
+		err := cmd.Wait()
+		j.mu.Lock()
+		p.ended = true
+		if err == nil {
+			j.done++
+		}
+		if err != nil && !p.killed {
+			j.log = append(j.log, fmt.Sprintf("worker %d ended: %v", i, err))
+		}
+		j.mu.Unlock()
+	}()
+}
+
+// listen follows what a worker says.
+func (j *chaos) listen(i int, r io.Reader) {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var step int
+		var at int64
+		if n, _ := fmt.Sscanf(lines.Text(), "step %d %d", &step, &at); n == 2 {
+			j.mu.Lock()
+			when := time.Unix(0, at)
+			if t, known := j.steps[step]; !known || when.Before(t) {
+				j.steps[step] = when
+			}
+			j.last = max(j.last, step)
+			j.mu.Unlock()
+			continue
+		}
+		j.mu.Lock()
+		j.log = append(j.log, fmt.Sprintf("[%d] %s", i, lines.Text()))
+		j.mu.Unlock()
+	}
+}
+
+func (j *chaos) now() (last, done int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.last, j.done
+}
+
+// await waits until a step was completed and returns when that was.
+func (j *chaos) await(step int) time.Time {
+	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		j.mu.Lock()
+		at, ok := j.steps[step]
+		j.mu.Unlock()
+		if ok {
+			return at
+		}
+		j.revive()
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.t.Fatalf("step %d is never completed, the last one is %d; the job hangs. The workers said:\n%s", step, j.last, strings.Join(j.log, "\n"))
+	return time.Time{}
+}
+
+// revive starts workers again that ended by themselves before the job was done.
+func (j *chaos) revive() {
+	j.mu.Lock()
+	var again []int
+	for i, p := range j.workers {
+		if p.ended && j.done == 0 && !p.killed {
+			again = append(again, i)
+		}
+	}
+	j.mu.Unlock()
+	for _, i := range again {
+		j.start(i)
+	}
+}
+
+func (j *chaos) signal(i int, s syscall.Signal) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	p := j.workers[i]
+	p.killed = p.killed || s == syscall.SIGKILL
+	_ = p.cmd.Process.Signal(s) // it may have ended
+}
+
+func (j *chaos) gone(i int) {
+	for {
+		j.mu.Lock()
+		ended := j.workers[i].ended
+		j.mu.Unlock()
+		if ended {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// fault does something to a worker and returns how long it took to the next step that needed the group to be formed anew.
+func (j *chaos) fault(kind string, elastic bool, deadline time.Duration) time.Duration {
+	i := 0
+	if kind != "chief killed" {
+		i = 1 + j.rng.IntN(len(j.workers)-1)
+	}
+	if kind == "frozen" && j.rng.IntN(4) == 0 {
+		i = 0
+	}
+	before, _ := j.now()
+	began := time.Now()
+	j.mu.Lock()
+	j.log = append(j.log, fmt.Sprintf("FAULT: worker %d %s after step %d", i, kind, before))
+	j.mu.Unlock()
+	var at time.Time
+	switch kind {
+	case "frozen":
+		j.signal(i, syscall.SIGSTOP)
+		if elastic {
+			at = j.await(before + 2)
+		} else {
+			time.Sleep(deadline + deadline/2)
+		}
+		j.signal(i, syscall.SIGCONT)
+	case "killed twice":
+		j.signal(i, syscall.SIGKILL)
+		j.gone(i)
+		j.start(i)
+		time.Sleep(time.Duration(j.rng.IntN(100)) * time.Millisecond)
+		j.signal(i, syscall.SIGKILL)
+		began = time.Now()
+		fallthrough
+	default:
+		j.signal(i, syscall.SIGKILL)
+		j.gone(i)
+		if elastic && j.rng.IntN(2) == 0 {
+			at = j.await(before + 2) // the others go on without it
+		}
+		j.start(i)
+	}
+	if at.IsZero() {
+		at = j.await(before + 2)
+	}
+	// Some steps more, so that the job is whole again, or almost.
+	j.await(before + 3 + j.rng.IntN(40))
+	return max(0, at.Sub(began))
+}
+
+// end lets the workers run to the end and returns what they trained.
+func (j *chaos) end() []chaosResult {
+	require.NoError(j.t, os.WriteFile(filepath.Join(j.dir, hurryFile), nil, 0o666))
+	last, since := 0, time.Now()
+	for {
+		step, done := j.now()
+		if done == len(j.workers) {
+			break
+		}
+		if step > last {
+			last, since = step, time.Now()
+		}
+		j.revive()
+		if time.Since(since) > 40*time.Second {
+			j.mu.Lock()
+			defer j.mu.Unlock()
+			j.t.Fatalf("%d of %d workers have ended; the others hang after step %d. They said:\n%s", done, len(j.workers), last, strings.Join(j.log, "\n"))
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	out := make([]chaosResult, len(j.workers))
+	for i := range out {
+		text, err := os.ReadFile(j.result(i))
+		require.NoError(j.t, err)
+		require.NoError(j.t, json.Unmarshal(text, &out[i]))
+	}
+	return out
+}
+
+// Workers that are killed, frozen and started again, the chief among them, train what they train unharmed: the same bits where their number
+// is kept, and every step once where it is not.
+func TestChaos(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes")
+	}
+	const deadline = 1500 * time.Millisecond
+	for _, c := range []struct {
+		name    string
+		workers int
+		elastic *distribute.Elastic
+		stream  bool
+		long    bool // in long runs only
+	}{
+		{"3 workers", 3, nil, false, false},
+		{"3 workers, elastic", 3, &distribute.Elastic{Min: 1}, true, false},
+		{"5 workers", 5, nil, true, true},
+		{"5 workers, elastic", 5, &distribute.Elastic{Min: 2}, false, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if c.long && *faults < 20 {
+				t.Skip("only with -faults 20 or more")
+			}
+			config := chaosConfig{Elastic: c.elastic, Dropout: c.elastic == nil, Deadline: deadline, Stream: c.stream, Epochs: 25 + *faults*20}
+			began := time.Now()
+			unbroken := newChaos(t, c.workers, config, 0)
+			t.Logf("first step %v after the workers were started", unbroken.await(1).Sub(began).Round(time.Millisecond))
+			want := unbroken.end()[0]
+			j := newChaos(t, c.workers, config, 1)
+			j.await(5)
+			kinds := []string{"killed", "chief killed", "frozen", "killed", "killed twice"}
+			times := map[string][]time.Duration{}
+			for i := range *faults {
+				kind := kinds[i%len(kinds)]
+				times[kind] = append(times[kind], j.fault(kind, c.elastic != nil, deadline))
+				if step, _ := j.now(); step > (config.Epochs-10)*chaosSteps {
+					t.Fatalf("the run ends after %d faults", i+1)
+				}
+			}
+			results := j.end()
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("the workers said:\n%s", strings.Join(j.log, "\n"))
+				}
+			})
+			for i, r := range results {
+				require.Equal(t, float64(config.Epochs*chaosSteps), r.Steps, "worker %d: steps lost or done twice", i)
+				require.Equal(t, config.Epochs, len(r.Loss), "worker %d: epochs in the history", i)
+				if c.elastic == nil {
+					require.Equal(t, want, r, "worker %d", i)
+					continue
+				}
+				requireClose(t, want, r)
+				require.Equal(t, results[0].Weights, r.Weights)
+			}
+			for _, line := range j.log {
+				if strings.Contains(line, "worker: ") || strings.Contains(line, "without a verdict") {
+					t.Logf("a worker gave up, and was started again: %s", line)
+				}
+			}
+			for _, kind := range slices.Compact(slices.Sorted(slices.Values(kinds))) {
+				if d := times[kind]; len(d) > 0 {
+					slices.Sort(d)
+					t.Logf("%s: %d times, next step after %v (median), %v (longest)", kind, len(d), d[len(d)/2].Round(time.Millisecond), d[len(d)-1].Round(time.Millisecond))
+				}
+			}
+			for step := 1; step <= config.Epochs*chaosSteps; step++ {
+				j.mu.Lock()
+				_, ok := j.steps[step]
+				j.mu.Unlock()
+				require.True(t, ok, "step %d was told by nobody", step)
+			}
+		})
+	}
+}
+
+// requireClose compares runs whose sums were cut otherwise.
+func requireClose(t *testing.T, want, got chaosResult) {
+	t.Helper()
+	for i, w := range want.Weights {
+		for k, x := range w {
+			if !(abs(got.Weights[i][k]-x) <= 1e-6*(1+abs(x))) {
+				t.Fatalf("weight %d[%d] is %v, unbroken %v", i, k, got.Weights[i][k], x)
+			}
+		}
+	}
+	for i, x := range want.Loss {
+		if !(abs(got.Loss[i]-x) <= 1e-6*(1+abs(x))) {
+			t.Fatalf("loss of epoch %d is %v, unbroken %v", i, got.Loss[i], x)
+		}
+	}
+}
+
+func abs(x float64) float64 { return max(x, -x) }

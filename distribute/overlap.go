@@ -1,0 +1,101 @@
+package distribute
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// advanceAllReduces moves the all-reduces of all programs to the earliest place in each, so that a bucket of gradients is summed
+// while the rest of the backward pass is computed. Replicas must make the same calls in the same order: where programs of different shapes
+// would come to different orders, all stay as they are.
+func advanceAllReduces(programs []*tracedProgram) {
+	old := map[*tracedProgram][]ir.Node{}
+	for _, p := range programs {
+		if old[p] == nil {
+			old[p] = p.program.Nodes
+			p.program.Nodes = advanced(p.program)
+			p.calls = collectiveCalls(p.program, nil)
+		}
+	}
+	if checkSamePrograms(programs, 0) == nil {
+		return
+	}
+	for p, nodes := range old {
+		p.program.Nodes = nodes
+		p.calls = collectiveCalls(p.program, nil)
+	}
+}
+
+// advanced returns the nodes of a program with every all-reduce right behind the last node that it depends on. What is between that and the
+// all-reduce and does next to nothing, as conversions of gradients to the type of the weights, comes along.
+func advanced(p *ir.Program) []ir.Node {
+	after := make([]int, p.NumValues()) // by value: the node, of those that do not move, behind which it exists
+	for i := range after {
+		after[i] = -1
+	}
+	moves := movable(p)
+	order := make([]placedNode, len(p.Nodes))
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		at := placedNode{i, i, moves[i]}
+		if at.moved {
+			at.behind = -1
+			for _, v := range n.Inputs {
+				at.behind = max(at.behind, after[v])
+			}
+		}
+		for _, v := range n.Outputs {
+			after[v] = at.behind
+		}
+		order[i] = at
+	}
+	slices.SortStableFunc(order, func(a, b placedNode) int {
+		switch {
+		case a.behind != b.behind:
+			return a.behind - b.behind
+		case a.moved != b.moved && b.moved:
+			return -1
+		case a.moved != b.moved:
+			return 1
+		}
+		return 0
+	})
+	nodes := make([]ir.Node, len(order))
+	for i, at := range order {
+		nodes[i] = p.Nodes[at.node]
+	}
+	return nodes
+}
+
+// movable marks the all-reduces, and the conversions and reshapes that only they need.
+func movable(p *ir.Program) []bool {
+	users := make([]int, p.NumValues()) // by value: nodes and outputs that read it and do not move
+	for i := range p.Nodes {
+		for _, v := range p.Nodes[i].Inputs {
+			users[v]++
+		}
+	}
+	for _, out := range p.Outputs {
+		users[out.Value]++
+	}
+	moves := make([]bool, len(p.Nodes))
+	for i := len(p.Nodes) - 1; i >= 0; i-- {
+		n := &p.Nodes[i]
+		cheap := n.Op == ir.Convert || n.Op == ir.Reshape
+		if n.Op != ir.AllReduce && !(cheap && users[n.Outputs[0]] == 0) {
+			continue
+		}
+		moves[i] = true
+		for _, v := range n.Inputs {
+			users[v]--
+		}
+	}
+	return moves
+}
+
+// placedNode says behind which node that does not move a node stands; one that does not move stands behind itself.
+type placedNode struct {
+	node, behind int
+	moved        bool
+}

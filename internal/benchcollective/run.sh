@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Measures the all-reduce between processes beside torch's gloo and TensorFlow's RING: makes Python environments with pinned versions, those of
+# internal/benchpeers, builds our program, and runs it with the arguments given. TF_PY and TORCH_PY name Python binaries to use instead
+# of new environments; the word "none" leaves those frameworks out.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+work=${BENCH_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/gokeras-bench}
+mkdir -p "$work"
+
+environment() { # name, requirements: prints the Python binary
+	local dir=$work/$1 list=$root/internal/benchpeers/$2
+	if ! cmp -s "$list" "$dir/installed.txt"; then
+		python3 -m venv "$dir" >&2 && "$dir/bin/pip" install --quiet -r "$list" >&2 || return 1
+		cp "$list" "$dir/installed.txt"
+	fi
+	echo "$dir/bin/python"
+}
+
+if [ -z "${TF_PY:-}" ]; then TF_PY=$(environment tensorflow requirements-tensorflow.txt) || { echo "TensorFlow cannot be installed" >&2; TF_PY=; }; fi
+if [ -z "${TORCH_PY:-}" ]; then TORCH_PY=$(environment torch requirements-torch.txt) || { echo "PyTorch cannot be installed" >&2; TORCH_PY=; }; fi
+[ "$TF_PY" != none ] || TF_PY=
+[ "$TORCH_PY" != none ] || TORCH_PY=
+(cd "$root" && CGO_ENABLED=0 go build -o "$work/benchcollective" ./internal/benchcollective)
+export TF_PY TORCH_PY
+exec "$work/benchcollective" -peers "$here/peers" "$@"

@@ -1,0 +1,207 @@
+// Package tracing records what happens when in the process, for pictures of a few training steps. At most one recorder is active; where
+// none is, instrumented code pays one atomic load.
+//
+// The format is Chrome's trace event format ("Trace Event Format", Google, 2016), which chrome://tracing and ui.perfetto.dev show: complete
+// events (ph "X") for what a goroutine does from begin to end, and asynchronous pairs (ph "b" and "e", joined by cat and id) for what goes on
+// beside it. Times are in microseconds.
+package tracing
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Lanes of a trace: a row in the picture each.
+const (
+	Loop    = 0 // the training loop
+	Network = 1 // what passes between processes
+	first   = 2
+)
+
+// Replica is the lane of a replica.
+func Replica(id int) int { return first + id }
+
+// Recorder collects events, up to a limit.
+type Recorder struct {
+	begin time.Time
+	limit int
+
+	mu      sync.Mutex
+	events  []event
+	dropped int
+	pairs   int
+}
+
+type event struct {
+	phase          byte // 'X', 'b' or 'e'
+	lane           int
+	category, name string
+	scope          string
+	id             int
+	bytes          int64
+	at, length     time.Duration
+}
+
+var active atomic.Pointer[Recorder]
+
+// Active returns the recorder to report to, or nil.
+func Active() *Recorder { return active.Load() }
+
+// ErrActive is returned by Start where a recorder is active already.
+var ErrActive = errors.New("another trace is being recorded in this process; wait for it to end")
+
+// Start makes a recorder of at most limit events active.
+func Start(limit int) (*Recorder, error) {
+	r := &Recorder{begin: time.Now(), limit: limit, events: make([]event, 0, min(limit, 1<<12))}
+	if !active.CompareAndSwap(nil, r) {
+		return nil, ErrActive
+	}
+	return r, nil
+}
+
+// Stop ends the recording. It may be called twice.
+func (r *Recorder) Stop() { active.CompareAndSwap(r, nil) }
+
+func (r *Recorder) add(e event) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.events) >= r.limit {
+		r.dropped++
+		return
+	}
+	r.events = append(r.events, e)
+}
+
+// Span records that something took from begin until now. scope, which may be empty, is the layer; bytes is what is moved, or 0. A nil
+// recorder does nothing.
+func (r *Recorder) Span(lane int, category, name, scope string, bytes int64, begin time.Time) {
+	if r == nil {
+		return
+	}
+	r.add(event{phase: 'X', lane: lane, category: category, name: name, scope: scope, bytes: bytes, at: begin.Sub(r.begin), length: time.Since(begin)})
+}
+
+// Pair returns a number that joins the two ends of something that goes on beside the lanes.
+func (r *Recorder) Pair() int {
+	if r == nil {
+		return 0
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.pairs++
+	return r.pairs
+}
+
+// Begin and End record the two ends.
+func (r *Recorder) Begin(lane int, category, name, scope string, bytes int64, pair int) {
+	r.end('b', lane, category, name, scope, bytes, pair)
+}
+
+// End is the other end of Begin.
+func (r *Recorder) End(lane int, category, name, scope string, pair int) {
+	r.end('e', lane, category, name, scope, 0, pair)
+}
+
+func (r *Recorder) end(phase byte, lane int, category, name, scope string, bytes int64, pair int) {
+	if r == nil {
+		return
+	}
+	r.add(event{phase: phase, lane: lane, category: category, name: name, scope: scope, bytes: bytes, id: pair, at: time.Since(r.begin)})
+}
+
+// written is an event in the file.
+type written struct {
+	Name      string         `json:"name"`
+	Category  string         `json:"cat,omitempty"`
+	Phase     string         `json:"ph"`
+	Time      float64        `json:"ts"`
+	Duration  *float64       `json:"dur,omitempty"`
+	Process   int            `json:"pid"`
+	Lane      int            `json:"tid"`
+	ID        string         `json:"id,omitempty"`
+	Arguments map[string]any `json:"args,omitempty"`
+}
+
+// Write writes the events; process is the number of this process among several, from 0.
+func (r *Recorder) Write(w io.Writer, process int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	out := bufio.NewWriter(w)
+	if _, err := out.WriteString("{\"displayTimeUnit\": \"ms\", \"otherData\": {\"dropped_events\": " + strconv.Itoa(r.dropped) + "}, \"traceEvents\": [\n"); err != nil {
+		return err
+	}
+	separator := ""
+	write := func(e written) error {
+		e.Process = process
+		text, err := json.Marshal(e)
+		if err != nil {
+			return err
+		}
+		if _, err := out.WriteString(separator); err != nil {
+			return err
+		}
+		separator = ",\n"
+		_, err = out.Write(text)
+		return err
+	}
+	lanes := map[int]bool{}
+	for _, e := range r.events {
+		lanes[e.lane] = true
+	}
+	for _, lane := range slices.Sorted(maps.Keys(lanes)) {
+		if err := write(written{Name: "thread_name", Phase: "M", Lane: lane, Arguments: map[string]any{"name": laneName(lane)}}); err != nil {
+			return err
+		}
+		if err := write(written{Name: "thread_sort_index", Phase: "M", Lane: lane, Arguments: map[string]any{"sort_index": lane}}); err != nil {
+			return err
+		}
+	}
+	for _, e := range r.events {
+		if err := write(e.written()); err != nil {
+			return err
+		}
+	}
+	if _, err := out.WriteString("\n]}\n"); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+func laneName(lane int) string {
+	switch lane {
+	case Loop:
+		return "training loop"
+	case Network:
+		return "network"
+	}
+	return "replica " + strconv.Itoa(lane-first)
+}
+
+func (e *event) written() written {
+	micro := func(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+	out := written{Name: e.name, Category: e.category, Phase: string(e.phase), Time: micro(e.at), Lane: e.lane}
+	if e.phase == 'X' {
+		d := micro(e.length)
+		out.Duration = &d
+	} else {
+		out.ID = strconv.Itoa(e.id)
+	}
+	if e.scope != "" || e.bytes > 0 {
+		out.Arguments = map[string]any{}
+		if e.scope != "" {
+			out.Arguments["layer"] = e.scope
+		}
+		if e.bytes > 0 {
+			out.Arguments["bytes"] = e.bytes
+		}
+	}
+	return out
+}

@@ -1,0 +1,221 @@
+package keras
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/gokeras/gokeras/callbacks"
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/tracing"
+)
+
+// epochs runs what is left of the epochs.
+func (t *trainer) epochs(ctx context.Context) (logs *callbacks.Logs, err error) {
+	stopped := t.workers.flags[0] != 0 && t.skipped == 0 // a run that has been stopped
+	for epoch, begun := t.c.initialEpoch, true; epoch < t.c.epochs && !stopped; {
+		if !begun {
+			if err := t.source.begin(ctx, epoch); err != nil {
+				return logs, err
+			}
+		}
+		begun = false
+		logs, err = t.epoch(ctx, epoch)
+		for err == errMoved { // a worker that was away
+			if err = t.goOn(ctx); err == nil {
+				epoch, begun = t.c.initialEpoch-1, true
+			}
+		}
+		if err != nil {
+			return logs, fmt.Errorf("epoch %d: %w", epoch+1, err)
+		}
+		epoch++
+		if t.stopping() && t.skipped == 0 {
+			break
+		}
+	}
+	return logs, nil
+}
+
+func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error) {
+	if err := t.beginMetrics(); err != nil {
+		return nil, err
+	}
+	if err := t.list.Each(func(cb callbacks.Callback) error { return cb.OnEpochBegin(epoch) }); err != nil {
+		return nil, err
+	}
+	if err := t.steps(ctx, epoch); err != nil {
+		return nil, err
+	}
+	t.list.SetParams(t.params()) // the number of steps may be known by now
+	var logs *callbacks.Logs
+	how, err := t.persist(ctx, false, func() (err error) {
+		logs, err = t.measureEpoch(ctx, epoch)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if how == advanced {
+		if logs, err = t.epochSleptThrough(epoch); err != nil {
+			return nil, err
+		}
+	}
+	t.reached(epoch+1, 0)
+	err = t.list.Each(func(cb callbacks.Callback) error { return cb.OnEpochEnd(epoch, logs) })
+	for _, note := range t.notes {
+		fmt.Fprintln(t.c.output, note)
+	}
+	t.notes = nil
+	if err == nil {
+		err = t.endEpoch(epoch, logs, how)
+	}
+	if err == nil {
+		err = t.boundary(ctx)
+	}
+	if errors.Is(err, distribute.ErrLeft) && (epoch+1 == t.c.epochs || t.m.stopped.Load()) {
+		err = nil // the others have finished, so all have come to the end
+	}
+	return logs, err
+}
+
+// beginMetrics begins the metrics of an epoch, or goes on with them in its middle.
+func (t *trainer) beginMetrics() error {
+	if t.measured {
+		t.measured = false
+		return t.m.setMeasures(t.m.measures)
+	}
+	return t.m.resetMetrics()
+}
+
+// measureEpoch works out the logs of an epoch, with those of the validation.
+func (t *trainer) measureEpoch(ctx context.Context, epoch int) (*callbacks.Logs, error) {
+	logs := t.results.logs("")
+	if err := logs.Err(); err != nil {
+		return nil, err
+	}
+	if t.c.validates(epoch) {
+		validation, err := t.evaluate.run(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("validation: %w", err)
+		}
+		for _, name := range validation.Names() {
+			logs.Set("val_"+name, validation.Vector(name)...)
+		}
+	}
+	return logs, t.shareAfterEpoch(ctx)
+}
+
+// steps runs the batches of one epoch.
+func (t *trainer) steps(ctx context.Context, epoch int) error {
+	perExecution := t.m.compiled.config.StepsPerExecution
+	watched := t.list.WantsBatches()
+	limit, first := t.source.steps(), t.skipped
+	if t.skipped = 0; first > 0 && t.stopping() {
+		return nil // the worker that this one follows is at the end of the epoch
+	}
+	for step := first; limit < 0 || step < limit; {
+		begin := step
+		for ; step < begin+perExecution && (limit < 0 || step < limit); step++ {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			batch, err := t.nextBatch()
+			if err == io.EOF {
+				limit = step
+				t.warnDry(step)
+				break
+			}
+			if err != nil {
+				return err
+			}
+			if watched && step == begin {
+				if err := t.list.Each(func(cb callbacks.Callback) error { return cb.OnTrainBatchBegin(begin) }); err != nil {
+					return err
+				}
+			}
+			err = t.attempt(ctx, batch)
+			if err == errStopped {
+				limit = step
+				break
+			}
+			if err == errMoved {
+				return err
+			}
+			if err != nil {
+				return fmt.Errorf("batch %d: %w", step, err)
+			}
+			t.reached(epoch, step+1)
+		}
+		if watched && step > begin {
+			logs := t.results.batchLogs()
+			end := step - 1
+			if err := t.list.Each(func(cb callbacks.Callback) error { return cb.OnTrainBatchEnd(end, logs) }); err != nil {
+				return err
+			}
+		}
+		if step > begin {
+			if err := t.afterSteps(ctx); err != nil {
+				return err
+			}
+		}
+		if t.stopping() {
+			break
+		}
+	}
+	if limit == 0 {
+		return fmt.Errorf("the data gave no batch; a dataset must yield its batches again in each epoch")
+	}
+	return nil
+}
+
+// warnDry tells that fewer batches came than were asked for.
+func (t *trainer) warnDry(step int) {
+	if t.c.steps > step && t.c.verbose > 0 {
+		t.notes = append(t.notes, fmt.Sprintf("the data ended after %d of the %d batches of the epoch; use a dataset with Repeat, or fewer StepsPerEpoch", step, t.c.steps))
+	}
+}
+
+func (t *trainer) nextBatch() (*data.Batch, error) {
+	if b := t.first; b != nil {
+		t.first = nil
+		return b, nil
+	}
+	if rec := tracing.Active(); rec != nil {
+		defer rec.Span(tracing.Loop, "input", "wait for input", "", 0, time.Now())
+	}
+	return t.source.next()
+}
+
+// step trains on one batch. It allocates nothing when the batch has the shape of the one before.
+func (t *trainer) step(ctx context.Context, b *data.Batch) error {
+	if rec := tracing.Active(); rec != nil {
+		defer rec.Span(tracing.Loop, "step", "step", "", 0, time.Now())
+	}
+	if err := t.m.arrange(b, &t.parts); err != nil {
+		return err
+	}
+	if err := t.m.compiled.check(&t.parts); err != nil {
+		return err
+	}
+	if len(t.parts.w) > 0 && len(t.c.classWeight) > 0 {
+		return fmt.Errorf("the batch has sample weights, and ClassWeight is given; use one of them")
+	}
+	inst, err := t.feed.load(&t.parts)
+	if err != nil {
+		return err
+	}
+	if t.workers.recovery != nil {
+		err = t.trainTogether(ctx, inst)
+	} else {
+		err = t.m.trainOn(ctx, inst)
+	}
+	if err != nil {
+		return err
+	}
+	t.trained++
+	return nil
+}

@@ -1,0 +1,304 @@
+package keras
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/gokeras/gokeras/callbacks"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// runState is what a worker needs, beside the variables, to go on where another one is.
+type runState struct {
+	Position  uint64
+	Fits      int
+	Inside    bool
+	Config    string
+	Place     place
+	Steps     uint32
+	Trained   int
+	Stopped   bool
+	Reset     bool
+	Last      *epochLogs
+	Share     shared
+	Callbacks []callbackState
+}
+
+// callbackState is what a callback remembers.
+type callbackState struct {
+	Type  string
+	State []byte
+}
+
+// maxRunState bounds what is taken from another worker.
+const maxRunState = 1 << 32
+
+// callbackStates collects what the callbacks of the run remember.
+func (t *trainer) callbackStates() ([]callbackState, error) {
+	var list []callbackState
+	for _, c := range t.all {
+		if keeper, ok := c.(callbacks.Stateful); ok {
+			state, err := keeper.State()
+			if err != nil {
+				return nil, fmt.Errorf("the state of %T: %w", c, err)
+			}
+			list = append(list, callbackState{fmt.Sprintf("%T", c), state})
+		}
+	}
+	return list, nil
+}
+
+// setCallbackStates hands states to the callbacks that they belong to: the k-th of a type on one worker is the k-th of that type on another,
+// which may have others beside.
+func setCallbackStates(all []callbacks.Callback, states []callbackState) error {
+	for _, c := range all {
+		keeper, ok := c.(callbacks.Stateful)
+		if !ok {
+			continue
+		}
+		name := fmt.Sprintf("%T", c)
+		i := slices.IndexFunc(states, func(s callbackState) bool { return s.Type == name })
+		if i < 0 {
+			continue
+		}
+		if err := keeper.SetState(states[i].State); err != nil {
+			return fmt.Errorf("taking over the state of %s: %w", name, err)
+		}
+		states = append(states[:i:i], states[i+1:]...)
+	}
+	return nil
+}
+
+// state describes where this worker is.
+func (r *recovery) state(m *Model) ([]byte, error) {
+	s := runState{Position: r.strategy.Standing().Step, Fits: r.fits, Inside: r.inside, Config: r.config, Place: m.at, Steps: m.steps, Trained: r.trained,
+		Stopped: m.stopped.Load(), Reset: r.reset, Last: r.last, Share: r.share}
+	var err error
+	if s.Callbacks, err = r.callbacks(); err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	err = gob.NewEncoder(&b).Encode(s)
+	return b.Bytes(), err
+}
+
+// transfer gives the state of a worker that is at the latest position to those that are not. All workers of a new group call it. It reports
+// whether this worker got it; the state is in r.got then, and where the transfer fails nothing has changed.
+func (m *Model) transfer(ctx context.Context, r *recovery) (bool, error) {
+	_, vars, err := m.backupVariables()
+	if err != nil {
+		return false, err
+	}
+	if err := r.group.Agree(ctx, distribute.WorkerCall{Name: "state of " + m.describe(vars)}); err != nil {
+		return false, err
+	}
+	roster := r.group.Roster()
+	switch {
+	case roster.Source < 0:
+		return false, errors.New("no worker of the new group has the state of the training; start the job again from its backup")
+	case len(roster.Behind) == 0:
+		return false, nil
+	}
+	var data []byte
+	if r.group.Rank() == roster.Source {
+		if data, err = r.state(m); err != nil {
+			return false, err
+		}
+	}
+	if data, err = r.broadcast(ctx, roster.Source, data); err != nil {
+		return false, err
+	}
+	mirrored, values, err := distribute.ReceiveVariables(ctx, m.strategy, vars, roster.Source)
+	if err != nil || !slices.Contains(roster.Behind, r.group.Rank()) {
+		return false, err
+	}
+	s := new(runState)
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(s); err != nil {
+		return false, fmt.Errorf("the state from worker %d cannot be read: %w", roster.Source, err)
+	}
+	if r.before, err = readAll(mirrored); err != nil {
+		return false, err
+	}
+	if err := m.writeAll(mirrored, values); err != nil {
+		return false, err
+	}
+	m.steps = s.Steps
+	r.got, r.vars, r.values, r.again = s, mirrored, values, nil
+	r.share.Replicas, r.share.Size, r.share.Metrics, r.share.Data = s.Share.Replicas, s.Share.Size, s.Share.Metrics, s.Share.Data
+	r.reset, r.last, r.trained = s.Reset, s.Last, s.Trained
+	r.strategy.Advance(distribute.Standing{HasState: true, Step: s.Position})
+	return true, nil
+}
+
+// broadcast sends bytes whose number only the root knows.
+func (r *recovery) broadcast(ctx context.Context, root int, data []byte) ([]byte, error) {
+	length := kernels.NewArray(ir.Type{DType: ir.Int64, Shape: ir.Shape{1}})
+	binary.LittleEndian.PutUint64(length.Data, uint64(len(data)))
+	if err := r.group.Broadcast(ctx, distribute.WorkerCall{Name: "length of the state"}, root, []kernels.Array{length}); err != nil {
+		return nil, err
+	}
+	n := binary.LittleEndian.Uint64(length.Data)
+	if n > maxRunState {
+		return nil, fmt.Errorf("worker %d has a state of %d bytes; at most %d are taken", root, n, uint64(maxRunState))
+	}
+	if uint64(len(data)) != n {
+		data = make([]byte, n)
+	}
+	return data, r.group.Broadcast(ctx, distribute.WorkerCall{Name: "state"}, root, []kernels.Array{bytesArray(data)})
+}
+
+// shared is the state that replicas have for themselves, of all replicas: metrics, and what layers keep between batches. Every worker has it
+// after each step, so it outlives those that it belongs to.
+type shared struct {
+	Replicas, Size int // Size bytes for each replica, the metrics first
+	Metrics        int // bytes of the metrics
+	Data           []byte
+
+	due bool // layers have yet to take theirs
+
+	inst   *distribute.Instance // what follows belongs to it
+	next   [][]kernels.Buffer   // by local replica: the values after the step
+	layers distribute.Variables
+	spare  []byte
+	arrays []kernels.Array
+}
+
+// sharedMetrics is what a backup knows.
+func sharedMetrics(m measures) shared {
+	return shared{Replicas: m.replicas, Size: len(m.data) / m.replicas, Metrics: len(m.data) / m.replicas, Data: m.data}
+}
+
+// metrics cuts the metrics out.
+func (s *shared) metrics(size int) measures {
+	out := measures{s.Replicas, make([]byte, 0, s.Replicas*size)}
+	for i := range s.Replicas {
+		out.data = append(out.data, s.Data[i*s.Size:][:size]...)
+	}
+	return out
+}
+
+// fits reports state of layers that cannot be cut for another number of replicas, and gives the layers theirs.
+func (s *shared) fits(m *Model) error {
+	if s.Size > s.Metrics && s.Replicas != m.strategy.NumReplicasInSync() {
+		return fmt.Errorf("model %q has layers that keep a state between batches, of which each replica has its rows, so it cannot go on with %d replicas where it had %d; keep the number of workers (Elastic with Min equal to Max)",
+			m.Name(), m.strategy.NumReplicasInSync(), s.Replicas)
+	}
+	s.due = s.Size > s.Metrics
+	return s.restoreLayers(m)
+}
+
+// bind prepares for the steps of an instance.
+func (s *shared) bind(m *Model, inst *distribute.Instance) error {
+	if s.inst == inst {
+		return nil
+	}
+	metrics := m.metricVariables()
+	layers := slices.DeleteFunc(inst.OnReadVariables(), func(v *distribute.Variable) bool { return slices.Contains(metrics, v) })
+	s.next = nil
+	for r := range m.strategy.Devices() {
+		var list []kernels.Buffer
+		for _, v := range append(slices.Clone(metrics), layers...) {
+			b, err := inst.Next(r, v)
+			if err != nil {
+				return err
+			}
+			list = append(list, b)
+		}
+		s.next = append(s.next, list)
+	}
+	s.inst, s.layers, s.Metrics = inst, layers, bytesOf(metrics)
+	return s.restoreLayers(m) // where that is due
+}
+
+// restoreLayers gives the layers the state that they had, once they are known.
+func (s *shared) restoreLayers(m *Model) error {
+	if !s.due || s.layers == nil {
+		return nil
+	}
+	s.due = false
+	if size := bytesOf(s.layers); size != s.Size-s.Metrics {
+		return fmt.Errorf("the layers keep a state of %d bytes on each replica, that of the other workers has %d", size, s.Size-s.Metrics)
+	}
+	_, first := distribute.SplitOverWorkers(m.strategy, 0)
+	for r := range m.strategy.Devices() {
+		from := s.Data[(first+r)*s.Size+s.Metrics:]
+		for _, v := range s.layers {
+			b, err := v.Buffer(r)
+			if err == nil {
+				err = b.Write(from[:v.Type().Bytes()])
+			}
+			if err != nil {
+				return err
+			}
+			from = from[v.Type().Bytes():]
+		}
+	}
+	return nil
+}
+
+// exchange tells the others what this worker's replicas have after the step that was computed, and learns theirs. It allocates nothing.
+func (s *shared) exchange(ctx context.Context, g distribute.WorkerGroup, first int) error {
+	size := s.Metrics + bytesOf(s.layers)
+	if n := g.Size() * len(s.next) * size; len(s.spare) != n {
+		s.spare = make([]byte, n)
+		s.arrays = []kernels.Array{bytesArray(s.spare)}
+	}
+	clear(s.spare)
+	for r, list := range s.next {
+		at := s.spare[(first+r)*size:]
+		for _, b := range list {
+			n := b.Type().Bytes()
+			if err := b.Read(at[:n]); err != nil {
+				return err
+			}
+			at = at[n:]
+		}
+	}
+	s.arrays[0].Data = s.spare
+	return g.AllReduce(ctx, distribute.WorkerCall{Name: "state of replicas"}, ir.Max, s.arrays)
+}
+
+// keep makes what was exchanged the state.
+func (s *shared) keep() {
+	s.Size = s.Metrics + bytesOf(s.layers)
+	s.Replicas = len(s.spare) / max(s.Size, 1)
+	s.Data, s.spare = s.spare, s.Data
+}
+
+// afterEpoch is exchange and keep for layers whose state a validation has changed.
+func (s *shared) afterEpoch(ctx context.Context, m *Model, g distribute.WorkerGroup, first int) error {
+	if len(s.layers) == 0 {
+		return nil
+	}
+	for r, list := range s.next {
+		for i := range list {
+			b, err := s.variable(m, i).Buffer(r)
+			if err != nil {
+				return err
+			}
+			list[i] = b
+		}
+	}
+	s.inst = nil // the buffers of its steps are bound again
+	err := s.exchange(ctx, g, first)
+	if err == nil {
+		s.keep()
+	}
+	return err
+}
+
+// variable is the i-th of the state.
+func (s *shared) variable(m *Model, i int) *distribute.Variable {
+	metrics := m.metricVariables()
+	if i < len(metrics) {
+		return metrics[i]
+	}
+	return s.layers[i-len(metrics)]
+}

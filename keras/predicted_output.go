@@ -1,0 +1,144 @@
+package keras
+
+import (
+	"fmt"
+	"slices"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// predictedOutput joins what a model computes for one output, batch by batch and replica by replica, along axis 0.
+type predictedOutput struct {
+	dtype ir.DType
+	row   ir.Shape      // without axis 0
+	array *tensor.Dense // the result, or longer where more examples were expected than came
+	rows  int           // written so far
+	given bool          // array is the caller's
+}
+
+// add appends the value of a buffer of output i. expected is the number of rows that all of it will have, as far as that is known.
+func (o *predictedOutput) add(i int, b kernels.Buffer, expected int) error {
+	t := b.Type()
+	if len(t.Shape) == 0 {
+		return fmt.Errorf("output %d is a scalar; Predict joins outputs along the axis of examples, which it lacks", i)
+	}
+	if o.row == nil {
+		o.dtype, o.row = t.DType, t.Shape[1:]
+	}
+	if !t.Shape[1:].Equal(o.row) || t.DType != o.dtype {
+		return fmt.Errorf("output %d has shape %v in one batch and %v in another; they cannot be joined", i, append(ir.Shape{o.rows}, o.row...), t.Shape)
+	}
+	if o.given && o.rows == 0 {
+		if err := o.checkGiven(i); err != nil {
+			return err
+		}
+	}
+	n := t.Shape[0]
+	size := o.row.Size() * o.dtype.Size()
+	if n == 0 || size == 0 {
+		o.rows += n
+		return nil
+	}
+	if err := o.grow(i, o.rows+n, expected); err != nil {
+		return err
+	}
+	if err := b.Read(o.array.Raw[o.rows*size : (o.rows+n)*size]); err != nil {
+		return err
+	}
+	o.rows += n
+	return nil
+}
+
+// grow makes room for a number of rows.
+func (o *predictedOutput) grow(i, rows, expected int) error {
+	if o.array != nil && o.array.Shape()[0] >= rows {
+		return nil
+	}
+	if o.given {
+		return fmt.Errorf("the array for output %d has shape %v, the output more than %d rows", i, o.array.Shape(), o.array.Shape()[0])
+	}
+	if o.array != nil {
+		expected = 2 * o.rows
+	}
+	old := o.array
+	var err error
+	if o.array, err = newResult(o.dtype, o.row, max(rows, expected)); err != nil {
+		return err
+	}
+	if old != nil {
+		copy(o.array.Raw, old.Raw)
+	}
+	return nil
+}
+
+// checkGiven looks at an array of the caller's before the first value is written to it.
+func (o *predictedOutput) checkGiven(i int) error {
+	shape := o.array.Shape()
+	if o.array.Dtype() != denseTypes[o.dtype] || len(shape) != 1+len(o.row) || !slices.Equal([]int(shape[1:]), []int(o.row)) {
+		return fmt.Errorf("the array for output %d is of %v and shape %v; expected %v and shape %v", i, o.array.Dtype(), shape, denseTypes[o.dtype], layers.ShapeString(append(ir.Shape{layers.Unknown}, o.row...)))
+	}
+	if !rowMajor(o.array) {
+		return fmt.Errorf("the array for output %d is a view with gaps or in another order; expected a dense row-major array", i)
+	}
+	return nil
+}
+
+// dense returns the joined result.
+func (o *predictedOutput) dense() (*tensor.Dense, error) {
+	if o.rows*o.row.Size() == 0 {
+		return nil, fmt.Errorf("a result of shape %v has no elements, which gorgonia.org/tensor cannot hold", append(ir.Shape{o.rows}, o.row...))
+	}
+	if o.array.Shape()[0] == o.rows {
+		return o.array, nil
+	}
+	exact, err := newResult(o.dtype, o.row, o.rows)
+	if err != nil {
+		return nil, err
+	}
+	copy(exact.Raw, o.array.Raw)
+	return exact, nil
+}
+
+// newResult makes an array of zeros.
+func newResult(dtype ir.DType, row ir.Shape, rows int) (*tensor.Dense, error) {
+	t, ok := denseTypes[dtype]
+	if !ok {
+		return nil, fmt.Errorf("keras: no Go type for %v", dtype)
+	}
+	shape := make([]int, 1+len(row))
+	shape[0] = rows
+	copy(shape[1:], row)
+	return tensor.New(tensor.Of(t), tensor.WithShape(shape...)), nil
+}
+
+// takeResults makes arrays of the caller's the ones that results are written to.
+func (p *prediction) takeResults(into []*tensor.Dense) error {
+	if len(into) == 0 {
+		return fmt.Errorf("received no array to write to; expected one for each output of the model")
+	}
+	p.given = true
+	for i, a := range into {
+		if a == nil {
+			return fmt.Errorf("the array for output %d is nil; make it with the shape that PredictOnBatch returns", i)
+		}
+		p.results = append(p.results, predictedOutput{array: a, given: true})
+	}
+	return nil
+}
+
+// checkResults reports an array of the caller's that is longer than the result.
+func (p *prediction) checkResults() error {
+	if !p.given {
+		return nil
+	}
+	for i := range p.results {
+		if o := &p.results[i]; o.rows != o.array.Shape()[0] {
+			return fmt.Errorf("the array for output %d has shape %v, the output %d rows", i, o.array.Shape(), o.rows)
+		}
+	}
+	return nil
+}

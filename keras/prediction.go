@@ -1,0 +1,253 @@
+package keras
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+)
+
+// prediction is one call of Predict or PredictOnBatch. Those that ended are used again, with their memory, so that a call allocates
+// nothing but what it returns.
+type prediction struct {
+	m       *Model
+	parts   parts
+	batch   data.Batch
+	size    int // examples of a batch
+	feed    *feeder
+	results []predictedOutput
+	given   bool // the results are arrays of the caller's
+}
+
+// predictions are what the predictions of a model leave behind for the next ones. It is guarded by Model.mu.
+type predictions struct {
+	idle  []*prediction
+	feeds []*feeder // with an instance of the forward function each; the one used last is at the end
+}
+
+// predictionLimit bounds both lists: as many shapes and goroutines at a time do without allocations.
+func predictionLimit() int { return max(16, 2*runtime.GOMAXPROCS(0)) }
+
+// newPrediction begins a call; finish ends it.
+func (m *Model) newPrediction() *prediction {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := len(m.predictions.idle)
+	if n == 0 {
+		return &prediction{m: m}
+	}
+	p := m.predictions.idle[n-1]
+	m.predictions.idle[n-1] = nil
+	m.predictions.idle = m.predictions.idle[:n-1]
+	return p
+}
+
+// finish lets go of all that belongs to the caller.
+func (m *Model) finish(p *prediction) {
+	p.putFeed()
+	clear(p.results)
+	for i := range p.parts.own {
+		clear(p.parts.own[i])
+	}
+	p.results, p.given, p.batch = p.results[:0], false, data.Batch{}
+	p.parts.x, p.parts.y, p.parts.w = nil, nil, nil
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.predictions.idle) < predictionLimit() {
+		m.predictions.idle = append(m.predictions.idle, p)
+	}
+}
+
+// failed is err as a public function returns it.
+func (p *prediction) failed(ctx context.Context, what string, err error) error {
+	return fmt.Errorf("keras: %s: %w", what, interrupted(ctx, err))
+}
+
+// direct returns the prediction of examples in memory, which are read where they are; nil for everything that needs more: a dataset,
+// options other than BatchSize, layers that work on the host, or arguments that are wrong.
+func (m *Model) direct(ctx context.Context, ds data.Dataset, options []FitOption) *prediction {
+	a, ok := ds.(*data.ArraySource)
+	if !ok || a == nil || a.Err() != nil || a.N() == 0 || ctx == nil || a.TextType() != "" || m.stage() != nil {
+		return nil
+	}
+	size := data.DefaultBatchSize
+	if len(options) > 0 {
+		c, err := newFitConfig("Predict", options)
+		if err != nil || c.steps != 0 || c.verbose != 0 || len(c.callbacks) > 0 {
+			return nil
+		}
+		if c.batchSize > 0 {
+			size = c.batchSize
+		}
+	}
+	p := m.newPrediction()
+	p.batch, p.size = a.All(), size
+	return p
+}
+
+// run predicts all examples of the batch at hand, p.size at a time.
+func (p *prediction) run(ctx context.Context) error {
+	if err := p.m.arrangeInputs(&p.batch, &p.parts); err != nil {
+		return fmt.Errorf("batch 0: %w", err)
+	}
+	n := p.parts.rows()
+	for from := 0; from < n; from += p.size {
+		err := ctx.Err()
+		if err != nil {
+			return err
+		}
+		if err = p.compute(ctx, from, min(p.size, n-from)); err != nil {
+			return fmt.Errorf("batch %d: %w", from/p.size, err)
+		}
+	}
+	return nil
+}
+
+// onBatch predicts all examples of a as one batch.
+func (p *prediction) onBatch(ctx context.Context, a *data.ArraySource) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := p.m.checkText(a); err != nil {
+		return err
+	}
+	p.batch = a.All()
+	if err := p.m.arrangeInputs(&p.batch, &p.parts); err != nil {
+		return err
+	}
+	if err := p.compute(ctx, 0, p.parts.rows()); err != nil {
+		return err
+	}
+	return p.checkResults()
+}
+
+// compute predicts examples from to from+n-1 of the arrays at hand.
+func (p *prediction) compute(ctx context.Context, from, n int) error {
+	if err := p.takeFeed(n); err != nil {
+		return err
+	}
+	inst, err := p.feed.loadRows(&p.parts, from, n)
+	if err != nil {
+		return err
+	}
+	if err := p.m.inferOn(ctx, inst); err != nil {
+		return err
+	}
+	return p.collect(inst, n)
+}
+
+// takeFeed makes p.feed one that has an instance for n examples, if there is one that no other call uses.
+func (p *prediction) takeFeed(n int) error {
+	if p.feed != nil && p.feed.fits(&p.parts, n) {
+		return nil
+	}
+	p.putFeed()
+	if p.feed = p.m.idleFeed(&p.parts, n); p.feed != nil {
+		return nil
+	}
+	fn, err := p.m.predictFunction(&p.parts)
+	if err != nil {
+		return err
+	}
+	p.feed = newFeeder(fn, p.m.policy.Float())
+	return nil
+}
+
+func (m *Model) idleFeed(p *parts, n int) *feeder {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := m.predictions.feeds
+	for i := len(list) - 1; i >= 0; i-- {
+		if f := list[i]; f.fn == m.predict && f.fits(p, n) {
+			copy(list[i:], list[i+1:])
+			list[len(list)-1] = nil
+			m.predictions.feeds = list[:len(list)-1]
+			return f
+		}
+	}
+	return nil
+}
+
+// putFeed leaves the feeder to the next call. Where there are many, the one that was used the longest time ago goes.
+func (p *prediction) putFeed() {
+	f := p.feed
+	p.feed = nil
+	if f == nil || f.inst == nil {
+		return
+	}
+	f.forget()
+	m := p.m
+	m.mu.Lock()
+	list := &m.predictions.feeds
+	*list = append(*list, f)
+	f = nil
+	if len(*list) > predictionLimit() {
+		f = (*list)[0]
+		copy(*list, (*list)[1:])
+		(*list)[len(*list)-1] = nil
+		*list = (*list)[:len(*list)-1]
+	}
+	m.mu.Unlock()
+	if f != nil {
+		f.release()
+	}
+}
+
+// forgetPredictions frees what predictions left behind, because the model has changed. Model.mu is held.
+func (m *Model) forgetPredictions() {
+	for _, f := range m.predictions.feeds {
+		f.release()
+	}
+	m.predictions = predictions{}
+	m.predict = nil
+}
+
+// single returns the result of a model with one output.
+func (p *prediction) single(what string) (*tensor.Dense, error) {
+	if n := len(p.results); n != 1 {
+		return nil, fmt.Errorf("keras: %s: model %q has %d outputs; use PredictAll", what, p.m.Name(), n)
+	}
+	out, err := p.results[0].dense()
+	if err != nil {
+		return nil, fmt.Errorf("keras: %s: %w", what, err)
+	}
+	return out, nil
+}
+
+// all returns the results in the order of the model's outputs.
+func (p *prediction) all() ([]*tensor.Dense, error) {
+	out := make([]*tensor.Dense, len(p.results))
+	for i := range out {
+		var err error
+		if out[i], err = p.results[i].dense(); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// collect appends what the replicas computed for n examples, in order.
+func (p *prediction) collect(inst *distribute.Instance, n int) error {
+	outputs := len(p.m.outputTypes)
+	if len(p.results) == 0 {
+		for range outputs {
+			p.results = append(p.results, predictedOutput{})
+		}
+	}
+	if len(p.results) != outputs {
+		return fmt.Errorf("received %d arrays for the results; model %q has %d outputs", len(p.results), p.m.Name(), outputs)
+	}
+	total := max(n, p.parts.rows()) // a batch may be a part of the arrays at hand
+	for i := range p.results {
+		for replica := range p.feed.sizes {
+			if err := p.results[i].add(i, inst.Output(replica, i), total); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
