@@ -42,7 +42,7 @@ func init() {
 		"Pipeline": {
 			{New: func() layers.Layer {
 				return &layers.Pipeline{Layers: []layers.Layer{&layers.Rescaling{Scale: []float64{2}}, &layers.Dense{Units: 3}, &layers.Dense{Units: 2}}}
-			}, Inputs: normal(2, 4), Output: []int{2, 2}},
+			}, Inputs: normal(2, 4), Output: []int{2, 2}, Weights: 4, Trainable: 4},
 		},
 		"MelSpectrogram": {
 			{New: func() layers.Layer {
