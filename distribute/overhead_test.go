@@ -3,6 +3,7 @@
 package distribute_test
 
 import (
+	"runtime"
 	"slices"
 	"syscall"
 	"testing"
@@ -60,7 +61,7 @@ func (m *gpt) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 }
 
 // BenchmarkReplicaOverheadOfModels compares the processor time of steps on two replicas with that of twice as many on one, in turn, with the
-// same number of examples for each replica. The metrics are the median and the first quarter of the differences, in percent.
+// same number of examples for each replica and one processor for each. The metrics are the median and the first quarter of the differences, in percent.
 func BenchmarkReplicaOverheadOfModels(b *testing.B) {
 	perReplica := map[string]int{"mlp": 128, "cnn": 32, "gpt": 8}
 	for _, name := range []string{"mlp", "cnn", "gpt"} {
@@ -74,18 +75,19 @@ func BenchmarkReplicaOverheadOfModels(b *testing.B) {
 			}
 			n := perReplica[name]
 			one, two := step(distribute.Default(), n), step(mirrored(b, 2), 2*n)
-			measure := func(f func(), times int) float64 {
+			measure := func(f func(), times, processors int) float64 {
+				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
 				begin := processorTime(b)
 				for range times {
 					f()
 				}
 				return float64(processorTime(b) - begin)
 			}
-			measure(one, 4)
-			measure(two, 4)
+			measure(one, 4, 1)
+			measure(two, 4, 2)
 			var single, differences []float64
 			for b.Loop() {
-				before, double, after := measure(one, 2), measure(two, 2), measure(one, 2)
+				before, double, after := measure(one, 2, 1), measure(two, 2, 2), measure(one, 2, 1)
 				single = append(single, before, after)
 				differences = append(differences, 100*(double/(before+after)-1))
 			}

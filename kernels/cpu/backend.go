@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	goruntime "runtime"
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -57,6 +58,15 @@ func (b Backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Execu
 	return e, nil
 }
 
+// poolFor returns the workers of a replica. Replicas that are as many as the processors keep each to one, the goroutine that runs them: to help
+// each other would only move their data from cache to cache.
+func poolFor(replicas int) *pool.Pool {
+	if replicas > 1 && replicas >= goruntime.GOMAXPROCS(0) {
+		return nil
+	}
+	return pool.Shared()
+}
+
 func (b Backend) compile(p *ir.Program, o kernels.CompileOptions, plain bool) (*executable, error) {
 	if err := b.Open(o.Device); err != nil {
 		return nil, err
@@ -74,8 +84,8 @@ func (b Backend) compile(p *ir.Program, o kernels.CompileOptions, plain bool) (*
 	if err := checkSizes(p); err != nil {
 		return nil, err
 	}
-	shared := pool.Shared()
-	rt := &runtime{pool: shared, workers: make([]worker, shared.Size()), comm: o.Comm, profiling: profiles.on.Load()}
+	workers := poolFor(o.Replicas)
+	rt := &runtime{pool: workers, workers: make([]worker, workers.Size()), comm: o.Comm, profiling: profiles.on.Load()}
 	if o.Replicas > 1 {
 		rt.overlapper, _ = o.Comm.(kernels.Overlapper)
 	}
