@@ -7,6 +7,9 @@ import (
 	"io"
 	"time"
 
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/data/datasets"
 	"github.com/gokeras/gokeras/keras"
 )
@@ -19,6 +22,7 @@ func epoch(w io.Writer, directory string) error {
 	if err != nil {
 		return err
 	}
+	train, test := scaled(mnist.Train), scaled(mnist.Test)
 	m, err := convolutional()
 	if err != nil {
 		return err
@@ -31,13 +35,23 @@ func epoch(w io.Writer, directory string) error {
 		return err
 	}
 	begin := time.Now()
-	if _, err := m.Fit(ctx, mnist.Train.Arrays(), keras.BatchSize(64), keras.Epochs(1), keras.Verbose(0)); err != nil {
+	if _, err := m.Fit(ctx, train, keras.BatchSize(64), keras.Epochs(1), keras.Verbose(0)); err != nil {
 		return fmt.Errorf("training: %w", err)
 	}
 	seconds := time.Since(begin).Seconds()
-	logs, err := m.Evaluate(ctx, mnist.Test.Arrays(), keras.BatchSize(256), keras.Verbose(0))
+	logs, err := m.Evaluate(ctx, test, keras.BatchSize(256), keras.Verbose(0))
 	if err != nil {
 		return fmt.Errorf("evaluation: %w", err)
 	}
 	return json.NewEncoder(w).Encode(map[string]float64{"seconds": seconds, "accuracy": logs["accuracy"]})
+}
+
+// scaled returns the images as floats in [0, 1], as the other frameworks get them.
+func scaled(s datasets.Split) *data.ArraySource {
+	pixels := s.Images.Data().([]uint8)
+	x := make([]float32, len(pixels))
+	for i, p := range pixels {
+		x[i] = float32(p) / 255
+	}
+	return data.Arrays(tensor.New(tensor.WithShape(s.Images.Shape()...), tensor.WithBacking(x)), s.Labels)
 }
