@@ -215,7 +215,7 @@ func (*givesUp) Lost(error) bool { return false }
 // process. The run ends as an unbroken one does: variables, counts, history and what callbacks were told.
 func TestRecoveryFromEachCollective(t *testing.T) {
 	if testing.Short() {
-		t.Skip("trains some hundred times")
+		t.Skip("trains some hundred times: not with -short")
 	}
 	clean := newHub(3)
 	want := clean.runAll(&distribute.Elastic{})
@@ -262,7 +262,7 @@ func TestRecoveryFromEachCollective(t *testing.T) {
 // The same with layers that keep a state between batches, which each replica has for its own rows: others have it when the worker is gone.
 func TestRecoveryOfStatefulLayers(t *testing.T) {
 	if testing.Short() {
-		t.Skip("trains some fifty times")
+		t.Skip("trains some fifty times: not with -short")
 	}
 	clean := newHub(3)
 	clean.states = true

@@ -104,7 +104,7 @@ func sameModels(t *testing.T, want, got string) {
 // unbroken run, bit for bit.
 func TestFitOutlivesWorkers(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts processes")
+		t.Skip("starts processes: not with -short")
 	}
 	dir := smallModel(t)
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -139,7 +139,7 @@ func (r *faultyRun) again(worker int) {
 // TestFitElastic: without restarts the job goes on with who is left.
 func TestFitElastic(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts processes")
+		t.Skip("starts processes: not with -short")
 	}
 	dir := smallModel(t)
 	path := func(name string) string { return filepath.Join(dir, name) }
@@ -156,7 +156,7 @@ func TestFitElastic(t *testing.T) {
 // TestFitStopped: SIGTERM to one worker stops all after the same step, with status 75, and the same command goes on there.
 func TestFitStopped(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts processes")
+		t.Skip("starts processes: not with -short")
 	}
 	dir := smallModel(t)
 	path := func(name string) string { return filepath.Join(dir, name) }

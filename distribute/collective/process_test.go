@@ -183,7 +183,7 @@ type jobs struct {
 
 func startJob(t *testing.T, n int, env ...string) *jobs {
 	if testing.Short() {
-		t.Skip("starts processes")
+		t.Skip("starts processes: not with -short")
 	}
 	// Processes listen themselves, so the ports must be free and known before.
 	var addresses []string

@@ -274,7 +274,7 @@ func (j *chaos) end() []chaosResult {
 // is kept, and every step once where it is not.
 func TestChaos(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts processes")
+		t.Skip("starts processes: not with -short")
 	}
 	const deadline = 1500 * time.Millisecond
 	for _, c := range []struct {

@@ -125,7 +125,7 @@ func (b *lockedBuffer) String() string {
 func start(t *testing.T, n int, name, dir string) *job {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("starts processes")
+		t.Skip("starts processes: not with -short")
 	}
 	require.Contains(t, roles(), name)
 	var addresses []string

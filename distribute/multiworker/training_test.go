@@ -218,7 +218,7 @@ func near(t *testing.T, what string, want, got []float64, tolerance float64) {
 // are uneven; batches of 3 end with one of 1, so that workers have no example.
 func TestWorkersEqualOneReplica(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts processes")
+		t.Skip("starts processes: not with -short")
 	}
 	want, err := trainAll(t.Context(), distribute.Default())
 	require.NoError(t, err)

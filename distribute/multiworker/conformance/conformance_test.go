@@ -84,7 +84,7 @@ func TestWorker(t *testing.T) {
 // Every worker of two and of three finds what TensorFlow's found, or the exact result where that deviates.
 func TestMultiWorkerVectors(t *testing.T) {
 	if testing.Short() {
-		t.Skip("starts processes")
+		t.Skip("starts processes: not with -short")
 	}
 	for n, path := range map[int]string{2: "shared memory", 3: "network"} {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
