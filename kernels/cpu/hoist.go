@@ -1,16 +1,20 @@
 package cpu
 
-import "github.com/gokeras/gokeras/kernels/ir"
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
 
 // hoistUpdates moves the units that compute nothing but new values of variables to the earliest place where they may overwrite the
 // old ones: the gradient is then still in the cache and its memory is free for what follows. A program has its updates at
-// the end. No variable changes before the last of the all-reduces that go on meanwhile has started: one that fails leaves the variables as they were.
+// the end. No update moves in front of what may fail: a step that fails leaves the variables as they were.
 func (g *graph) hoistUpdates() {
 	replaces := g.replacements()
-	started := 0 // the unit behind the last all-reduce that goes on while the replica computes
+	safe := 0 // the unit behind the last one that may fail
 	for t, u := range g.units {
-		if g.overlaps(u) {
-			started = t + 1
+		if slices.ContainsFunc(u.nodes, g.mayFail) {
+			safe = t + 1
 		}
 	}
 	made, read := map[ir.Value]int{}, map[ir.Value][]int{} // by root: the unit that writes it, the units that read it
@@ -25,7 +29,7 @@ func (g *graph) hoistUpdates() {
 	}
 	after := make([][]*unit, len(g.units)+1) // after[t] follow unit t-1
 	for t, u := range g.units {
-		earliest, ok := started, len(u.writes) > 0 && !u.constant
+		earliest, ok := safe, len(u.writes) > 0 && !u.constant
 		for _, v := range u.writes {
 			old, replacing := replaces[v]
 			ok = ok && replacing && len(read[v]) == 0
@@ -39,10 +43,12 @@ func (g *graph) hoistUpdates() {
 			r, _ := g.root(v)
 			if by, computed := made[r]; computed {
 				earliest = max(earliest, by+1)
-				ok = ok && !g.overlaps(g.units[by]) // to wait for it early would leave nothing to overlap with
+				if g.overlaps(g.units[by]) { // to wait for it early would leave nothing to overlap with
+					earliest = max(earliest, t)
+				}
 			}
 		}
-		if !ok || earliest > t {
+		if late := t < safe; !ok || earliest >= t && !late {
 			after[t+1] = append([]*unit{u}, after[t+1]...)
 			continue
 		}
@@ -53,6 +59,17 @@ func (g *graph) hoistUpdates() {
 		order = append(order, list...)
 	}
 	g.units = order
+}
+
+// mayFail reports whether node i can end a run with an error: it looks at indices, or it meets other replicas. The gradients of ops that look at
+// indices get the same ones again.
+func (g *graph) mayFail(i int) bool {
+	switch op := g.p.Nodes[i].Op; op {
+	case ir.Gather, ir.Embedding, ir.Scatter, ir.SparseSoftmaxCrossEntropy, ir.Scan, ir.While, ir.Cond:
+		return true
+	default:
+		return op.IsCollective() && op != ir.ReplicaID
+	}
 }
 
 // replacements returns the variables' old values by the roots of their new ones.
