@@ -3,6 +3,10 @@
 package distribute_test
 
 import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
 	"runtime"
 	"slices"
 	"syscall"
@@ -61,43 +65,109 @@ func (m *gpt) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
 }
 
 // BenchmarkReplicaOverheadOfModels compares the processor time of steps on two replicas with that of twice as many on one, in turn, with the
-// same number of examples for each replica and one processor for each. The metrics are the median and the first quarter of the differences, in percent.
+// same number of examples for each replica and one processor for each. Two trainings that know nothing of each other take longer than two in turn
+// when they run side by side, since they share memory and caches and since the second processor may be slower: a second process
+// that trains one replica tells how much. The metrics are medians: the time of a step of one replica alone; in percent, what
+// a neighbour adds to it, what the second replica adds to it, and what two replicas take more than two neighbours, which is what the strategy itself costs.
 func BenchmarkReplicaOverheadOfModels(b *testing.B) {
-	perReplica := map[string]int{"mlp": 128, "cnn": 32, "gpt": 8}
 	for _, name := range []string{"mlp", "cnn", "gpt"} {
 		b.Run(name, func(b *testing.B) {
-			step := func(s distribute.Strategy, batch int) func() {
-				m, source := benchmarkModel(b, name, s, batch)
-				return func() {
-					_, err := m.TrainOnBatch(b.Context(), source)
-					require.NoError(b, err)
-				}
-			}
-			n := perReplica[name]
-			one, two := step(distribute.Default(), n), step(mirrored(b, 2), 2*n)
-			measure := func(f func(), times, processors int) float64 {
-				defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
-				begin := processorTime(b)
-				for range times {
-					f()
-				}
-				return float64(processorTime(b) - begin)
-			}
-			measure(one, 4, 1)
-			measure(two, 4, 2)
-			var single, differences []float64
+			n := examplesPerReplica[name]
+			one, two := trainer(b, name, distribute.Default(), n), trainer(b, name, mirrored(b, 2), 2*n)
+			timeOf(b, one, 4, 1)
+			timeOf(b, two, 4, 2)
+			neighbour := startNeighbour(b, name)
+			var alone, beside, added, strategy []float64
 			for b.Loop() {
-				before, double, after := measure(one, 2, 1), measure(two, 2, 2), measure(one, 2, 1)
-				single = append(single, before, after)
-				differences = append(differences, 100*(double/(before+after)-1))
+				before := timeOf(b, one, neighbourSteps, 1)
+				double := timeOf(b, two, neighbourSteps, 2)
+				collect := neighbour()
+				crowded := timeOf(b, one, neighbourSteps, 1) + collect()
+				after := timeOf(b, one, neighbourSteps, 1)
+				single := before + after
+				alone = append(alone, single/2/neighbourSteps)
+				beside = append(beside, 100*(crowded/single-1))
+				added = append(added, 100*(double/single-1))
+				strategy = append(strategy, 100*(double/crowded-1))
 			}
-			slices.Sort(single)
-			slices.Sort(differences)
-			n = len(differences)
-			b.ReportMetric(differences[n/2], "%overhead(median)")
-			b.ReportMetric(differences[n/4], "%overhead(quarter)")
-			b.ReportMetric(single[n]/2e6, "ms/step")
+			b.ReportMetric(median(alone)/1e6, "ms/step")
+			b.ReportMetric(median(beside), "%neighbour")
+			b.ReportMetric(median(added), "%second-replica")
+			b.ReportMetric(median(strategy), "%strategy")
 		})
+	}
+}
+
+// examplesPerReplica is the number of examples that a replica has of each batch.
+var examplesPerReplica = map[string]int{"mlp": 128, "cnn": 32, "gpt": 8}
+
+// trainer returns a function that trains one step.
+func trainer(t testing.TB, name string, s distribute.Strategy, batch int) func() {
+	m, source := benchmarkModel(t, name, s, batch)
+	return func() {
+		_, err := m.TrainOnBatch(t.Context(), source)
+		require.NoError(t, err)
+	}
+}
+
+// timeOf returns the processor time, in nanoseconds, of some steps on a number of processors.
+func timeOf(t testing.TB, step func(), times, processors int) float64 {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(processors))
+	begin := processorTime(t)
+	for range times {
+		step()
+	}
+	return float64(processorTime(t) - begin)
+}
+
+func median(x []float64) float64 {
+	slices.Sort(x)
+	return x[len(x)/2]
+}
+
+const (
+	neighbourModel = "GOKERAS_TEST_NEIGHBOUR" // names, in the environment, the model that a process trains as another's neighbour
+	neighbourSteps = 4                        // that it makes when it is told to
+)
+
+// startNeighbour starts a process that trains the model on one processor. The result tells it to make its steps, and returns what waits for
+// them and returns their processor time in nanoseconds.
+func startNeighbour(t testing.TB, name string) func() func() float64 {
+	t.Helper()
+	c := exec.Command(os.Args[0], "-test.run", "^TestNeighbour$")
+	c.Env = append(os.Environ(), neighbourModel+"="+name, "GOMAXPROCS=1")
+	orders, err := c.StdinPipe()
+	require.NoError(t, err)
+	answers, err := c.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, c.Start())
+	t.Cleanup(func() {
+		_ = orders.Close()
+		_ = c.Wait()
+	})
+	collect := func() (took float64) {
+		_, err := fmt.Fscanln(answers, &took)
+		require.NoError(t, err, "the neighbour answers")
+		return took
+	}
+	order := func() func() float64 {
+		_, err := fmt.Fprintln(orders, "train")
+		require.NoError(t, err)
+		return collect
+	}
+	order()()
+	return order
+}
+
+// TestNeighbour is the process that startNeighbour starts: it trains whenever it is told to.
+func TestNeighbour(t *testing.T) {
+	name := os.Getenv(neighbourModel)
+	if name == "" {
+		t.Skip("runs as the neighbour of a benchmark")
+	}
+	step := trainer(t, name, distribute.Default(), examplesPerReplica[name])
+	for orders := bufio.NewScanner(os.Stdin); orders.Scan(); {
+		fmt.Println(timeOf(t, step, neighbourSteps, 1))
 	}
 }
 
