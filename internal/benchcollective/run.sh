@@ -23,4 +23,9 @@ if [ -z "${TORCH_PY:-}" ]; then TORCH_PY=$(environment torch requirements-torch.
 [ "$TORCH_PY" != none ] || TORCH_PY=
 (cd "$root" && CGO_ENABLED=0 go build -o "$work/benchcollective" ./internal/benchcollective)
 export TF_PY TORCH_PY
-exec "$work/benchcollective" -peers "$here/peers" "$@"
+"$work/benchcollective" -peers "$here/peers" "$@"
+if [ $# = 0 ]; then # and what it is for: training
+	(cd "$root" && CGO_ENABLED=0 go build -o "$work/worker" ./internal/benchpeers/worker)
+	echo
+	"$work/worker" --scaling --rounds 9
+fi

@@ -206,6 +206,8 @@ def main():
     if not a.only:
         first_steps(3)
         memory()
+        print("", flush=True)
+        subprocess.run([os.environ["GO_WORKER"], "--scaling", "--rounds", "9"], check=True)
         if a.mnist:
             epochs(os.path.abspath(a.mnist), 2)
         else:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/data/datasets"
+	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras"
 )
 
@@ -23,7 +24,7 @@ func epoch(w io.Writer, directory string) error {
 		return err
 	}
 	train, test := scaled(mnist.Train), scaled(mnist.Test)
-	m, err := convolutional()
+	m, err := convolutional(distribute.Default())
 	if err != nil {
 		return err
 	}

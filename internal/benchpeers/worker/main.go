@@ -2,6 +2,7 @@
 //
 //	worker --threads N KEY...            speaks the protocol below
 //	worker --table [--secs S] [--rounds N] [--profile] [KEY...]   measures the keys and prints a table
+//	worker --scaling [--secs S] [--rounds N]   measures two replicas and two workers beside one
 //	worker --epoch DIR                   trains one epoch on MNIST from a directory of IDX files: the whole process is timed
 //	worker --first-step                  trains on one batch and ends: from the start of a process to its first step
 //
@@ -40,6 +41,8 @@ func main() {
 	rounds := flag.Int("rounds", 3, "times that every key of the table is measured; the best one is printed")
 	first := flag.Bool("first-step", false, "train the convolutional network on one batch and end: time the whole process")
 	mnist := flag.String("epoch", "", "train one epoch on the MNIST files of this directory")
+	scaling := flag.Bool("scaling", false, "print what a second replica and a second worker gain")
+	member := flag.String("member", "", "be one of two workers that train this key whenever a line with a number of epochs comes")
 	profile := flag.Bool("profile", false, "print where the time of the table's keys goes")
 	samples := flag.String("cpuprofile", "", "write a profile of the process to this file")
 	flag.Parse()
@@ -61,6 +64,10 @@ func main() {
 		err = firstStep()
 	} else if *mnist != "" {
 		err = epoch(os.Stdout, *mnist)
+	} else if *member != "" {
+		err = beMember(os.Stdin, os.Stdout, *member)
+	} else if *scaling {
+		err = printScaling(os.Stdout, *secs, *rounds)
 	} else if *table {
 		err = printTable(os.Stdout, keysOrAll(flag.Args()), *secs, *rounds)
 		printProfiles(os.Stdout)

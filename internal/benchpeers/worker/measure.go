@@ -12,6 +12,7 @@ import (
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras"
 )
 
@@ -19,6 +20,7 @@ import (
 type job struct {
 	key   string
 	work  *workload
+	batch int     // of all replicas, where it trains
 	units float64 // of a step
 	flops float64 // of one example
 	run   func() (steps int, seconds float64, err error)
@@ -42,15 +44,18 @@ type measurement struct {
 	Allocations float64 `json:"allocations"` // of Go's heap, in a step
 }
 
-// newJob parses a key and builds its model.
-func newJob(key string) (*job, error) {
+// newJob parses a key and builds its model, for one replica.
+func newJob(key string) (*job, error) { return newJobUnder(key, distribute.Default()) }
+
+// newJobUnder builds the model under a strategy. Training has as many examples for each replica as it has on one.
+func newJobUnder(key string, s distribute.Strategy) (*job, error) {
 	name, variant, ok := strings.Cut(key, ":")
 	work, kind, ok2 := strings.Cut(name, "-")
 	w := workloads[work]
 	if !ok || !ok2 || w == nil {
 		return nil, fmt.Errorf("unknown key %q, expected for example W1-sgd:fit or W1-b1:predict", key)
 	}
-	m, err := w.model()
+	m, err := w.model(s)
 	if err != nil {
 		return nil, err
 	}
@@ -65,12 +70,13 @@ func newJob(key string) (*job, error) {
 	if err := m.Compile(keras.CompileConfig{Optimizer: opt, Loss: w.loss()}); err != nil {
 		return nil, err
 	}
-	j.units, j.flops = float64(w.batch)*w.units, 3*w.flops
+	j.batch = w.batch * s.NumReplicasInSync()
+	j.units, j.flops = float64(j.batch)*w.units, 3*w.flops
 	switch variant {
 	case "fit":
 		j.fit(m)
 	case "batch":
-		j.batch(m)
+		j.onBatch(m)
 	default:
 		return nil, fmt.Errorf("unknown variant %q of key %q, expected fit, batch or predict", variant, key)
 	}
@@ -81,7 +87,7 @@ func source() *rand.Rand { return rand.New(rand.NewPCG(0, 0)) }
 
 // fit measures epochs of Fit between their hooks: what Fit does once a call is left out, as for the other frameworks.
 func (j *job) fit(m *keras.Model) {
-	x, y := j.work.data(source(), j.work.batch*j.work.steps)
+	x, y := j.work.data(source(), j.batch*j.work.steps)
 	source := data.Arrays(x, y)
 	var begin time.Time
 	var seconds float64
@@ -90,14 +96,14 @@ func (j *job) fit(m *keras.Model) {
 		EpochEnd:   func(int, *callbacks.Logs) error { seconds = time.Since(begin).Seconds(); return nil },
 	}
 	j.run = func() (int, float64, error) {
-		_, err := m.Fit(context.Background(), source, keras.BatchSize(j.work.batch), keras.Callbacks(clock))
+		_, err := m.Fit(context.Background(), source, keras.BatchSize(j.batch), keras.Callbacks(clock))
 		return j.work.steps, seconds, err
 	}
 }
 
-// batch measures TrainOnBatch.
-func (j *job) batch(m *keras.Model) {
-	x, y := j.work.data(source(), j.work.batch)
+// onBatch measures TrainOnBatch.
+func (j *job) onBatch(m *keras.Model) {
+	x, y := j.work.data(source(), j.batch)
 	source := data.Arrays(x, y)
 	j.run = func() (int, float64, error) {
 		begin := time.Now()

@@ -4,11 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"io"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/distribute"
 )
 
 func TestAllKeysBuild(t *testing.T) {
@@ -50,4 +54,33 @@ func TestProtocol(t *testing.T) {
 		assert.Equal(t, strings.HasSuffix(key, "predict"), m.P50 > 0)
 	}
 	assert.Error(t, serve(strings.NewReader("W1-sgd:fit 1\n"), &out, nil))
+}
+
+// TestScaling: a replica has as many examples when there are two, and two workers train together.
+func TestScaling(t *testing.T) {
+	s, err := distribute.NewMirroredStrategy("cpu:0", "cpu:1")
+	require.NoError(t, err)
+	two, err := newJobUnder("W10-sgd:fit", s)
+	require.NoError(t, err)
+	assert.Equal(t, 20, two.batch)
+	rate, err := two.on(2)(1)
+	require.NoError(t, err)
+	assert.Positive(t, rate)
+
+	train, stop, err := startMembers("W10-sgd:fit")
+	require.NoError(t, err)
+	rate, err = train(2)
+	require.NoError(t, err)
+	assert.Positive(t, rate)
+	require.NoError(t, stop())
+	assert.Error(t, beMember(strings.NewReader("many\n"), io.Discard, "W10-sgd:fit"))
+}
+
+// TestMain lets the test's binary be the processes of startMembers.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "--member" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
 }

@@ -23,7 +23,7 @@ type workload struct {
 	units float64 // in one example
 	steps int     // of one measured epoch, as Keras's workers have it
 	flops float64 // of one example's forward pass: products and convolutions only; a training step counts three times that
-	model func() (*keras.Model, error)
+	model func(s distribute.Strategy) (*keras.Model, error)
 	data  func(r *rand.Rand, n int) (x, y *tensor.Dense)
 	loss  func() losses.Loss
 }
@@ -75,25 +75,25 @@ func optimizer(name string) (optimizers.Optimizer, error) {
 	return nil, fmt.Errorf("unknown optimizer %q", name)
 }
 
-func perceptron() (*keras.Model, error) {
+func perceptron(s distribute.Strategy) (*keras.Model, error) {
 	return keras.NewSequential([]layers.Layer{
 		&layers.Dense{Units: 512, Activation: "relu"},
 		&layers.Dense{Units: 512, Activation: "relu"},
 		&layers.Dense{Units: 10},
-	}, keras.InputShape(784))
+	}, distribute.Scope(s), keras.InputShape(784))
 }
 
-func convolutional() (*keras.Model, error) {
+func convolutional(s distribute.Strategy) (*keras.Model, error) {
 	return keras.NewSequential([]layers.Layer{
 		&layers.Conv2D{Filters: 32, KernelSize: []int{3}, Activation: "relu"},
 		&layers.MaxPooling2D{},
 		&layers.Flatten{},
 		&layers.Dense{Units: 64, Activation: "relu"},
 		&layers.Dense{Units: 10},
-	}, keras.InputShape(28, 28, 1))
+	}, distribute.Scope(s), keras.InputShape(28, 28, 1))
 }
 
-func residual() (*keras.Model, error) {
+func residual(s distribute.Strategy) (*keras.Model, error) {
 	conv := func(x *layers.KerasTensor, filters, kernel, stride int) *layers.KerasTensor {
 		x = layers.Apply(&layers.Conv2D{Filters: filters, KernelSize: []int{kernel}, Strides: []int{stride}, Padding: "same", NoBias: true}, x)
 		return layers.Apply(&layers.BatchNormalization{}, x)
@@ -113,7 +113,7 @@ func residual() (*keras.Model, error) {
 		}
 	}
 	x = layers.Apply(&layers.Dense{Units: 10}, layers.Apply(&layers.GlobalAveragePooling2D{}, x))
-	return keras.NewFunctional(keras.Inputs(input), keras.Outputs(x))
+	return keras.NewFunctional(keras.Inputs(input), keras.Outputs(x), distribute.Scope(s))
 }
 
 // position adds a learned vector for each place in a sequence.
@@ -138,7 +138,7 @@ func (l *position) Call(c *layers.Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return layers.Invoke(l, c, inputs...)
 }
 
-func transformer() (*keras.Model, error) {
+func transformer(s distribute.Strategy) (*keras.Model, error) {
 	norm := func(x *layers.KerasTensor) *layers.KerasTensor {
 		return layers.Apply(&layers.LayerNormalization{Epsilon: new(1e-5)}, x)
 	}
@@ -151,19 +151,19 @@ func transformer() (*keras.Model, error) {
 		y = layers.Apply(&layers.Dense{Units: inner4, Activation: "gelu"}, norm(x))
 		x = layers.Apply(&layers.Add{}, x, layers.Apply(&layers.Dense{Units: width4}, y))
 	}
-	return keras.NewFunctional(keras.Inputs(input), keras.Outputs(layers.Apply(&layers.Dense{Units: vocabulary}, norm(x))))
+	return keras.NewFunctional(keras.Inputs(input), keras.Outputs(layers.Apply(&layers.Dense{Units: vocabulary}, norm(x))), distribute.Scope(s))
 }
 
-func recurrent() (*keras.Model, error) {
+func recurrent(s distribute.Strategy) (*keras.Model, error) {
 	return keras.NewSequential([]layers.Layer{
 		&layers.Embedding{InputDim: words5, OutputDim: width5},
 		&layers.LSTM{Units: units5},
 		&layers.Dense{Units: 1},
-	})
+	}, distribute.Scope(s))
 }
 
-func line() (*keras.Model, error) {
-	return keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, keras.InputShape(1))
+func line(s distribute.Strategy) (*keras.Model, error) {
+	return keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, distribute.Scope(s), keras.InputShape(1))
 }
 
 // floats fills an array with numbers in [0, 1).
