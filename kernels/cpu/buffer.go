@@ -21,7 +21,7 @@ var (
 )
 
 func newBuffer(d kernels.Device, t ir.Type) *buffer {
-	memory := alignedBytes(t.Bytes())
+	memory := bufferBytes(t.Bytes())
 	return &buffer{typ: t, device: d, data: memory, own: memory}
 }
 

@@ -52,14 +52,4 @@ func bytesAt(p unsafe.Pointer, n int) []byte { return unsafe.Slice((*byte)(p), n
 
 func pointerTo(b []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(b)) }
 
-// alignedBytes allocates n zero bytes at an aligned address.
-func alignedBytes(n int) []byte {
-	if n == 0 {
-		return nil
-	}
-	b := make([]byte, n+alignment-1)
-	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & (alignment - 1))
-	return b[skip : skip+n : skip+n]
-}
-
 func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }

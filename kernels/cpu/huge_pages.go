@@ -1,0 +1,56 @@
+package cpu
+
+import (
+	"sync"
+	"unsafe"
+)
+
+// hugePage is the size of the pages that large memory should lie in. With pages of 4 KiB, a step that goes through tens of megabytes waits for
+// the processor to translate addresses, the more so in a virtual machine, and the operating system picks pages that compete for the same
+// places in the second-level cache.
+const hugePage = 2 << 20
+
+// alignedBytes allocates n zero bytes at an aligned address, in huge pages if they are large and the system has them. It is memory of
+// Go's heap like any other.
+func alignedBytes(n int) []byte {
+	if n == 0 {
+		return nil
+	}
+	if n < hugePage/2 {
+		return alignedTo(n, alignment)
+	}
+	whole := (n + hugePage/2) / hugePage * hugePage // a last page that is less than half full stays small
+	b := alignedTo(max(n, whole), hugePage)
+	preferHugePages(b[:whole])
+	return b[:n:n]
+}
+
+func alignedTo(n, unit int) []byte {
+	b := make([]byte, n+unit-1)
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(b))) & uintptr(unit-1))
+	return b[skip : skip+n : skip+n]
+}
+
+// slab is memory that buffers of less than a huge page share, so that they too lie in one.
+var slab struct {
+	sync.Mutex
+	free []byte
+}
+
+// minSlab is the least size that is taken from a slab: below, pages matter little and one buffer could keep much memory alive.
+const minSlab = 64 << 10
+
+// bufferBytes is alignedBytes for memory that is one of many alike, as that of the variables of a model.
+func bufferBytes(n int) []byte {
+	if n < minSlab || n >= hugePage/2 {
+		return alignedBytes(n)
+	}
+	slab.Lock()
+	defer slab.Unlock()
+	if len(slab.free) < n {
+		slab.free = alignedBytes(hugePage)
+	}
+	b := slab.free[:n:n]
+	slab.free = slab.free[min(roundUp(n, alignment), len(slab.free)):]
+	return b
+}

@@ -1,0 +1,61 @@
+package cpu
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestAlignedMemory: memory of every size is zero, aligned and nobody else's.
+func TestAlignedMemory(t *testing.T) {
+	var all [][]byte
+	for _, n := range []int{1, 63, 64, 4097, minSlab - 1, minSlab, minSlab + 1, hugePage/2 - 1, hugePage / 2, hugePage - 1, hugePage, hugePage + 1, 5*hugePage/2 + 3} {
+		for _, allocate := range []func(int) []byte{alignedBytes, bufferBytes, bufferBytes, bufferBytes} {
+			b := allocate(n)
+			require.Len(t, b, n)
+			assert.Equal(t, n, cap(b))
+			assert.Zero(t, uintptr(unsafe.Pointer(&b[0]))%alignment, n)
+			all = append(all, b)
+		}
+	}
+	assert.Nil(t, alignedBytes(0))
+	assert.Empty(t, bufferBytes(0))
+	filled := func(b []byte, with int) bool { return bytes.Count(b, []byte{byte(with)}) == len(b) }
+	for i, b := range all {
+		require.True(t, filled(b, 0), len(b))
+		for j := range b {
+			b[j] = byte(i + 1)
+		}
+	}
+	for i, b := range all {
+		require.True(t, filled(b, i+1), len(b))
+	}
+}
+
+// TestHugePages: large memory is marked as wanting huge pages, in the flags that the system has for it.
+func TestHugePages(t *testing.T) {
+	b := alignedBytes(3*hugePage + hugePage/4)
+	address := uint64(uintptr(unsafe.Pointer(&b[hugePage])))
+	maps, err := os.ReadFile("/proc/self/smaps")
+	if err != nil || !strings.Contains(string(maps), "VmFlags:") {
+		t.Skip("this system does not tell the flags of memory")
+	}
+	inside := false
+	for line := range strings.Lines(string(maps)) {
+		var from, to uint64
+		if n, _ := fmt.Sscanf(line, "%x-%x ", &from, &to); n == 2 {
+			inside = from <= address && address < to
+		}
+		if flags, ok := strings.CutPrefix(line, "VmFlags:"); ok && inside {
+			assert.Contains(t, strings.Fields(flags), "hg")
+			return
+		}
+	}
+	t.Fatal("the memory is not in the system's list")
+}
