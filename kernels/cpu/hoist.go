@@ -6,7 +6,10 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// hoistUpdates moves the units that compute nothing but new values of variables to the earliest place where they may overwrite the
+// smallResult is the size, in bytes, up to which a value counts as nothing beside those of variables: a counter as a float, a norm.
+const smallResult = 256
+
+// hoistUpdates moves the units that compute little but new values of variables to the earliest place where they may overwrite the
 // old ones: the gradient is then still in the cache and its memory is free for what follows. A program has its updates at
 // the end. No update moves in front of what may fail: a step that fails leaves the variables as they were.
 func (g *graph) hoistUpdates() {
@@ -28,11 +31,15 @@ func (g *graph) hoistUpdates() {
 		}
 	}
 	after := make([][]*unit, len(g.units)+1) // after[t] follow unit t-1
+	place := make([]int, len(g.units))       // by unit: which of them it is in
 	for t, u := range g.units {
-		earliest, ok := safe, len(u.writes) > 0 && !u.constant
+		ok, awaited := g.updates(u, replaces, read)
+		earliest := safe
 		for _, v := range u.writes {
 			old, replacing := replaces[v]
-			ok = ok && replacing && len(read[v]) == 0
+			if !replacing {
+				continue
+			}
 			for _, reader := range read[old] {
 				if reader != t {
 					earliest = max(earliest, reader+1)
@@ -42,23 +49,43 @@ func (g *graph) hoistUpdates() {
 		for _, v := range u.reads {
 			r, _ := g.root(v)
 			if by, computed := made[r]; computed {
-				earliest = max(earliest, by+1)
+				earliest = max(earliest, place[by])
 				if g.overlaps(g.units[by]) { // to wait for it early would leave nothing to overlap with
 					earliest = max(earliest, t)
 				}
 			}
 		}
-		if late := t < safe; !ok || earliest >= t && !late {
-			after[t+1] = append([]*unit{u}, after[t+1]...)
+		place[t] = t + 1
+		if late := t < safe; ok && !u.constant && (earliest < t || late && !awaited) {
+			place[t] = earliest
+			after[earliest] = append(after[earliest], u)
 			continue
 		}
-		after[earliest] = append(after[earliest], u)
+		after[t+1] = append([]*unit{u}, after[t+1]...)
 	}
 	order := g.units[:0:0]
 	for _, list := range after {
 		order = append(order, list...)
 	}
 	g.units = order
+}
+
+// updates reports whether the unit computes new values of variables that no unit reads, and besides them only what is small; and whether
+// other units read that.
+func (g *graph) updates(u *unit, replaces map[ir.Value]ir.Value, read map[ir.Value][]int) (ok, awaited bool) {
+	for _, v := range u.writes {
+		_, replacing := replaces[v]
+		readers := len(read[v])
+		switch {
+		case replacing && readers == 0:
+			ok = true
+		case replacing || g.p.Type(v).Bytes() > smallResult:
+			return false, false
+		case readers > 0:
+			awaited = true
+		}
+	}
+	return ok, awaited
 }
 
 // mayFail reports whether node i can end a run with an error: it looks at indices, or it meets other replicas. The gradients of ops that look at
