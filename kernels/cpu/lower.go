@@ -111,7 +111,10 @@ func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) 
 		return nil, err
 	}
 	if !c.plain {
-		if q, err = improveScans(q, c.replicas); err != nil {
+		if q, err = improveScans(q, c.replicas); err == nil {
+			q, err = recomputeCheap(q)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
