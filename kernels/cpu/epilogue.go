@@ -6,26 +6,28 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// epilogue is what a contraction or convolution does to its result while it is in registers: result = relu?(product + bias?).
+// epilogue is what a contraction, convolution or batch normalisation does to its result before it is stored: result = relu?(product + bias?).
 type epilogue struct {
 	anchor int      // the node of the product
 	bias   ir.Value // a vector over the last axis, or -1
+	addend ir.Value // of a batch normalisation: a value of the result's shape, or -1
 	relu   bool
 	perm   []int // transpose of a contraction's result; without bias and relu
 	pool   bool  // 2x2 maxima are taken of a convolution's result, which is then not stored
 	result ir.Value
 }
 
-// findEpilogues makes units of products whose only reader adds a bias or is a relu, of convolutions that are pooled, and of pooling gradients that go through a
-// relu.
+// findEpilogues makes units of products whose only reader adds a bias or is a relu, of convolutions that are pooled, of pooling gradients that go through a
+// relu, and of batch normalisations with what follows them.
 func (g *graph) findEpilogues() {
 	for i := range g.p.Nodes {
 		g.findPoolGradient(i)
+		g.findNormEpilogue(i)
 		n := &g.p.Nodes[i]
 		if n.Op != ir.Dot && n.Op != ir.Conv || !hasEpilogue(g.p.Type(n.Outputs[0]).DType) || g.constant[i] {
 			continue
 		}
-		e := &epilogue{anchor: i, bias: -1, result: n.Outputs[0]}
+		e := &epilogue{anchor: i, bias: -1, addend: -1, result: n.Outputs[0]}
 		nodes := []int{i}
 		if next, bias, ok := g.biasAdd(e.result); ok && g.def[bias] < i {
 			nodes, e.bias, e.result = append(nodes, next), bias, g.p.Nodes[next].Outputs[0]
@@ -43,6 +45,32 @@ func (g *graph) findEpilogues() {
 			continue
 		}
 		g.fuse(&unit{nodes: nodes, position: nodes[len(nodes)-1], fused: e})
+	}
+}
+
+// findNormEpilogue looks for a batch normalisation that another value is added to, or that goes through a relu, or both, as at the end of a residual
+// block: one pass over memory does it all.
+func (g *graph) findNormEpilogue(i int) {
+	n := &g.p.Nodes[i]
+	if n.Op != ir.BatchNorm || g.constant[i] {
+		return
+	}
+	e := &epilogue{anchor: i, bias: -1, addend: -1, result: n.Outputs[0]}
+	nodes := []int{i}
+	if next, ok := g.onlyReader(e.result); ok && g.p.Nodes[next].Op == ir.Add {
+		other := g.p.Nodes[next].Inputs[0]
+		if other == e.result {
+			other = g.p.Nodes[next].Inputs[1]
+		}
+		if a := resolve(g.p, g.def, other); a.dense && g.def[other] < i && g.def[a.source] < i && !slices.Contains(n.Outputs, a.source) {
+			nodes, e.addend, e.result = append(nodes, next), a.source, g.p.Nodes[next].Outputs[0]
+		}
+	}
+	if next, ok := g.onlyReader(e.result); ok && g.p.Nodes[next].Op == ir.Relu {
+		nodes, e.relu, e.result = append(nodes, next), true, g.p.Nodes[next].Outputs[0]
+	}
+	if len(nodes) > 1 { // at the place of the normalisation: its mean and variance may be read before its result is
+		g.fuse(&unit{nodes: nodes, position: i, fused: e})
 	}
 }
 
@@ -73,7 +101,7 @@ func (g *graph) findPoolGradient(i int) {
 		return
 	}
 	j := g.def[anchor.Outputs[0]]
-	u := &unit{nodes: []int{j, mask, i}, position: i, fused: &epilogue{anchor: j, bias: -1, relu: true, result: n.Outputs[0]}}
+	u := &unit{nodes: []int{j, mask, i}, position: i, fused: &epilogue{anchor: j, bias: -1, addend: -1, relu: true, result: n.Outputs[0]}}
 	for _, r := range g.users[n.Outputs[0]] {
 		reader := &g.p.Nodes[r]
 		s, ok := g.sinkOf(reader)
@@ -171,7 +199,12 @@ func (g *graph) readEpilogue(u *unit) {
 	for _, v := range g.p.Nodes[u.fused.anchor].Inputs {
 		g.read(u, v, u.position)
 	}
-	if u.fused.bias >= 0 {
-		g.read(u, u.fused.bias, u.position)
+	for _, v := range g.p.Nodes[u.fused.anchor].Outputs[1:] {
+		g.fromMemory(v)
+	}
+	for _, v := range []ir.Value{u.fused.bias, u.fused.addend} {
+		if v >= 0 {
+			g.read(u, v, u.position)
+		}
 	}
 }

@@ -310,7 +310,7 @@ func (g *graph) readElementwise(u *unit, x ir.Value) {
 func (g *graph) collectMemory() {
 	for _, u := range g.units {
 		if u.fused != nil {
-			u.writes = append(u.writes, u.fused.result)
+			u.writes = append(append(u.writes, u.fused.result), g.p.Nodes[u.fused.anchor].Outputs[1:]...)
 		}
 		for _, i := range u.nodes {
 			for _, v := range g.p.Nodes[i].Outputs {

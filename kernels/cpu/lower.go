@@ -68,9 +68,9 @@ func inPlaceOperand(op ir.Op, j int) int {
 // in returns an operand of the node.
 func (b *build) in(i int) *operand { return &b.operands[b.n.Inputs[i]] }
 
-// out returns a result of the node, or of the unit if it is a fused one.
+// out returns a result of the node; the first one of a fused unit is what comes out of its epilogue.
 func (b *build) out(i int) *operand {
-	if b.u.fused != nil {
+	if b.u.fused != nil && i == 0 {
 		return &b.operands[b.u.fused.result]
 	}
 	return &b.operands[b.n.Outputs[i]]

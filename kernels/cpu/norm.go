@@ -61,13 +61,22 @@ func buildBatchNorm(b *build) (func(), error) {
 	return byFloat(b, batchNorm[float64], batchNorm[float32])
 }
 
-// batchNorm is y = gamma·(x-mean)/sqrt(variance+epsilon) + beta with the mean and biased variance over all rows.
+// batchNorm is y = gamma·(x-mean)/sqrt(variance+epsilon) + beta with the mean and biased variance over all rows, and what the unit
+// does to y besides.
 func batchNorm[T float](b *build) func() {
 	x, gamma, beta, y, mean, variance := b.in(0), b.in(1), b.in(2), b.out(0), b.out(1), b.out(2)
 	epsilon := b.n.Attrs.(ir.NormAttrs).Epsilon
 	d, r := x.typ.DType, newChannelRows(x, gamma)
 	if r.ch == 0 {
 		return func() {}
+	}
+	var addend *operand
+	relu := false
+	if e := b.u.fused; e != nil {
+		relu = e.relu
+		if e.addend >= 0 {
+			addend = &b.operands[e.addend]
+		}
 	}
 	partial := b.scratch(d, r.blocks*r.ch)
 	center, scale, shift := b.scratch(d, r.tile), b.scratch(d, r.tile), b.scratch(d, r.tile)
@@ -103,7 +112,14 @@ func batchNorm[T float](b *build) func() {
 		first, _ := r.block(lo)
 		_, last := r.block(hi - 1)
 		r.eachTile(first, last, func(lo, hi int) {
-			vec.MulAdd(data[T](y)[lo:hi], data[T](x)[lo:hi], data[T](scale), data[T](shift))
+			out := data[T](y)[lo:hi]
+			vec.MulAdd(out, data[T](x)[lo:hi], data[T](scale), data[T](shift))
+			if addend != nil {
+				vec.Add(out, out, data[T](addend)[lo:hi])
+			}
+			if relu {
+				vec.Relu(out, out)
+			}
 		})
 	})
 	return func() {
