@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test check arm64 mnist bench bench-peers bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
+.PHONY: help build test test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -15,6 +15,11 @@ mnist: ## train the tutorial's convolutional network on handwritten digits, on t
 
 test: ## run all tests
 	$(GO) test ./...
+
+PATHS ?= portable avx2
+test-paths: ## the tests of everything that computes, once for each lower family of kernels
+	for path in $(PATHS); do echo "GOKERAS_CPU=$$path"; \
+	  GOKERAS_CPU=$$path $(GO) test ./kernels/... ./keras ./keras/ops/... ./layers/... ./losses/... ./metrics/... ./optimizers/... || exit 1; done
 
 check: fmt vet staticcheck race generated rooms static arm64 ## everything that a change must pass besides the tests
 
@@ -47,6 +52,9 @@ bench: ## benchmarks with allocations
 
 bench-peers: ## this library beside TensorFlow, JAX, ONNX Runtime and PyTorch; downloads them into a cache folder
 	./internal/benchpeers/run.sh
+
+bench-shapes: ## layers of many shapes, with the percentage of the peak, beside PyTorch if TORCH_PY names a Python that has it
+	$(GO) run ./internal/benchpeers/shapes
 
 bench-collective: ## all-reduce between processes beside gloo, TensorFlow and a bare TCP exchange
 	./internal/benchcollective/run.sh

@@ -5,7 +5,8 @@ Every framework is a worker process (peers/, worker/) that builds and warms up i
 interleaved: in every round each workload is measured once in each worker, right one after the other, so that all see the same machine. A ratio
 is the median over the rounds of our rate by the best other rate of the same round.
 
-Environment: TF_PY and TORCH_PY, the Python binaries that have the frameworks (run.sh makes them), GO_WORKER, our worker's binary.
+Environment: TF_PY and TORCH_PY, the Python binaries that have the frameworks (run.sh makes them), GO_WORKER, our worker's binary, GOMLX_WORKER,
+that of GoMLX.
 """
 import argparse, collections, json, os, statistics, subprocess, sys, time
 
@@ -21,12 +22,13 @@ WORKERS = {  # name: (command, environment)
     "jax": ([TF, "peer_jax.py"], {}),
     "onnxruntime": ([TF, "peer_ort.py"], {}),
     "torch": ([TORCH, "peer_torch.py"], KEEP),
+    "gomlx": ([os.environ.get("GOMLX_WORKER")], {}),
 }
 ROWS = [  # workload, what it is, bar, {worker: variants}
-    ("W1-sgd", "MLP, SGD", 1.2, {"gokeras": "fit", "jax": "jit", "torch": "eager comp", "tensorflow+onednn": "tight", "tensorflow": "fit"}),
-    ("W1-adam", "MLP, Adam", 1.2, {"gokeras": "fit", "jax": "jit", "torch": "eager", "tensorflow+onednn": "tight"}),
-    ("W2-sgd", "CNN, SGD", 1.5, {"gokeras": "fit", "jax": "jit", "torch": "cl", "tensorflow+onednn": "fit tight", "tensorflow": "fit"}),
-    ("W2-adam", "CNN, Adam", 1.5, {"gokeras": "fit", "torch": "cl", "tensorflow+onednn": "fit tight"}),
+    ("W1-sgd", "MLP, SGD", 1.2, {"gokeras": "fit", "jax": "jit", "torch": "eager comp", "tensorflow+onednn": "tight", "tensorflow": "fit", "gomlx": "go"}),
+    ("W1-adam", "MLP, Adam", 1.2, {"gokeras": "fit", "jax": "jit", "torch": "eager", "tensorflow+onednn": "tight", "gomlx": "go"}),
+    ("W2-sgd", "CNN, SGD", 1.5, {"gokeras": "fit", "jax": "jit", "torch": "cl", "tensorflow+onednn": "fit tight", "tensorflow": "fit", "gomlx": "go"}),
+    ("W2-adam", "CNN, Adam", 1.5, {"gokeras": "fit", "torch": "cl", "tensorflow+onednn": "fit tight", "gomlx": "go"}),
     ("W3-mom", "ResNet-20, momentum", 1.15, {"gokeras": "fit", "torch": "cl", "tensorflow+onednn": "tight"}),
     ("W4-adamw", "GPT, AdamW", 1.2, {"gokeras": "fit", "torch": "eager", "jax": "jit", "tensorflow+onednn": "tight"}),
     ("W5-adam", "LSTM, Adam", 1.25, {"gokeras": "fit", "torch": "eager", "jax": "jit", "tensorflow+onednn": "tight"}),
@@ -124,6 +126,19 @@ def table(results, threads, rows):
             other50 = f"{statistics.median(o[2]['p50'] for o in others):.0f}" if "p50" in others[0][2] else ""
         percent = f"{100 * peak:.0f}" if peak else ""
         print(f"| {title} | {rate:,.0f} | {best} | {ratio} | {bar} | {percent} | {p50} | {other50} |")
+    beside("gomlx", "GoMLX", results, rows)
+
+
+def beside(name, label, results, rows):
+    """One other worker's rates, where it is not the best and so not in the table."""
+    lines = []
+    for workload, title, _, workers in rows:
+        pairs = [(max(m["rate"] for k, m in s.items() if k[0] == "gokeras"), max(m["rate"] for k, m in s.items() if k[0] == name))
+                 for s in results[workload] if {"gokeras", name} <= {k[0] for k in s}]
+        if pairs:
+            lines.append(f"| {title} | {statistics.median(o for _, o in pairs):,.0f} | {statistics.median(m / o for m, o in pairs):.1f} |")
+    if lines:
+        print(f"\n| workload | {label} | ours by {label} |\n|---|---|---|", *lines, sep="\n")
 
 
 def first_steps(rounds):

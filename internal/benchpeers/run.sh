@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures this library beside TensorFlow, JAX, ONNX Runtime and PyTorch: makes Python environments with pinned versions, builds our
-# worker, and runs run.py with the arguments given. TF_PY and TORCH_PY name Python binaries to use instead of new environments; the
+# Measures this library beside TensorFlow, JAX, ONNX Runtime, PyTorch and GoMLX: makes Python environments with pinned versions, builds our
+# worker and GoMLX's, and runs run.py with the arguments given. TF_PY and TORCH_PY name Python binaries to use instead of new environments; the
 # word "none" leaves those frameworks out.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
@@ -22,5 +22,8 @@ if [ -z "${TORCH_PY:-}" ]; then TORCH_PY=$(environment torch requirements-torch.
 [ "$TF_PY" != none ] || TF_PY=
 [ "$TORCH_PY" != none ] || TORCH_PY=
 (cd "$root" && CGO_ENABLED=0 go build -o "$work/worker" ./internal/benchpeers/worker)
-export TF_PY TORCH_PY GO_WORKER=$work/worker
+# GoMLX's fast products exist only with this experiment.
+GOMLX_WORKER=$work/gomlx
+(cd "$here/gomlx" && CGO_ENABLED=0 GOEXPERIMENT=simd go build -o "$GOMLX_WORKER" .) || { echo "GoMLX cannot be built" >&2; GOMLX_WORKER=; }
+export TF_PY TORCH_PY GO_WORKER=$work/worker GOMLX_WORKER
 exec python3 "$here/run.py" "$@"

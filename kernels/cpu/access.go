@@ -155,3 +155,19 @@ func (a *access) period() int {
 	}
 	return 0
 }
+
+// maxRepeated is the longest repeated piece that is of use: blocks are not longer.
+const maxRepeated = 4096
+
+// repetition returns the length of a piece that repeats itself, and how many times in a row before the access moves on: the longest
+// such piece of at most maxRepeated elements. (0, 0) if there is none.
+func (a *access) repetition() (length, count int) {
+	n := 1
+	for d := len(a.dims) - 1; d >= 0 && n <= maxRepeated; d-- {
+		if a.strides[d] == 0 {
+			length, count = n, a.dims[d]
+		}
+		n *= a.dims[d]
+	}
+	return length, count
+}

@@ -100,20 +100,42 @@ func (p *product[T]) run(scratch []T) {
 	gemm.Run(nil, &a, scratch)
 }
 
-// productScratch is the scratch memory that any of the products of a head may need.
+// headProducts are the products of a block of queries, without their operands.
+type headProducts[T float] struct {
+	scores, values       product[T] // of the result
+	upstream, dv, dk, dq product[T] // of the gradient, which has the scores too
+}
+
+// productsOf returns the products of m queries that see n keys.
+func productsOf[T float](h *heads, m, n int) headProducts[T] {
+	strideD, strideV := h.heads*h.depth, h.heads*h.width
+	return headProducts[T]{
+		scores:   product[T]{m: m, n: n, k: h.depth, lda: strideD, ldc: n, packed: true},
+		values:   product[T]{m: m, n: h.width, k: n, lda: n, ldb: strideV, ldc: strideV},
+		upstream: product[T]{m: m, n: n, k: h.width, lda: strideV, ldc: n, packed: true},
+		dv:       product[T]{m: n, n: h.width, k: m, lda: n, ldb: strideV, ldc: strideV, transA: true, accumulate: true},
+		dk:       product[T]{m: n, n: h.depth, k: m, lda: n, ldb: strideD, ldc: strideD, transA: true, accumulate: true},
+		dq:       product[T]{m: m, n: h.depth, k: n, lda: n, ldb: strideD, ldc: strideD},
+	}
+}
+
+// with returns a copy with operands.
+func (p product[T]) with(a, b, c []T) *product[T] {
+	p.a, p.b, p.c = a, b, c
+	return &p
+}
+
+// productScratch is the scratch memory that any of the products of a head may need. A smaller product may need more than a larger
+// one, so all blocks are asked.
 func productScratch[T float](h *heads) int {
 	size := 0
-	for _, p := range []product[T]{
-		{m: h.rows, n: h.keys, k: h.depth, packed: true},
-		{m: h.rows, n: h.keys, k: h.width, packed: true},
-		{m: h.rows, n: h.width, k: h.keys},
-		{m: h.rows, n: h.depth, k: h.keys},
-		{m: h.keys, n: h.width, k: h.rows, transA: true},
-		{m: h.keys, n: h.depth, k: h.rows, transA: true},
-	} {
-		// The visible keys and the rows of the last block may be fewer; a smaller product never needs more.
-		a := p.args()
-		size = max(size, gemm.ScratchSize(&a, 1))
+	for first := 0; first < h.queries; first += h.rows {
+		last := min(first+h.rows, h.queries)
+		p := productsOf[T](h, last-first, h.visible(last))
+		for _, p := range [...]*product[T]{&p.scores, &p.values, &p.upstream, &p.dv, &p.dk, &p.dq} {
+			a := p.args()
+			size = max(size, gemm.ScratchSize(&a, 1))
+		}
 	}
 	return size
 }
@@ -169,16 +191,14 @@ func attention[T float](b *build) func() {
 func (f *attentionForward[T]) block(bn, hd, first int, scores, keys, scratch []T) {
 	last := min(first+f.rows, f.queries)
 	m, n := last-first, f.visible(last)
-	strideD, strideV := f.heads.heads*f.depth, f.heads.heads*f.width
 	q, v, y := atStep[T](f.heads, f.q, bn, f.queries, first, hd, f.depth), atStep[T](f.heads, f.v, bn, f.keys, 0, hd, f.width), atStep[T](f.heads, f.y, bn, f.queries, first, hd, f.width)
-	p := product[T]{m: m, n: n, k: f.depth, a: q, b: keys, c: scores, lda: strideD, ldc: n, packed: true}
-	p.run(scratch)
+	p := productsOf[T](f.heads, m, n)
+	p.scores.with(q, keys, scores).run(scratch)
 	total := data[T](f.total)[(bn*f.heads.heads+hd)*f.queries+first:]
 	for r := range m {
 		total[r] = probabilities(f.heads, scores[r*n:(r+1)*n], bn, hd, first+r)
 	}
-	p = product[T]{m: m, n: f.width, k: n, a: scores, b: v, c: y, lda: n, ldb: strideV, ldc: strideV}
-	p.run(scratch)
+	p.values.with(scores, v, y).run(scratch)
 }
 
 // look returns the part of a row of scores that the query sees, with -inf where the mask hides a key, and the positive number that the
@@ -262,16 +282,15 @@ func (g *attentionGradient[T]) block(bn, hd, first int) {
 	h := g.heads
 	last := min(first+g.rows, g.queries)
 	m, n := last-first, g.visible(last)
-	strideD, strideV := h.heads*g.depth, h.heads*g.width
+	strideV := h.heads * g.width
 	q, dq := atStep[T](h, g.q, bn, g.queries, first, hd, g.depth), atStep[T](h, g.dq, bn, g.queries, first, hd, g.depth)
 	k, dk := atStep[T](h, g.k, bn, g.keys, 0, hd, g.depth), atStep[T](h, g.dk, bn, g.keys, 0, hd, g.depth)
 	dv := atStep[T](h, g.dv, bn, g.keys, 0, hd, g.width)
 	y, dy := atStep[T](h, g.y, bn, g.queries, first, hd, g.width), atStep[T](h, g.dy, bn, g.queries, first, hd, g.width)
 	total := data[T](g.total)[(bn*h.heads+hd)*g.queries+first:]
-	scores := product[T]{m: m, n: n, k: g.depth, a: q, b: g.packedK, c: g.p, lda: strideD, ldc: n, packed: true}
-	scores.run(g.scratch)
-	upstream := product[T]{m: m, n: n, k: g.width, a: dy, b: g.packedV, c: g.ds, lda: strideV, ldc: n, packed: true}
-	upstream.run(g.scratch)
+	p := productsOf[T](h, m, n)
+	p.scores.with(q, g.packedK, g.p).run(g.scratch)
+	p.upstream.with(dy, g.packedV, g.ds).run(g.scratch)
 	for r := range m {
 		row, scale := look(h, g.p[r*n:(r+1)*n], bn, hd, first+r)
 		d := g.ds[r*n : (r+1)*n]
@@ -287,11 +306,7 @@ func (g *attentionGradient[T]) block(bn, hd, first int) {
 		}
 		vec.AffineMul(d[:len(row)], d[:len(row)], row, T(g.Scale), -mean*T(g.Scale))
 	}
-	for _, x := range [...]product[T]{
-		{m: n, n: g.width, k: m, a: g.p, b: dy, c: dv, lda: n, ldb: strideV, ldc: strideV, transA: true, accumulate: true},
-		{m: n, n: g.depth, k: m, a: g.ds, b: q, c: dk, lda: n, ldb: strideD, ldc: strideD, transA: true, accumulate: true},
-		{m: m, n: g.depth, k: n, a: g.ds, b: k, c: dq, lda: n, ldb: strideD, ldc: strideD},
-	} {
-		x.run(g.scratch)
-	}
+	p.dv.with(g.p, dy, dv).run(g.scratch)
+	p.dk.with(g.ds, q, dk).run(g.scratch)
+	p.dq.with(g.ds, k, dq).run(g.scratch)
 }

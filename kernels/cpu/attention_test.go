@@ -25,6 +25,8 @@ func TestAttentionInBlocks(t *testing.T) {
 		{300, 290, 16, 16, true, ir.Shape{2, 1, 300, 290}},
 		{270, 400, 3, 1, false, ir.Shape{1, 2, 1, 400}},
 		{40, 5000, 2, 2, false, ir.Shape{2, 1, 1, 5000}},
+		{128, 128, 256, 128, false, nil}, // rows of the operands lie powers of two apart, so that products copy them
+		{130, 120, 256, 256, true, nil},
 	}
 	for _, c := range cases {
 		p := ir.New("attention")

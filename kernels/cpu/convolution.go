@@ -51,7 +51,43 @@ func convForward[T float](b *build, s *conv.Shape) func() {
 	}
 }
 
-// convPool is a convolution with bias and relu whose result's 2x2 maxima are taken while an image is in the cache.
+// band is a part of the rows of a convolution's images, seen as a convolution of its own.
+type band struct {
+	shape         conv.Shape
+	x, y          int // where it begins in an image of the input and of the result's 2x2 maxima, in elements
+	rows, columns int // of the convolution
+}
+
+const (
+	bandFLOPs  = 1 << 17 // a band takes some microseconds at least
+	bandPixels = 64      // and is large beside its kernel, which may be packed for each
+	wantBands  = 16      // of all images
+)
+
+// newBands cuts the images of a convolution whose 2x2 maxima are wanted into bands, as many as keep several workers busy.
+func newBands(s *conv.Shape) []band {
+	out := s.Out()
+	n := min((wantBands-1)/s.Batch+1, out[1]/2, max(s.FLOPs()/s.Batch/bandFLOPs, 1), max(out[1]*out[2]/bandPixels, 1))
+	if extent := s.Dilation[1] * (s.Kernel[1] - 1); s.PadLow[1] > extent || s.PadHigh[1] > extent { // some rows see padding alone
+		n = 1
+	}
+	rows := out[1] / 2 // of maxima
+	list := make([]band, n)
+	for i := range list {
+		first, end := 2*(i*rows/n), 2*((i+1)*rows/n)
+		// The rows of the input that these rows see, of which those outside are padding.
+		low := first*s.Strides[1] - s.PadLow[1]
+		high := (end-1)*s.Strides[1] - s.PadLow[1] + s.Dilation[1]*(s.Kernel[1]-1) + 1
+		from, until := min(max(low, 0), s.In[1]), max(min(high, s.In[1]), 0)
+		b := band{shape: *s, x: from * s.In[2] * s.InChannels, y: first / 2 * (out[2] / 2) * s.OutChannels, rows: end - first, columns: out[2]}
+		b.shape.Batch, b.shape.In[1] = 1, max(until-from, 0)
+		b.shape.PadLow[1], b.shape.PadHigh[1] = from-low, high-until
+		list[i] = b
+	}
+	return list
+}
+
+// convPool is a convolution with bias and relu whose result's 2x2 maxima are taken while a band of rows is in the cache.
 func convPool[T float](b *build, s *conv.Shape) func() {
 	e := b.u.fused
 	x, kernel, pooled := b.in(0), b.in(1), b.out(0)
@@ -59,22 +95,27 @@ func convPool[T float](b *build, s *conv.Shape) func() {
 	if e.bias >= 0 {
 		bias = &b.operands[e.bias]
 	}
-	image := *s
-	image.Batch = 1
-	out := s.Out()
-	nx, ny, np := x.n/s.Batch, out[1]*out[2]*s.OutChannels, pooled.n/s.Batch
-	extra := conv.ForwardScratch[T](&image, 1)
-	b.rt().need((ny + extra) * x.typ.DType.Size())
-	return b.rt().parallel(s.Batch, grain(s.FLOPs()/s.Batch/16), func(w *worker, lo, hi int) {
-		memory := scratchOf[T](w, ny+extra)
-		for n := lo; n < hi; n++ {
-			var vector []T
-			if bias != nil {
-				vector = data[T](bias)
-			}
-			c := memory[:ny]
-			conv.Forward(nil, &image, data[T](x)[n*nx:(n+1)*nx], data[T](kernel), vector, e.relu, c, memory[ny:])
-			vec.MaxPool2x2(data[T](pooled)[n*np:(n+1)*np], c, 1, out[1], out[2], s.OutChannels)
+	bands := newBands(s)
+	nx, np := x.n/s.Batch, pooled.n/s.Batch
+	memory := 0
+	for i := range bands {
+		d := &bands[i]
+		memory = max(memory, d.rows*d.columns*s.OutChannels+conv.ForwardScratch[T](&d.shape, 1))
+	}
+	b.rt().need(memory * x.typ.DType.Size())
+	chunk := max(bandFLOPs/max(s.FLOPs()/s.Batch/len(bands), 1), 1)
+	return b.rt().parallel(s.Batch*len(bands), chunk, func(w *worker, lo, hi int) {
+		scratch := scratchOf[T](w, memory)
+		var vector []T
+		if bias != nil {
+			vector = data[T](bias)
+		}
+		for i := lo; i < hi; i++ {
+			n, d := i/len(bands), &bands[i%len(bands)]
+			c := scratch[:d.rows*d.columns*s.OutChannels]
+			conv.Forward(nil, &d.shape, data[T](x)[n*nx+d.x:(n+1)*nx], data[T](kernel), vector, e.relu, c, scratch[len(c):])
+			size := d.rows / 2 * (d.columns / 2) * s.OutChannels
+			vec.MaxPool2x2(data[T](pooled)[n*np+d.y:n*np+d.y+size], c, 1, d.rows, d.columns, s.OutChannels)
 		}
 	})
 }

@@ -21,14 +21,21 @@ func TestConvolutionPooled(t *testing.T) {
 		dtype                ir.DType
 		bias, relu, stored   bool
 		steps                int
+		low, high, stride    int // of the rows
+		dilation             int
 	}{
-		{5, 11, 1, 32, ir.Float32, true, true, false, 1},
-		{5, 11, 1, 32, ir.Float32, true, true, true, 2}, // the result is needed, too
-		{4, 12, 3, 5, ir.Float32, false, true, false, 1},
-		{9, 20, 2, 40, ir.Float32, true, false, false, 1},
-		{6, 10, 4, 70, ir.Float64, false, false, false, 1},
-		{3, 11, 2, 8, ir.Float32, true, true, false, 2}, // too few images
-		{8, 8, 2, 8, ir.Float32, true, true, false, 2},  // too few pixels
+		{5, 11, 1, 32, ir.Float32, true, true, false, 1, 0, 0, 1, 1},
+		{5, 11, 1, 32, ir.Float32, true, true, true, 2, 0, 0, 1, 1}, // the result is needed, too
+		{4, 12, 3, 5, ir.Float32, false, true, false, 1, 0, 0, 1, 1},
+		{9, 20, 2, 40, ir.Float32, true, false, false, 1, 0, 0, 1, 1},
+		{6, 10, 4, 70, ir.Float64, false, false, false, 1, 0, 0, 1, 1},
+		{3, 11, 2, 8, ir.Float32, true, true, false, 1, 0, 0, 1, 1},
+		{1, 28, 1, 32, ir.Float32, true, true, false, 1, 0, 0, 1, 1}, // an image in bands
+		{1, 30, 16, 16, ir.Float32, true, true, false, 1, 1, 1, 1, 1},
+		{2, 41, 8, 33, ir.Float32, true, true, false, 1, 2, 1, 1, 2},
+		{1, 64, 8, 40, ir.Float64, false, true, false, 1, 1, 0, 2, 1},
+		{1, 40, 4, 32, ir.Float32, true, true, false, 1, 9, 8, 1, 1}, // more padding than the kernel has rows
+		{8, 8, 2, 8, ir.Float32, true, true, false, 2, 0, 0, 1, 1},   // too few pixels
 	} {
 		p := ir.New("conv")
 		var inputs []reference.Value
@@ -47,8 +54,8 @@ func TestConvolutionPooled(t *testing.T) {
 			require.NoError(t, err)
 			return out[0]
 		}
-		one, none := []int{1, 1}, []int{0, 0}
-		y := add(ir.Conv, ir.ConvAttrs{Strides: one, Dilation: one, PadLow: none, PadHigh: none, Groups: 1}, input(c.batch, c.size, c.size, c.in), input(3, 3, c.in, c.out))
+		none := []int{0, 0}
+		y := add(ir.Conv, ir.ConvAttrs{Strides: []int{c.stride, 1}, Dilation: []int{c.dilation, 1}, PadLow: []int{c.low, 0}, PadHigh: []int{c.high, 0}, Groups: 1}, input(c.batch, c.size, c.size, c.in), input(3, 3, c.in, c.out))
 		if c.bias {
 			y = add(ir.Add, nil, y, add(ir.Broadcast, ir.BroadcastAttrs{Shape: p.Type(y).Shape, Axes: []int{3}}, input(c.out)))
 		}

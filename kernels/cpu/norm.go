@@ -215,15 +215,12 @@ func buildLayerNorm(b *build) (func(), error) {
 func layerNorm[T float](b *build) func() {
 	x, gamma, beta, y, mean, rstd := b.in(0), b.in(1), b.in(2), b.out(0), b.out(1), b.out(2)
 	epsilon := b.n.Attrs.(ir.NormAttrs).Epsilon
-	return b.rowLoop(x, 6, func(_ *worker, r, lo, hi int) {
-		row, out := data[T](x)[lo:hi], data[T](y)[lo:hi]
-		n := T(len(row))
-		m := vec.Sum(row) / n
-		vec.AddScalar(out, row, -m)
-		s := T(1 / math.Sqrt(float64(vec.Dot(out, out)/n)+epsilon))
-		data[T](mean)[r], data[T](rstd)[r] = m, s
-		vec.Scale(out, out, s)
-		vec.MulAdd(out, out, data[T](gamma), data[T](beta))
+	ch := gamma.n
+	if ch == 0 {
+		return func() {}
+	}
+	return b.rt().parallel(x.n/ch, grain(2*ch), func(_ *worker, lo, hi int) {
+		vec.LayerNorm(data[T](y)[lo*ch:hi*ch], data[T](x)[lo*ch:hi*ch], data[T](gamma), data[T](beta), data[T](mean)[lo:hi], data[T](rstd)[lo:hi], epsilon)
 	})
 }
 
@@ -244,25 +241,13 @@ func layerNormGrad[T float](b *build) func() {
 	sumGN, sumG := b.scratch(d, blocks*ch), b.scratch(d, blocks*ch)
 	b.rt().need(2 * ch * d.Size())
 	each := b.rt().parallel(blocks, 1, func(w *worker, lo, hi int) {
-		both := scratchOf[T](w, 2*ch)
-		norm, g := both[:ch], both[ch:]
 		for k := lo; k < hi; k++ {
-			acc, acc2 := data[T](sumG)[k*ch:(k+1)*ch], data[T](sumGN)[k*ch:(k+1)*ch]
-			clear(acc)
-			clear(acc2)
-			for r := k * size; r < min((k+1)*size, rows); r++ {
-				s, up, out := data[T](rstd)[r], data[T](dy)[r*ch:(r+1)*ch], data[T](dx)[r*ch:(r+1)*ch]
-				vec.AddScalar(norm, data[T](x)[r*ch:(r+1)*ch], -data[T](mean)[r])
-				vec.Scale(norm, norm, s)
-				vec.Add(acc, acc, up)
-				vec.MulAdd(acc2, up, norm, acc2)
-				vec.Mul(g, up, data[T](gamma))
-				meanG, meanGN := vec.Sum(g)/T(ch), vec.Dot(g, norm)/T(ch)
-				vec.Scale(norm, norm, -meanGN)
-				vec.AddScalar(g, g, -meanG)
-				vec.Add(out, g, norm)
-				vec.Scale(out, out, s)
-			}
+			beta, scale := data[T](sumG)[k*ch:(k+1)*ch], data[T](sumGN)[k*ch:(k+1)*ch]
+			clear(beta)
+			clear(scale)
+			first, last := k*size, min((k+1)*size, rows)
+			vec.LayerNormGrad(data[T](dx)[first*ch:last*ch], scale, beta, data[T](x)[first*ch:last*ch], data[T](gamma),
+				data[T](mean)[first:last], data[T](rstd)[first:last], data[T](dy)[first*ch:last*ch], scratchOf[T](w, 2*ch))
 		}
 	})
 	return func() {

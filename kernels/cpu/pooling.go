@@ -55,38 +55,62 @@ func (p *pooling) interval(axis, at int) (lo, hi int) {
 	return max(lo, 0), min(lo+p.window[axis], p.in[axis])
 }
 
-// visit calls f for every output cell of one image with the offsets of its real input cells, which are listed in cells.
-func (p *pooling) visit(cells []int32, f func(out int, cells []int32)) {
-	out := 0
-	for d := range p.out[0] {
-		d0, d1 := p.interval(0, d)
-		for h := range p.out[1] {
-			h0, h1 := p.interval(1, h)
-			for w := range p.out[2] {
-				w0, w1 := p.interval(2, w)
-				list := cells[:0]
-				for i := d0; i < d1; i++ {
-					for j := h0; j < h1; j++ {
-						for k := w0; k < w1; k++ {
-							list = append(list, int32(((i*p.in[1]+j)*p.in[2]+k)*p.channels))
-						}
-					}
+// outputs is the part of the outputs along one axis whose windows' given cell lies inside the input: [lo, hi).
+func (p *pooling) outputs(axis, cell int) (lo, hi int) {
+	first := cell - p.pad[axis] // input position of the cell at output 0
+	if first < 0 {
+		lo = (-first + p.stride[axis] - 1) / p.stride[axis]
+	}
+	if last := p.in[axis] - 1 - first; last >= 0 {
+		hi = min(last/p.stride[axis]+1, p.out[axis])
+	}
+	return min(lo, hi), hi
+}
+
+// rowOf is the start of the output row (d, h) of an image.
+func (p *pooling) rowOf(d, h int) int { return (d*p.out[1] + h) * p.out[2] * p.channels }
+
+// cells calls f for the cells of the windows of output row (d, h) that lie inside the input, in row-major order: for the windows
+// [lo, hi) of the row, the first of which has the cell at element x of the image.
+func (p *pooling) cells(d, h int, f func(x, lo, hi int)) {
+	d0, d1 := p.interval(0, d)
+	h0, h1 := p.interval(1, h)
+	for i := d0; i < d1; i++ {
+		for j := h0; j < h1; j++ {
+			for k := range p.window[2] {
+				if lo, hi := p.outputs(2, k); lo < hi {
+					f(((i*p.in[1]+j)*p.in[2]+lo*p.stride[2]+k-p.pad[2])*p.channels, lo, hi)
 				}
-				f(out, list)
-				out += p.channels
 			}
 		}
 	}
 }
 
-// images returns a function that runs body for blocks of images with scratch memory for a window's cells.
-func (p *pooling) images(b *build, body func(cells []int32, image int)) func() {
-	window := p.window[0] * p.window[1] * p.window[2]
-	b.rt().need(window * 4)
+// average multiplies the pixels of output row (d, h) by one over the number of their windows' cells inside the input.
+func average[T float](p *pooling, row []T, d, h int) {
+	d0, d1 := p.interval(0, d)
+	h0, h1 := p.interval(1, h)
+	for first := 0; first < p.out[2]; {
+		k0, k1 := p.interval(2, first)
+		last := first + 1
+		for ; last < p.out[2]; last++ {
+			if lo, hi := p.interval(2, last); hi-lo != k1-k0 {
+				break
+			}
+		}
+		pixels := row[first*p.channels : last*p.channels]
+		vec.Scale(pixels, pixels, 1/T(max(d1-d0, 0)*max(h1-h0, 0)*max(k1-k0, 0)))
+		first = last
+	}
+}
+
+// images returns a function that runs body for every image, with scratch memory of one row of the output.
+func (p *pooling) images(b *build, size int, body func(w *worker, image int)) func() {
+	b.rt().need(p.out[2] * p.channels * size)
 	_, out := p.sizes()
-	return b.rt().parallel(p.batch, grain(out*window), func(w *worker, lo, hi int) {
+	return b.rt().parallel(p.batch, grain(out*p.window[0]*p.window[1]*p.window[2]/4), func(w *worker, lo, hi int) {
 		for image := lo; image < hi; image++ {
-			body(scratchOf[int32](w, window), image)
+			body(w, image)
 		}
 	})
 }
@@ -110,15 +134,16 @@ func maxPool[T float](b *build, p *pooling) func() {
 			vec.MaxPool2x2(data[T](out)[lo*ny:hi*ny], data[T](in)[lo*nx:hi*nx], hi-lo, p.in[1], p.in[2], p.channels)
 		})
 	}
-	return p.images(b, func(cells []int32, image int) {
+	return p.images(b, in.typ.DType.Size(), func(_ *worker, image int) {
 		x, y := data[T](in)[image*nx:(image+1)*nx], data[T](out)[image*ny:(image+1)*ny]
-		p.visit(cells, func(at int, cells []int32) {
-			acc := y[at : at+p.channels]
-			fillWith(acc, T(math.Inf(-1)))
-			for _, c := range cells {
-				vec.Max(acc, acc, x[c:int(c)+p.channels])
-			}
-		})
+		fillWith(y, T(math.Inf(-1)))
+		for row := range p.out[0] * p.out[1] {
+			d, h := row/p.out[1], row%p.out[1]
+			acc := y[p.rowOf(d, h):]
+			p.cells(d, h, func(at, lo, hi int) {
+				vec.PixelsMax(acc[lo*p.channels:], x[at:], hi-lo, p.channels, p.channels, p.stride[2]*p.channels)
+			})
+		}
 	})
 }
 
@@ -150,24 +175,19 @@ func maxPoolGrad[T float](b *build, p *pooling) func() {
 		})
 		return func() { loop(); finish() }
 	}
-	return p.images(b, func(cells []int32, image int) {
+	return p.images(b, in.typ.DType.Size(), func(w *worker, image int) {
 		x, dx := data[T](in)[image*nx:(image+1)*nx], data[T](out)[image*nx:(image+1)*nx]
-		dy := data[T](grad)[image*ny : (image+1)*ny]
+		top, dy := data[T](result)[image*ny:(image+1)*ny], data[T](grad)[image*ny:(image+1)*ny]
+		left := scratchOf[T](w, p.out[2]*p.channels)
 		clear(dx)
-		p.visit(cells, func(at int, cells []int32) {
-			for c := range p.channels {
-				best := -1
-				for _, cell := range cells {
-					i := int(cell) + c
-					if best < 0 || x[i] > x[best] || x[i] != x[i] && x[best] == x[best] {
-						best = i
-					}
-				}
-				if best >= 0 {
-					dx[best] += dy[at+c]
-				}
-			}
-		})
+		for row := range p.out[0] * p.out[1] {
+			d, h := row/p.out[1], row%p.out[1]
+			first := p.rowOf(d, h)
+			copy(left, dy[first:])
+			p.cells(d, h, func(at, lo, hi int) {
+				vec.PixelsClaim(dx[at:], x[at:], left[lo*p.channels:], top[first+lo*p.channels:], hi-lo, p.channels, p.stride[2]*p.channels, p.channels)
+			})
+		}
 	})
 }
 
@@ -208,16 +228,17 @@ func buildAvgPool(b *build) (func(), error) {
 func avgPool[T float](b *build, p *pooling) func() {
 	in, out := b.in(0), b.out(0)
 	nx, ny := p.sizes()
-	return p.images(b, func(cells []int32, image int) {
+	return p.images(b, in.typ.DType.Size(), func(_ *worker, image int) {
 		x, y := data[T](in)[image*nx:(image+1)*nx], data[T](out)[image*ny:(image+1)*ny]
-		p.visit(cells, func(at int, cells []int32) {
-			acc := y[at : at+p.channels]
-			clear(acc)
-			for _, c := range cells {
-				vec.Add(acc, acc, x[c:int(c)+p.channels])
-			}
-			vec.Scale(acc, acc, 1/T(len(cells)))
-		})
+		clear(y)
+		for row := range p.out[0] * p.out[1] {
+			d, h := row/p.out[1], row%p.out[1]
+			acc := y[p.rowOf(d, h):][:p.out[2]*p.channels]
+			p.cells(d, h, func(at, lo, hi int) {
+				vec.PixelsAdd(acc[lo*p.channels:], x[at:], hi-lo, p.channels, p.channels, p.stride[2]*p.channels)
+			})
+			average(p, acc, d, h)
+		}
 	})
 }
 
@@ -236,14 +257,17 @@ func buildAvgPoolGrad(b *build) (func(), error) {
 func avgPoolGrad[T float](b *build, p *pooling) func() {
 	grad, out := b.in(0), b.out(0)
 	nx, ny := p.sizes()
-	return p.images(b, func(cells []int32, image int) {
+	return p.images(b, grad.typ.DType.Size(), func(w *worker, image int) {
 		dx, dy := data[T](out)[image*nx:(image+1)*nx], data[T](grad)[image*ny:(image+1)*ny]
+		share := scratchOf[T](w, p.out[2]*p.channels)
 		clear(dx)
-		p.visit(cells, func(at int, cells []int32) {
-			share := 1 / T(len(cells))
-			for _, c := range cells {
-				vec.Axpy(dx[c:int(c)+p.channels], share, dy[at:at+p.channels])
-			}
-		})
+		for row := range p.out[0] * p.out[1] {
+			d, h := row/p.out[1], row%p.out[1]
+			copy(share, dy[p.rowOf(d, h):])
+			average(p, share, d, h)
+			p.cells(d, h, func(at, lo, hi int) {
+				vec.PixelsAdd(dx[at:], share[lo*p.channels:], hi-lo, p.channels, p.stride[2]*p.channels, p.channels)
+			})
+		}
 	})
 }

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"math"
+	"slices"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -9,7 +10,7 @@ import (
 )
 
 // Reductions see their operand as (outer, length, inner) and combine along the middle. A reduction over several separate groups of
-// axes is a chain of these, the innermost group first. The order of combination depends on the lengths only.
+// axes is a chain of these. The order of combination depends on the lengths only.
 
 // reduction holds the loops of one combining kind on one element type.
 type reduction[T number] struct {
@@ -186,25 +187,37 @@ func minRows[T number](acc, x []T) {
 // axisGroup is a run of reduced axes between kept ones.
 type axisGroup struct{ outer, length, inner int }
 
-// axisGroups returns the reductions to do, the innermost first; each is described on the shape left by the ones before.
+// shortRow is the length of rows that are too short for a loop over each: where other axes are reduced too, these go first, which leaves
+// fewer of them.
+const shortRow = 32
+
+// axisGroups returns the reductions to do, in order; each is described on the shape left by the ones before. The innermost axes go
+// first, unless they are short rows.
 func axisGroups(s ir.Shape, axes []int) []axisGroup {
-	reduced := make([]bool, len(s))
-	for _, a := range axes {
-		reduced[a] = true
+	var sizes []int // of runs of reduced axes and of runs of kept ones, in turn
+	var reduced []bool
+	for i, n := range s {
+		r := slices.Contains(axes, i)
+		switch k := len(sizes) - 1; {
+		case n == 1:
+		case k >= 0 && reduced[k] == r:
+			sizes[k] *= n
+		default:
+			sizes, reduced = append(sizes, n), append(reduced, r)
+		}
 	}
 	var groups []axisGroup
-	inner := 1
-	for i := len(s) - 1; i >= 0; {
-		if !reduced[i] {
-			inner *= s[i]
-			i--
-			continue
+	take := func(k int) {
+		groups = append(groups, axisGroup{ir.Shape(sizes[:k]).Size(), sizes[k], ir.Shape(sizes[k+1:]).Size()})
+		sizes, reduced = slices.Delete(sizes, k, k+1), slices.Delete(reduced, k, k+1)
+	}
+	for k := len(sizes) - 1; k >= 0; k-- {
+		if reduced[k] && (k < len(sizes)-1 || sizes[k] >= shortRow) {
+			take(k)
 		}
-		length := 1
-		for ; i >= 0 && (reduced[i] || s[i] == 1); i-- {
-			length *= s[i]
-		}
-		groups = append(groups, axisGroup{s[:i+1].Size(), length, inner})
+	}
+	if k := len(sizes) - 1; k >= 0 && reduced[k] {
+		take(k)
 	}
 	return groups
 }

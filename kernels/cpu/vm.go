@@ -125,7 +125,7 @@ func (b *vmBuilder) chooseBlock(bytes int) {
 	block := min(max(blockBytes/max(bytes, 1)/64*64, 256), 4096)
 	unit := max(b.u.columns, 1)
 	for _, a := range b.u.accesses {
-		if d := a.period(); d > 0 && d <= block && lcm(unit, d) <= block {
+		if d, _ := a.repetition(); d > 0 && d <= block && lcm(unit, d) <= block {
 			unit = lcm(unit, d)
 		}
 	}
@@ -308,11 +308,12 @@ func (b *vmBuilder) load(o operand, a *access) uint8 {
 	size := d.Size()
 	r := b.newRegister(computeType(d).Size()) // loads run before all operations of a block
 	o.off += a.offset * size
-	l := vmLoad{o: o, size: size, ptr: r.ptr, dims: a.dims, period: a.period()}
+	l := vmLoad{o: o, size: size, ptr: r.ptr, dims: a.dims}
+	l.period, l.count = a.repetition()
 	for _, s := range a.strides {
 		l.strides = append(l.strides, s*size)
 	}
-	once := a.scalar() || l.period > 0 && b.prog.block%l.period == 0
+	once := a.scalar() || l.period > 0 && b.prog.block%l.period == 0 && l.period*l.count >= b.prog.n
 	if a.scalar() {
 		l.dims, l.strides = nil, nil
 	}
@@ -379,8 +380,9 @@ func (p *vmProgram) run(w *worker, lo, hi int) {
 			ptrs[m.ptr] = unsafe.Add(m.o.ptr(), first*m.size)
 		}
 		for i := range p.each {
-			l := &p.each[i]
-			l.fill(ptrs[l.ptr], first, n)
+			if l := &p.each[i]; k == lo || !l.holds(first, n, p.block) {
+				l.fill(ptrs[l.ptr], first, n)
+			}
 		}
 		for i := range p.ops {
 			op := &p.ops[i]

@@ -9,16 +9,41 @@ type vmLoad struct {
 	ptr     uint8
 	dims    []int
 	strides []int // in bytes
-	period  int   // of a periodic pattern that a block holds a whole number of
+	period  int   // length of a piece that repeats itself count times before the next one, 0 without
+	count   int
 }
 
 // fill writes the elements [first, first+n) of the pattern.
 func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
-	src := l.o.ptr()
 	if len(l.dims) == 0 {
-		fillElement(dst, src, l.size, n)
+		fillElement(dst, l.o.ptr(), l.size, n)
 		return
 	}
+	for n > 0 && l.period > 0 {
+		m := min(n, l.period*l.count-first%(l.period*l.count)) // up to the next piece
+		l.walk(dst, first, min(m, l.period))
+		repeatElements(bytesAt(dst, m*l.size), l.period*l.size)
+		if n -= m; n > 0 {
+			dst = unsafe.Add(dst, m*l.size)
+		}
+		first += m
+	}
+	l.walk(dst, first, n)
+}
+
+// holds reports whether the register still has what a block of n elements from first on needs, since the block before, of the given
+// full length, was part of the same repetitions.
+func (l *vmLoad) holds(first, n, block int) bool {
+	if l.period == 0 || block%l.period != 0 {
+		return false
+	}
+	piece := l.period * l.count
+	return (first-block)/piece == (first+n-1)/piece
+}
+
+// walk is fill without regard to repetitions.
+func (l *vmLoad) walk(dst unsafe.Pointer, first, n int) {
+	src := l.o.ptr()
 	last := len(l.dims) - 1
 	run, stride := l.dims[last], l.strides[last]
 	for n > 0 {
@@ -42,6 +67,13 @@ func (l *vmLoad) fill(dst unsafe.Pointer, first, n int) {
 			dst = unsafe.Add(dst, m*l.size)
 		}
 		first += m
+	}
+}
+
+// repeatElements fills the rest of dst with copies of its first bytes.
+func repeatElements(dst []byte, bytes int) {
+	for n := bytes; n < len(dst); {
+		n += copy(dst[n:], dst[:n])
 	}
 }
 

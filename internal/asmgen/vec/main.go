@@ -199,6 +199,8 @@ func main() {
 		m.optimizers()
 		m.conversions()
 		m.pooling()
+		m.pixels()
+		m.layerNorm()
 		m.lstm()
 		m.gru()
 	}

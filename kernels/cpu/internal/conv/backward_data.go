@@ -13,11 +13,26 @@ func BackwardDataScratch[T Float](s *Shape, workers int) int {
 		a := pointwiseData[T](&n, nil, nil, nil)
 		return gemm.ScratchSize(&a, workers)
 	}
+	if isWide[T](&n) {
+		size, out := 0, n.Out()
+		for h := range min(n.Strides[1], n.In[1]) {
+			height, width := n.backwardPhase(1, h, out), n.backwardPhase(2, 0, out)
+			w := backwardWide[T](&n, &height.axis, &width.axis)
+			size = max(size, w.size(volume(n.Kernel), workers))
+		}
+		return n.sizeKernel() + size
+	}
 	if n.depthwise() {
 		return n.sizeKernel()
 	}
 	width := micro.PanelWidth[T]()
 	return volume(n.Kernel) * n.OutChannels * ceil(n.InChannels/n.Groups, width) * width
+}
+
+// backwardWide returns the geometry of an input gradient along the width: every filter of a channel counts as a channel, and their sums are
+// added.
+func backwardWide[T Float](s *Shape, height, width *axis) wideCorrelation[T] {
+	return wideCorrelation[T]{wide: newWide[T](height, width, s.OutChannels, 1), on: true, fold: s.OutChannels / s.InChannels}
 }
 
 // BackwardData computes dx, the gradient with respect to the convolution's input, from dy, the one with respect to its output:
@@ -54,9 +69,14 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 					k.rows *= c.axes[i].taps
 				}
 				k.dst = scratch
-				if c.depthwise {
+				switch {
+				case isWide[T](&n):
 					k.flippedChannels()
-				} else {
+					c.wide = backwardWide[T](&n, &c.axes[1], &c.axes[2])
+					c.wide.prepare(scratch, nil, scratch[n.sizeKernel():], c.axes[1].taps*c.axes[2].taps)
+				case c.depthwise:
+					k.flippedChannels()
+				default:
 					k.run(p)
 				}
 				c.w = scratch

@@ -29,6 +29,10 @@ type kernelGradient[T Float] struct {
 	groupCols int // blocks of output channels in a group
 	tapUnits  int // units along the height axis of the kernel: 1, or one for each tap
 	summing   sumTask[T]
+
+	wide   wide // if isWide
+	isWide bool
+	local  []T // scratch memory of the workers then
 }
 
 var (
@@ -45,7 +49,7 @@ func getGradient[T Float]() *kernelGradient[T] {
 }
 
 func putGradient[T Float](c *kernelGradient[T]) {
-	c.x, c.dy, c.dkernel, c.partial = nil, nil, nil, nil
+	c.x, c.dy, c.dkernel, c.partial, c.local = nil, nil, nil, nil, nil
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
 		gradients32.Put((*kernelGradient[float32])(unsafe.Pointer(c)))
@@ -57,6 +61,9 @@ func putGradient[T Float](c *kernelGradient[T]) {
 // columnBlocks returns the width of a block of output channels, the blocks of a group, and those of all groups.
 func columnBlocks[T Float](s *Shape) (width, perGroup, all int) {
 	width = micro.PanelWidth[T]()
+	if isWide[T](s) {
+		return s.OutChannels, 1, 1
+	}
 	if s.depthwise() {
 		width *= 4
 		all = ceil(s.OutChannels, width)
@@ -90,10 +97,25 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 		a := pointwiseGradient[T](&n, nil, nil, nil)
 		return gemm.ScratchSize(&a, workers)
 	}
+	size := 0
 	if parts := imageParts[T](&n); parts > 1 {
-		return parts * n.sizeKernel()
+		size = parts * n.sizeKernel()
 	}
-	return 0
+	if isWide[T](&n) {
+		c := kernelGradient[T]{shape: n}
+		c.setAxes()
+		w := c.wideGeometry()
+		size += max(workers, 1) * c.wideLocal(&w)
+	}
+	return size
+}
+
+// setAxes derives the axes from the shape.
+func (c *kernelGradient[T]) setAxes() {
+	c.out = c.shape.Out()
+	for i := range c.axes {
+		c.axes[i] = c.shape.forwardAxis(i, c.out)
+	}
 }
 
 // BackwardWeights computes the gradient with respect to the kernel from the convolution's input and the gradient dy with
@@ -111,10 +133,8 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 		return
 	}
 	c := getGradient[T]()
-	c.shape, c.out = n, n.Out()
-	for i := range c.axes {
-		c.axes[i] = n.forwardAxis(i, c.out)
-	}
+	c.shape = n
+	c.setAxes()
 	c.spans = c.axes[2].spans(c.spans[:0])
 	size := n.sizeKernel()
 	// dy keeps its capacity: tiles may read past the last column where memory exists.
@@ -123,7 +143,10 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	c.width, c.groupCols, c.columns = columnBlocks[T](&n)
 	c.partial = c.dkernel
 	if c.parts > 1 {
-		c.partial = scratch[:c.parts*size]
+		c.partial, scratch = scratch[:c.parts*size], scratch[c.parts*size:]
+	}
+	if c.isWide = isWide[T](&n); c.isWide {
+		c.wide, c.local = c.wideGeometry(), scratch
 	}
 	c.tapUnits = n.Kernel[1]
 	if n.tapsInside() {
@@ -153,16 +176,20 @@ func (t *sumTask[T]) Run(_, lo, hi int) {
 }
 
 // Run computes units: one block of images, one tap of the depth axis, one or all of the height axis, one block of output channels.
-func (c *kernelGradient[T]) Run(_, lo, hi int) {
+func (c *kernelGradient[T]) Run(worker, lo, hi int) {
 	s := &c.shape
 	for unit := lo; unit < hi; unit++ {
 		column, rest := unit%c.columns, unit/c.columns
 		h, rest := rest%c.tapUnits, rest/c.tapUnits
 		d, part := rest%s.Kernel[0], rest/s.Kernel[0]
+		end := h + 1
 		if c.tapUnits == 1 {
-			c.unit(part, d, 0, s.Kernel[1], column)
+			end = s.Kernel[1]
+		}
+		if c.isWide {
+			c.wideUnit(worker, part, h, end)
 		} else {
-			c.unit(part, d, h, h+1, column)
+			c.unit(part, d, h, end, column)
 		}
 	}
 }

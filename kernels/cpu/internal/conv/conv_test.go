@@ -126,6 +126,30 @@ func forLevels(t *testing.T, test func(t *testing.T, p *pool.Pool)) {
 	}
 }
 
+// TestOneChannelGroups covers groups of one input channel with one or more filters, whose channels are not whole vectors.
+func TestOneChannelGroups(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		seeds := uint64(200)
+		if testing.Short() {
+			seeds = 40
+		}
+		for seed := range seeds {
+			rng := rand.New(rand.NewPCG(seed, 3))
+			channels, filters := 2+rng.IntN(20), 1+rng.IntN(3)
+			s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{1, 1 + rng.IntN(40), 1 + rng.IntN(20)}, Groups: channels, InChannels: channels, OutChannels: channels * filters,
+				Kernel: [3]int{1, 1 + rng.IntN(4), 1 + rng.IntN(5)}, Strides: [3]int{1, 1 + rng.IntN(3), 1 + rng.IntN(10)/8}, Dilation: [3]int{1, 1 + rng.IntN(2), 1 + rng.IntN(3)}}
+			if rng.IntN(4) == 0 {
+				s.In[0], s.PadLow[0], s.Strides[0] = 3, rng.IntN(2), 1+rng.IntN(2)
+			}
+			for i := 1; i < 3; i++ {
+				s.PadLow[i], s.PadHigh[i] = rng.IntN(5)-1, rng.IntN(5)-1
+			}
+			check[float32](t, p, &s, seed)
+			check[float64](t, p, &s, seed)
+		}
+	})
+}
+
 // TestRandomShapes covers odd sizes, strides, explicit padding on both sides (more than the kernel, and negative), dilation,
 // groups and depthwise kernels, on one, two and three axes.
 func TestRandomShapes(t *testing.T) {
@@ -227,23 +251,28 @@ func TestMistakesPanic(t *testing.T) {
 }
 
 func TestSameBitsForAnyWorkers(t *testing.T) {
-	s := &Shape{Batch: 5, In: [3]int{1, 20, 20}, InChannels: 9, OutChannels: 40, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
-	rng := rand.New(rand.NewPCG(1, 1))
-	x, kernel, dy := random[float32](rng, s.sizeX()), random[float32](rng, s.sizeKernel()), random[float32](rng, s.sizeY())
-	n := s.normal()
-	require.Greater(t, imageParts[float32](&n), 1, "the shape must use partial results")
-	var first [3][]float32
-	for workers := 1; workers <= 4; workers++ {
-		p := pool.New(workers)
-		got := [3][]float32{make([]float32, len(dy)), make([]float32, len(x)), make([]float32, len(kernel))}
-		Forward(p, s, x, kernel, nil, true, got[0], make([]float32, ForwardScratch[float32](s, workers)))
-		BackwardData(p, s, dy, kernel, got[1], make([]float32, BackwardDataScratch[float32](s, workers)))
-		BackwardWeights(p, s, x, dy, got[2], make([]float32, BackwardWeightsScratch[float32](s, workers)))
-		p.Close()
-		if workers == 1 {
-			first = got
+	full := Shape{Batch: 5, In: [3]int{1, 20, 20}, InChannels: 9, OutChannels: 40, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, PadHigh: [3]int{0, 1, 1}}
+	one, two := full, full
+	one.OutChannels, one.Groups, one.Batch, one.In = 9, 9, 40, [3]int{1, 60, 33}
+	two.OutChannels, two.Groups, two.Batch = 18, 9, 40
+	for _, s := range []*Shape{&full, &one, &two} {
+		rng := rand.New(rand.NewPCG(1, 1))
+		x, kernel, dy := random[float32](rng, s.sizeX()), random[float32](rng, s.sizeKernel()), random[float32](rng, s.sizeY())
+		n := s.normal()
+		require.Greater(t, imageParts[float32](&n), 1, "the shape must use partial results")
+		var first [3][]float32
+		for workers := 1; workers <= 4; workers++ {
+			p := pool.New(workers)
+			got := [3][]float32{make([]float32, len(dy)), make([]float32, len(x)), make([]float32, len(kernel))}
+			Forward(p, s, x, kernel, nil, true, got[0], make([]float32, ForwardScratch[float32](s, workers)))
+			BackwardData(p, s, dy, kernel, got[1], make([]float32, BackwardDataScratch[float32](s, workers)))
+			BackwardWeights(p, s, x, dy, got[2], make([]float32, BackwardWeightsScratch[float32](s, workers)))
+			p.Close()
+			if workers == 1 {
+				first = got
+			}
+			require.Equal(t, first, got, "%d workers", workers)
 		}
-		require.Equal(t, first, got, "%d workers", workers)
 	}
 }
 
@@ -251,14 +280,18 @@ func TestNoAllocation(t *testing.T) {
 	p := pool.New(2)
 	defer p.Close()
 	for _, groups := range []int{1, 2, 8} {
-		s := &Shape{Batch: 4, In: [3]int{1, 12, 12}, InChannels: 8, OutChannels: 8, Groups: groups, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, Strides: [3]int{1, 1, 2}}
-		x, kernel, y := make([]float32, s.sizeX()), make([]float32, s.sizeKernel()), make([]float32, s.sizeY())
-		scratch := make([]float32, ForwardScratch[float32](s, 2)+BackwardDataScratch[float32](s, 2)+BackwardWeightsScratch[float32](s, 2))
-		require.Zero(t, testing.AllocsPerRun(10, func() {
-			Forward(p, s, x, kernel, nil, true, y, scratch)
-			BackwardData(p, s, y, kernel, x, scratch)
-			BackwardWeights(p, s, x, y, kernel, scratch)
-		}), "%d groups", groups)
+		for filters := 1; filters <= 2; filters++ {
+			for stride := 1; stride <= 2; stride++ {
+				s := &Shape{Batch: 4, In: [3]int{1, 12, 12}, InChannels: 8, OutChannels: 8 * filters, Groups: groups, Kernel: [3]int{1, 3, 3}, PadLow: [3]int{0, 1, 1}, Strides: [3]int{1, 1, stride}}
+				x, kernel, y := make([]float32, s.sizeX()), make([]float32, s.sizeKernel()), make([]float32, s.sizeY())
+				scratch := make([]float32, ForwardScratch[float32](s, 2)+BackwardDataScratch[float32](s, 2)+BackwardWeightsScratch[float32](s, 2))
+				require.Zero(t, testing.AllocsPerRun(10, func() {
+					Forward(p, s, x, kernel, nil, true, y, scratch)
+					BackwardData(p, s, y, kernel, x, scratch)
+					BackwardWeights(p, s, x, y, kernel, scratch)
+				}), "%d groups, %d filters, stride %d", groups, filters, stride)
+			}
+		}
 	}
 }
 

@@ -28,6 +28,8 @@ type correlation[T Float] struct {
 	x, y, w, bias []T
 	relu          bool
 
+	wide wideCorrelation[T]
+
 	rows, rowChunks int // rows (positions on the height axis) of a chunk
 	block           int // rows of a chunk that are computed together
 }
@@ -47,6 +49,7 @@ func getCorrelation[T Float]() *correlation[T] {
 
 func putCorrelation[T Float](c *correlation[T]) {
 	c.x, c.y, c.w, c.bias = nil, nil, nil, nil // let go of the caller's memory
+	c.wide = wideCorrelation[T]{}
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
 		correlations32.Put((*correlation[float32])(unsafe.Pointer(c)))
@@ -71,7 +74,7 @@ func (c *correlation[T]) run(p *pool.Pool) {
 		return
 	}
 	flopsPerRow := 2 * c.axes[2].out * c.out * max(taps*c.inGroup, 1)
-	if c.depthwise {
+	if c.depthwise || c.wide.on {
 		flopsPerRow *= 4 // slower per operation
 	}
 	blocks := min(ceil(wantChunks, images), max(height*flopsPerRow/chunkFlops, 1), height)
@@ -95,10 +98,14 @@ func (c *correlation[T]) blockRows(taps int) int {
 }
 
 // Run computes chunks: rows of one plane of one image.
-func (c *correlation[T]) Run(_, lo, hi int) {
+func (c *correlation[T]) Run(worker, lo, hi int) {
 	for chunk := lo; chunk < hi; chunk++ {
 		block, image := chunk%c.rowChunks, chunk/c.rowChunks
 		first := block * c.rows
+		if c.wide.on {
+			c.widePlane(worker, image/c.axes[0].out, image%c.axes[0].out, first, min(first+c.rows, c.axes[1].out))
+			continue
+		}
 		c.plane(image/c.axes[0].out, image%c.axes[0].out, first, min(first+c.rows, c.axes[1].out))
 	}
 }
@@ -178,6 +185,14 @@ func fill(rows int) int { return rows * 16 / ceil(rows, fullRows) }
 
 // emptyTile is for outputs that see nothing of the input.
 func (c *correlation[T]) emptyTile(t *micro.Tile[T]) {
+	if t.Bias == nil {
+		for line := range max(t.Lines, 1) {
+			for r := range t.Rows {
+				clear(t.C[line*t.CLine+r*t.CRow:][:t.Cols])
+			}
+		}
+		return
+	}
 	t.K, t.Segments, t.Outer, t.Accumulate = 0, 0, 0, false
 	if c.depthwise {
 		micro.RunChannels(t)

@@ -13,11 +13,22 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 		a := pointwiseForward[T](&n, nil, nil, nil, false, nil)
 		return gemm.ScratchSize(&a, workers)
 	}
+	if isWide[T](&n) {
+		w := forwardWide[T](&n)
+		return w.size(volume(n.Kernel), workers)
+	}
 	if !packForward[T](&n) {
 		return 0
 	}
 	width := micro.PanelWidth[T]()
 	return volume(n.Kernel) * n.InChannels * ceil(n.OutChannels/n.Groups, width) * width
+}
+
+// forwardWide returns the geometry of a convolution along the width.
+func forwardWide[T Float](s *Shape) wideCorrelation[T] {
+	out := s.Out()
+	height, width := s.forwardAxis(1, out), s.forwardAxis(2, out)
+	return wideCorrelation[T]{wide: newWide[T](&height, &width, s.OutChannels, s.OutChannels/s.InChannels), on: true}
 }
 
 // packForward reports whether the kernel is repacked into panels; in place it is read in rows of OutChannels numbers.
@@ -50,7 +61,12 @@ func Forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 	c.in, c.inGroup = n.InChannels, n.InChannels/n.Groups
 	c.out, c.outGroup = n.OutChannels, n.OutChannels/n.Groups
 	c.x, c.y, c.w, c.bias, c.relu = x[:n.sizeX()], y[:n.sizeY()], kernel, bias, relu
-	if c.packed = packForward[T](&n); c.packed {
+	c.packed = packForward[T](&n)
+	switch {
+	case isWide[T](&n):
+		c.wide = forwardWide[T](&n)
+		c.wide.prepare(kernel, bias, scratch, volume(n.Kernel))
+	case c.packed:
 		k := getPacking[T]()
 		k.dst, k.kernel = scratch, kernel
 		k.rows = volume(n.Kernel) * c.inGroup

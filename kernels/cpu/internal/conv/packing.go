@@ -91,7 +91,7 @@ func (k *packing[T]) flippedChannels() {
 		for h := range k.phases[1].axis.taps {
 			for w := range k.phases[2].axis.taps {
 				tap := (k.tap(0, d)*s.Kernel[1]+k.tap(1, h))*s.Kernel[2] + k.tap(2, w)
-				at += copy(k.dst[at:at+s.InChannels], k.kernel[tap*s.InChannels:])
+				at += copy(k.dst[at:at+s.OutChannels], k.kernel[tap*s.OutChannels:])
 			}
 		}
 	}

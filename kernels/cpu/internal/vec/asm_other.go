@@ -28,3 +28,8 @@ func widen32(halfKind, []float32, []uint16) bool                          { retu
 func narrow32(halfKind, []uint16, []float32) bool                         { return false }
 func maxPoolRow32(_, _, _ []float32, _ int) bool                          { return false }
 func maxPoolRowBackward32(_, _, _, _, _, _ []float32, _ int, _ bool) bool { return false }
+func pixelsMax32(_, _ []float32, _, _, _, _ int) bool                     { return false }
+func pixelsAdd32(_, _ []float32, _, _, _, _ int) bool                     { return false }
+func pixelsClaim32(_, _, _, _ []float32, _, _, _, _ int) bool             { return false }
+func layerNorm32(_, _, _, _, _, _ []float32, _ float64) bool              { return false }
+func layerNormGrad32(_, _, _, _, _, _, _, _ []float32) bool               { return false }

@@ -4183,6 +4183,327 @@ channel:
 	VZEROUPPER
 	RET
 
+// func pixelsMaxAVX2(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX
+TEXT ·pixelsMaxAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ dstStep+32(FP), SI
+	MOVQ xStep+40(FP), DI
+
+pixel:
+	MOVQ BX, R8
+
+channel:
+	VMOVUPS   (AX), Y0
+	VMOVUPS   (CX), Y1
+	VMAXPS    Y1, Y0, Y1
+	VCMPPS    $0x03, Y0, Y0, Y2
+	VBLENDVPS Y2, Y0, Y1, Y1
+	VMOVUPS   Y1, (AX)
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000020, CX
+	SUBQ      $0x00000020, R8
+	JNE       channel
+	ADDQ      SI, AX
+	SUBQ      BX, AX
+	ADDQ      DI, CX
+	SUBQ      BX, CX
+	DECQ      DX
+	JNE       pixel
+	VZEROUPPER
+	RET
+
+// func pixelsAddAVX2(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX
+TEXT ·pixelsAddAVX2(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ dstStep+32(FP), SI
+	MOVQ xStep+40(FP), DI
+
+pixel:
+	MOVQ BX, R8
+
+channel:
+	VMOVUPS (AX), Y0
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000020, R8
+	JNE     channel
+	ADDQ    SI, AX
+	SUBQ    BX, AX
+	ADDQ    DI, CX
+	SUBQ    BX, CX
+	DECQ    DX
+	JNE     pixel
+	VZEROUPPER
+	RET
+
+// func pixelsClaimAVX2(dx uintptr, x uintptr, left uintptr, y uintptr, count uintptr, size uintptr, xStep uintptr, yStep uintptr)
+// Requires: AVX
+TEXT ·pixelsClaimAVX2(SB), NOSPLIT, $0-64
+	MOVQ dx+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ left+16(FP), DX
+	MOVQ y+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ size+40(FP), DI
+	MOVQ xStep+48(FP), R8
+	MOVQ yStep+56(FP), R9
+
+pixel:
+	MOVQ DI, R10
+
+channel:
+	VMOVUPS   (CX), Y0
+	VMOVUPS   (BX), Y1
+	VMOVUPS   (DX), Y2
+	VCMPPS    $0x00, Y0, Y1, Y1
+	VCMPPS    $0x03, Y0, Y0, Y0
+	VORPS     Y1, Y0, Y1
+	VANDPS    Y2, Y1, Y0
+	VXORPS    Y3, Y3, Y3
+	VBLENDVPS Y1, Y3, Y2, Y2
+	VADDPS    (AX), Y0, Y0
+	VMOVUPS   Y0, (AX)
+	VMOVUPS   Y2, (DX)
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000020, DX
+	ADDQ      $0x00000020, BX
+	SUBQ      $0x00000020, R10
+	JNE       channel
+	ADDQ      R8, AX
+	SUBQ      DI, AX
+	ADDQ      R8, CX
+	SUBQ      DI, CX
+	ADDQ      R9, DX
+	SUBQ      DI, DX
+	ADDQ      R9, BX
+	SUBQ      DI, BX
+	DECQ      SI
+	JNE       pixel
+	VZEROUPPER
+	RET
+
+// func normSumsAVX2(parts uintptr, x uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX
+TEXT ·normSumsAVX2(SB), NOSPLIT, $0-40
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ cols+24(FP), BX
+	MOVQ stride+32(FP), SI
+
+row:
+	VXORPS Y0, Y0, Y0
+	MOVQ   $0x00000000, DI
+
+column:
+	VADDPS  (CX)(DI*1), Y0, Y0
+	ADDQ    $0x00000020, DI
+	CMPQ    DI, BX
+	JB      column
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    SI, CX
+	DECQ    DX
+	JNE     row
+	VZEROUPPER
+	RET
+
+// func normSquaresAVX2(parts uintptr, x uintptr, mean uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·normSquaresAVX2(SB), NOSPLIT, $0-48
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ mean+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ cols+32(FP), SI
+	MOVQ stride+40(FP), DI
+
+row:
+	VXORPS       Y0, Y0, Y0
+	VBROADCASTSS (DX), Y1
+	MOVQ         $0x00000000, R8
+
+column:
+	VMOVUPS     (CX)(R8*1), Y2
+	VSUBPS      Y1, Y2, Y2
+	VFMADD231PS Y2, Y2, Y0
+	ADDQ        $0x00000020, R8
+	CMPQ        R8, SI
+	JB          column
+	VMOVUPS     Y0, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        DI, CX
+	ADDQ        $0x00000004, DX
+	DECQ        BX
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func normApplyAVX2(dst uintptr, x uintptr, mean uintptr, rstd uintptr, gamma uintptr, beta uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·normApplyAVX2(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ mean+16(FP), DX
+	MOVQ rstd+24(FP), BX
+	MOVQ gamma+32(FP), SI
+	MOVQ beta+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+row:
+	VBROADCASTSS (DX), Y0
+	VBROADCASTSS (BX), Y1
+	MOVQ         $0x00000000, R11
+
+column:
+	VMOVUPS     (CX)(R11*1), Y2
+	VMOVUPS     (SI)(R11*1), Y3
+	VSUBPS      Y0, Y2, Y2
+	VMULPS      Y1, Y2, Y2
+	VFMADD213PS (DI)(R11*1), Y3, Y2
+	VMOVUPS     Y2, (AX)(R11*1)
+	ADDQ        $0x00000020, R11
+	CMPQ        R11, R9
+	JB          column
+	ADDQ        R10, CX
+	ADDQ        R10, AX
+	ADDQ        $0x00000004, DX
+	ADDQ        $0x00000004, BX
+	DECQ        R8
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func normGradSumsAVX2(parts uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·normGradSumsAVX2(SB), NOSPLIT, $0-72
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ mean+24(FP), BX
+	MOVQ rstd+32(FP), SI
+	MOVQ gamma+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+row:
+	VXORPS       Y0, Y0, Y0
+	VXORPS       Y1, Y1, Y1
+	VBROADCASTSS (BX), Y2
+	MOVQ         $0x00000000, R11
+
+column:
+	VMOVUPS      (CX)(R11*1), Y3
+	VMOVUPS      (DX)(R11*1), Y4
+	VSUBPS       Y2, Y3, Y3
+	VMULPS       (DI)(R11*1), Y4, Y4
+	VADDPS       Y4, Y0, Y0
+	VFMADD231PS  Y3, Y4, Y1
+	ADDQ         $0x00000020, R11
+	CMPQ         R11, R9
+	JB           column
+	VBROADCASTSS (SI), Y2
+	VMULPS       Y2, Y1, Y1
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         R10, CX
+	ADDQ         R10, DX
+	ADDQ         $0x00000004, BX
+	ADDQ         $0x00000004, SI
+	DECQ         R8
+	JNE          row
+	VZEROUPPER
+	RET
+
+// func normGradApplyAVX2(dx uintptr, x uintptr, dy uintptr, scalars uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·normGradApplyAVX2(SB), NOSPLIT, $0-64
+	MOVQ dx+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ scalars+24(FP), BX
+	MOVQ gamma+32(FP), SI
+	MOVQ rows+40(FP), DI
+	MOVQ cols+48(FP), R8
+	MOVQ stride+56(FP), R9
+
+row:
+	VBROADCASTSS (BX), Y0
+	VBROADCASTSS 4(BX), Y1
+	VBROADCASTSS 8(BX), Y2
+	VBROADCASTSS 12(BX), Y3
+	ADDQ         $0x00000010, BX
+	MOVQ         $0x00000000, R10
+
+column:
+	VMOVUPS      (CX)(R10*1), Y4
+	VMOVUPS      (DX)(R10*1), Y5
+	VMULPS       (SI)(R10*1), Y5, Y5
+	VSUBPS       Y0, Y4, Y4
+	VSUBPS       Y2, Y5, Y5
+	VFNMADD231PS Y3, Y4, Y5
+	VMULPS       Y1, Y5, Y5
+	VMOVUPS      Y5, (AX)(R10*1)
+	ADDQ         $0x00000020, R10
+	CMPQ         R10, R8
+	JB           column
+	ADDQ         R9, CX
+	ADDQ         R9, DX
+	ADDQ         R9, AX
+	DECQ         DI
+	JNE          row
+	VZEROUPPER
+	RET
+
+// func normGradColumnsAVX2(sum uintptr, product uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·normGradColumnsAVX2(SB), NOSPLIT, $0-64
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    x+16(FP), DX
+	MOVQ    dy+24(FP), BX
+	MOVQ    mean+32(FP), SI
+	MOVQ    rstd+40(FP), DI
+	MOVQ    rows+48(FP), R8
+	MOVQ    stride+56(FP), R9
+	VMOVUPS (AX), Y0
+	VMOVUPS (CX), Y1
+
+row:
+	VBROADCASTSS (SI), Y4
+	VMOVUPS      (DX), Y2
+	VMOVUPS      (BX), Y3
+	VSUBPS       Y4, Y2, Y2
+	VBROADCASTSS (DI), Y4
+	VMULPS       Y4, Y2, Y2
+	VADDPS       Y3, Y0, Y0
+	VFMADD231PS  Y2, Y3, Y1
+	ADDQ         R9, DX
+	ADDQ         R9, BX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000004, DI
+	DECQ         R8
+	JNE          row
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, (CX)
+	VZEROUPPER
+	RET
+
 // func lstmCellAVX2(h uintptr, next uintptr, gates uintptr, z uintptr, carry uintptr, n uintptr, stride uintptr)
 // Requires: AVX, AVX2, FMA3
 TEXT ·lstmCellAVX2(SB), NOSPLIT, $0-56
@@ -7569,6 +7890,339 @@ channel:
 	ADDQ      R9, SI
 	DECQ      R8
 	JNE       window
+	VZEROUPPER
+	RET
+
+// func pixelsMaxAVX512(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX, AVX512F
+TEXT ·pixelsMaxAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ dstStep+32(FP), SI
+	MOVQ xStep+40(FP), DI
+
+pixel:
+	MOVQ BX, R8
+
+channel:
+	VMOVUPS (AX), Z0
+	VMOVUPS (CX), Z1
+	VMAXPS  Z1, Z0, Z1
+	VCMPPS  $0x03, Z0, Z0, K1
+	VMOVUPS Z0, K1, Z1
+	VMOVUPS Z1, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000040, R8
+	JNE     channel
+	ADDQ    SI, AX
+	SUBQ    BX, AX
+	ADDQ    DI, CX
+	SUBQ    BX, CX
+	DECQ    DX
+	JNE     pixel
+	VZEROUPPER
+	RET
+
+// func pixelsAddAVX512(dst uintptr, x uintptr, count uintptr, size uintptr, dstStep uintptr, xStep uintptr)
+// Requires: AVX, AVX512F
+TEXT ·pixelsAddAVX512(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ count+16(FP), DX
+	MOVQ size+24(FP), BX
+	MOVQ dstStep+32(FP), SI
+	MOVQ xStep+40(FP), DI
+
+pixel:
+	MOVQ BX, R8
+
+channel:
+	VMOVUPS (AX), Z0
+	VADDPS  (CX), Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000040, R8
+	JNE     channel
+	ADDQ    SI, AX
+	SUBQ    BX, AX
+	ADDQ    DI, CX
+	SUBQ    BX, CX
+	DECQ    DX
+	JNE     pixel
+	VZEROUPPER
+	RET
+
+// func pixelsClaimAVX512(dx uintptr, x uintptr, left uintptr, y uintptr, count uintptr, size uintptr, xStep uintptr, yStep uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·pixelsClaimAVX512(SB), NOSPLIT, $0-64
+	MOVQ dx+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ left+16(FP), DX
+	MOVQ y+24(FP), BX
+	MOVQ count+32(FP), SI
+	MOVQ size+40(FP), DI
+	MOVQ xStep+48(FP), R8
+	MOVQ yStep+56(FP), R9
+
+pixel:
+	MOVQ DI, R10
+
+channel:
+	VMOVUPS   (CX), Z0
+	VMOVUPS   (BX), Z1
+	VMOVUPS   (DX), Z2
+	VCMPPS    $0x00, Z0, Z1, K1
+	VCMPPS    $0x03, Z0, Z0, K2
+	KORW      K1, K2, K1
+	VMOVUPS.Z Z2, K1, Z0
+	VXORPS    Z1, Z1, Z1
+	VMOVUPS   Z1, K1, Z2
+	VADDPS    (AX), Z0, Z0
+	VMOVUPS   Z0, (AX)
+	VMOVUPS   Z2, (DX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000040, DX
+	ADDQ      $0x00000040, BX
+	SUBQ      $0x00000040, R10
+	JNE       channel
+	ADDQ      R8, AX
+	SUBQ      DI, AX
+	ADDQ      R8, CX
+	SUBQ      DI, CX
+	ADDQ      R9, DX
+	SUBQ      DI, DX
+	ADDQ      R9, BX
+	SUBQ      DI, BX
+	DECQ      SI
+	JNE       pixel
+	VZEROUPPER
+	RET
+
+// func normSumsAVX512(parts uintptr, x uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·normSumsAVX512(SB), NOSPLIT, $0-40
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ rows+16(FP), DX
+	MOVQ cols+24(FP), BX
+	MOVQ stride+32(FP), SI
+
+row:
+	VXORPS Z0, Z0, Z0
+	MOVQ   $0x00000000, DI
+
+column:
+	VADDPS        (CX)(DI*1), Z0, Z0
+	ADDQ          $0x00000040, DI
+	CMPQ          DI, BX
+	JB            column
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VEXTRACTF64X4 $0x00, Z0, Y0
+	VADDPS        Y1, Y0, Y0
+	VMOVUPS       Y0, (AX)
+	ADDQ          $0x00000020, AX
+	ADDQ          SI, CX
+	DECQ          DX
+	JNE           row
+	VZEROUPPER
+	RET
+
+// func normSquaresAVX512(parts uintptr, x uintptr, mean uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·normSquaresAVX512(SB), NOSPLIT, $0-48
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ mean+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ cols+32(FP), SI
+	MOVQ stride+40(FP), DI
+
+row:
+	VXORPS       Z0, Z0, Z0
+	VBROADCASTSS (DX), Z1
+	MOVQ         $0x00000000, R8
+
+column:
+	VMOVUPS       (CX)(R8*1), Z2
+	VSUBPS        Z1, Z2, Z2
+	VFMADD231PS   Z2, Z2, Z0
+	ADDQ          $0x00000040, R8
+	CMPQ          R8, SI
+	JB            column
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VEXTRACTF64X4 $0x00, Z0, Y0
+	VADDPS        Y1, Y0, Y0
+	VMOVUPS       Y0, (AX)
+	ADDQ          $0x00000020, AX
+	ADDQ          DI, CX
+	ADDQ          $0x00000004, DX
+	DECQ          BX
+	JNE           row
+	VZEROUPPER
+	RET
+
+// func normApplyAVX512(dst uintptr, x uintptr, mean uintptr, rstd uintptr, gamma uintptr, beta uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·normApplyAVX512(SB), NOSPLIT, $0-72
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ mean+16(FP), DX
+	MOVQ rstd+24(FP), BX
+	MOVQ gamma+32(FP), SI
+	MOVQ beta+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+row:
+	VBROADCASTSS (DX), Z0
+	VBROADCASTSS (BX), Z1
+	MOVQ         $0x00000000, R11
+
+column:
+	VMOVUPS     (CX)(R11*1), Z2
+	VMOVUPS     (SI)(R11*1), Z3
+	VSUBPS      Z0, Z2, Z2
+	VMULPS      Z1, Z2, Z2
+	VFMADD213PS (DI)(R11*1), Z3, Z2
+	VMOVUPS     Z2, (AX)(R11*1)
+	ADDQ        $0x00000040, R11
+	CMPQ        R11, R9
+	JB          column
+	ADDQ        R10, CX
+	ADDQ        R10, AX
+	ADDQ        $0x00000004, DX
+	ADDQ        $0x00000004, BX
+	DECQ        R8
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func normGradSumsAVX512(parts uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·normGradSumsAVX512(SB), NOSPLIT, $0-72
+	MOVQ parts+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ mean+24(FP), BX
+	MOVQ rstd+32(FP), SI
+	MOVQ gamma+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ cols+56(FP), R9
+	MOVQ stride+64(FP), R10
+
+row:
+	VXORPS       Z0, Z0, Z0
+	VXORPS       Z1, Z1, Z1
+	VBROADCASTSS (BX), Z2
+	MOVQ         $0x00000000, R11
+
+column:
+	VMOVUPS       (CX)(R11*1), Z3
+	VMOVUPS       (DX)(R11*1), Z4
+	VSUBPS        Z2, Z3, Z3
+	VMULPS        (DI)(R11*1), Z4, Z4
+	VADDPS        Z4, Z0, Z0
+	VFMADD231PS   Z3, Z4, Z1
+	ADDQ          $0x00000040, R11
+	CMPQ          R11, R9
+	JB            column
+	VBROADCASTSS  (SI), Z2
+	VMULPS        Z2, Z1, Z1
+	VEXTRACTF64X4 $0x01, Z0, Y2
+	VEXTRACTF64X4 $0x00, Z0, Y0
+	VADDPS        Y2, Y0, Y0
+	VMOVUPS       Y0, (AX)
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VEXTRACTF64X4 $0x00, Z1, Y1
+	VADDPS        Y0, Y1, Y1
+	VMOVUPS       Y1, 32(AX)
+	ADDQ          $0x00000040, AX
+	ADDQ          R10, CX
+	ADDQ          R10, DX
+	ADDQ          $0x00000004, BX
+	ADDQ          $0x00000004, SI
+	DECQ          R8
+	JNE           row
+	VZEROUPPER
+	RET
+
+// func normGradApplyAVX512(dx uintptr, x uintptr, dy uintptr, scalars uintptr, gamma uintptr, rows uintptr, cols uintptr, stride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·normGradApplyAVX512(SB), NOSPLIT, $0-64
+	MOVQ dx+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ dy+16(FP), DX
+	MOVQ scalars+24(FP), BX
+	MOVQ gamma+32(FP), SI
+	MOVQ rows+40(FP), DI
+	MOVQ cols+48(FP), R8
+	MOVQ stride+56(FP), R9
+
+row:
+	VBROADCASTSS (BX), Z0
+	VBROADCASTSS 4(BX), Z1
+	VBROADCASTSS 8(BX), Z2
+	VBROADCASTSS 12(BX), Z3
+	ADDQ         $0x00000010, BX
+	MOVQ         $0x00000000, R10
+
+column:
+	VMOVUPS      (CX)(R10*1), Z4
+	VMOVUPS      (DX)(R10*1), Z5
+	VMULPS       (SI)(R10*1), Z5, Z5
+	VSUBPS       Z0, Z4, Z4
+	VSUBPS       Z2, Z5, Z5
+	VFNMADD231PS Z3, Z4, Z5
+	VMULPS       Z1, Z5, Z5
+	VMOVUPS      Z5, (AX)(R10*1)
+	ADDQ         $0x00000040, R10
+	CMPQ         R10, R8
+	JB           column
+	ADDQ         R9, CX
+	ADDQ         R9, DX
+	ADDQ         R9, AX
+	DECQ         DI
+	JNE          row
+	VZEROUPPER
+	RET
+
+// func normGradColumnsAVX512(sum uintptr, product uintptr, x uintptr, dy uintptr, mean uintptr, rstd uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·normGradColumnsAVX512(SB), NOSPLIT, $0-64
+	MOVQ    sum+0(FP), AX
+	MOVQ    product+8(FP), CX
+	MOVQ    x+16(FP), DX
+	MOVQ    dy+24(FP), BX
+	MOVQ    mean+32(FP), SI
+	MOVQ    rstd+40(FP), DI
+	MOVQ    rows+48(FP), R8
+	MOVQ    stride+56(FP), R9
+	VMOVUPS (AX), Z0
+	VMOVUPS (CX), Z1
+
+row:
+	VBROADCASTSS (SI), Z4
+	VMOVUPS      (DX), Z2
+	VMOVUPS      (BX), Z3
+	VSUBPS       Z4, Z2, Z2
+	VBROADCASTSS (DI), Z4
+	VMULPS       Z4, Z2, Z2
+	VADDPS       Z3, Z0, Z0
+	VFMADD231PS  Z2, Z3, Z1
+	ADDQ         R9, DX
+	ADDQ         R9, BX
+	ADDQ         $0x00000004, SI
+	ADDQ         $0x00000004, DI
+	DECQ         R8
+	JNE          row
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, (CX)
 	VZEROUPPER
 	RET
 

@@ -5890,6 +5890,396 @@ channel:
 	BNE window
 	RET
 
+// pixelsMaxNEON is pixelsMaxAVX2 with two registers for one.
+TEXT ·pixelsMaxNEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD count+16(FP), R2
+	MOVD size+24(FP), R3
+	MOVD dstStep+32(FP), R4
+	MOVD xStep+40(FP), R5
+pixel:
+	MOVD R3, R6
+channel:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e404 // fcmeq v4.4S, v0.4S, v0.4S
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e425 // fcmeq v5.4S, v1.4S, v1.4S
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	VMOV V4.B16, V31.B16
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R6
+	BNE channel
+	ADD R4, R0
+	SUBS R3, R0
+	ADD R5, R1
+	SUBS R3, R1
+	SUBS $1, R2
+	BNE pixel
+	RET
+
+// pixelsAddNEON is pixelsAddAVX2 with two registers for one.
+TEXT ·pixelsAddNEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD count+16(FP), R2
+	MOVD size+24(FP), R3
+	MOVD dstStep+32(FP), R4
+	MOVD xStep+40(FP), R5
+pixel:
+	MOVD R3, R6
+channel:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R6
+	BNE channel
+	ADD R4, R0
+	SUBS R3, R0
+	ADD R5, R1
+	SUBS R3, R1
+	SUBS $1, R2
+	BNE pixel
+	RET
+
+// pixelsClaimNEON is pixelsClaimAVX2 with two registers for one.
+TEXT ·pixelsClaimNEON(SB), NOSPLIT, $0-64
+	MOVD dx+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD left+16(FP), R2
+	MOVD y+24(FP), R3
+	MOVD count+32(FP), R4
+	MOVD size+40(FP), R5
+	MOVD xStep+48(FP), R6
+	MOVD yStep+56(FP), R7
+pixel:
+	MOVD R5, R8
+channel:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	FLDPQ 0(R2), (F4, F5)
+	WORD $0x4e20e442 // fcmeq v2.4S, v2.4S, v0.4S
+	WORD $0x4e21e463 // fcmeq v3.4S, v3.4S, v1.4S
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e400 // fcmeq v0.4S, v0.4S, v0.4S
+	WORD $0x4e201fff // and v31.4S, v31.4S, v0.4S
+	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e421 // fcmeq v1.4S, v1.4S, v1.4S
+	WORD $0x4e211fff // and v31.4S, v31.4S, v1.4S
+	WORD $0x6e205be1 // not v1.16b, v31.16b
+	WORD $0x4ea21c02 // orr v2.4S, v0.4S, v2.4S
+	WORD $0x4ea31c23 // orr v3.4S, v1.4S, v3.4S
+	WORD $0x4e241c40 // and v0.4S, v2.4S, v4.4S
+	WORD $0x4e251c61 // and v1.4S, v3.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	FLDPQ 0(R0), (F8, F9)
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F4, F5), 0(R2)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	ADD $32, R3
+	SUBS $32, R8
+	BNE channel
+	ADD R6, R0
+	SUBS R5, R0
+	ADD R6, R1
+	SUBS R5, R1
+	ADD R7, R2
+	SUBS R5, R2
+	ADD R7, R3
+	SUBS R5, R3
+	SUBS $1, R4
+	BNE pixel
+	RET
+
+// normSumsNEON is normSumsAVX2 with two registers for one.
+TEXT ·normSumsNEON(SB), NOSPLIT, $0-40
+	MOVD parts+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD cols+24(FP), R3
+	MOVD stride+32(FP), R4
+row:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	MOVD $0, R5
+column:
+	ADD R5<<0, R1, R19
+	FLDPQ 0(R19), (F2, F3)
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	ADD $32, R5
+	CMP R3, R5
+	BLO column
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD R4, R1
+	SUBS $1, R2
+	BNE row
+	RET
+
+// normSquaresNEON is normSquaresAVX2 with two registers for one.
+TEXT ·normSquaresNEON(SB), NOSPLIT, $0-48
+	MOVD parts+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD mean+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD cols+32(FP), R4
+	MOVD stride+40(FP), R5
+row:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	ADD $0, R2, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	MOVD $0, R6
+column:
+	ADD R6<<0, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	WORD $0x4ea2d484 // fsub v4.4S, v4.4S, v2.4S
+	WORD $0x4ea3d4a5 // fsub v5.4S, v5.4S, v3.4S
+	WORD $0x4e24cc80 // fmla v0.4S, v4.4S, v4.4S
+	WORD $0x4e25cca1 // fmla v1.4S, v5.4S, v5.4S
+	ADD $32, R6
+	CMP R4, R6
+	BLO column
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD R5, R1
+	ADD $4, R2
+	SUBS $1, R3
+	BNE row
+	RET
+
+// normApplyNEON is normApplyAVX2 with two registers for one.
+TEXT ·normApplyNEON(SB), NOSPLIT, $0-72
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD mean+16(FP), R2
+	MOVD rstd+24(FP), R3
+	MOVD gamma+32(FP), R4
+	MOVD beta+40(FP), R5
+	MOVD rows+48(FP), R6
+	MOVD cols+56(FP), R7
+	MOVD stride+64(FP), R8
+row:
+	ADD $0, R2, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $0, R3, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	MOVD $0, R9
+column:
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R9<<0, R4, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4ea0d484 // fsub v4.4S, v4.4S, v0.4S
+	WORD $0x4ea1d4a5 // fsub v5.4S, v5.4S, v1.4S
+	WORD $0x6e22dc84 // fmul v4.4S, v4.4S, v2.4S
+	WORD $0x6e23dca5 // fmul v5.4S, v5.4S, v3.4S
+	ADD R9<<0, R5, R19
+	FLDPQ 0(R19), (F8, F9)
+	VMOV V8.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	ADD R9<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD $32, R9
+	CMP R7, R9
+	BLO column
+	ADD R8, R1
+	ADD R8, R0
+	ADD $4, R2
+	ADD $4, R3
+	SUBS $1, R6
+	BNE row
+	RET
+
+// normGradSumsNEON is normGradSumsAVX2 with two registers for one.
+TEXT ·normGradSumsNEON(SB), NOSPLIT, $0-72
+	MOVD parts+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD dy+16(FP), R2
+	MOVD mean+24(FP), R3
+	MOVD rstd+32(FP), R4
+	MOVD gamma+40(FP), R5
+	MOVD rows+48(FP), R6
+	MOVD cols+56(FP), R7
+	MOVD stride+64(FP), R8
+row:
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	ADD $0, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	MOVD $0, R9
+column:
+	ADD R9<<0, R1, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	ADD R9<<0, R5, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x6e2add08 // fmul v8.4S, v8.4S, v10.4S
+	WORD $0x6e2bdd29 // fmul v9.4S, v9.4S, v11.4S
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	WORD $0x4e26cd02 // fmla v2.4S, v8.4S, v6.4S
+	WORD $0x4e27cd23 // fmla v3.4S, v9.4S, v7.4S
+	ADD $32, R9
+	CMP R7, R9
+	BLO column
+	ADD $0, R4, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD R8, R1
+	ADD R8, R2
+	ADD $4, R3
+	ADD $4, R4
+	SUBS $1, R6
+	BNE row
+	RET
+
+// normGradApplyNEON is normGradApplyAVX2 with two registers for one.
+TEXT ·normGradApplyNEON(SB), NOSPLIT, $0-64
+	MOVD dx+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD dy+16(FP), R2
+	MOVD scalars+24(FP), R3
+	MOVD gamma+32(FP), R4
+	MOVD rows+40(FP), R5
+	MOVD cols+48(FP), R6
+	MOVD stride+56(FP), R7
+row:
+	ADD $0, R3, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R3, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	ADD $8, R3, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD $12, R3, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	ADD $16, R3
+	MOVD $0, R8
+column:
+	ADD R8<<0, R1, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R8<<0, R2, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R8<<0, R4, R19
+	FLDPQ 0(R19), (F12, F13)
+	WORD $0x6e2cdd4a // fmul v10.4S, v10.4S, v12.4S
+	WORD $0x6e2ddd6b // fmul v11.4S, v11.4S, v13.4S
+	WORD $0x4ea0d508 // fsub v8.4S, v8.4S, v0.4S
+	WORD $0x4ea1d529 // fsub v9.4S, v9.4S, v1.4S
+	WORD $0x4ea4d54a // fsub v10.4S, v10.4S, v4.4S
+	WORD $0x4ea5d56b // fsub v11.4S, v11.4S, v5.4S
+	WORD $0x4ea6cd0a // fmls v10.4S, v8.4S, v6.4S
+	WORD $0x4ea7cd2b // fmls v11.4S, v9.4S, v7.4S
+	WORD $0x6e22dd4a // fmul v10.4S, v10.4S, v2.4S
+	WORD $0x6e23dd6b // fmul v11.4S, v11.4S, v3.4S
+	ADD R8<<0, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD $32, R8
+	CMP R6, R8
+	BLO column
+	ADD R7, R1
+	ADD R7, R2
+	ADD R7, R0
+	SUBS $1, R5
+	BNE row
+	RET
+
+// normGradColumnsNEON is normGradColumnsAVX2 with two registers for one.
+TEXT ·normGradColumnsNEON(SB), NOSPLIT, $0-64
+	MOVD sum+0(FP), R0
+	MOVD product+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD dy+24(FP), R3
+	MOVD mean+32(FP), R4
+	MOVD rstd+40(FP), R5
+	MOVD rows+48(FP), R6
+	MOVD stride+56(FP), R7
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+row:
+	ADD $0, R4, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	FLDPQ 0(R2), (F6, F7)
+	FLDPQ 0(R3), (F8, F9)
+	WORD $0x4ea4d4c6 // fsub v6.4S, v6.4S, v4.4S
+	WORD $0x4ea5d4e7 // fsub v7.4S, v7.4S, v5.4S
+	ADD $0, R5, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e24dcc6 // fmul v6.4S, v6.4S, v4.4S
+	WORD $0x6e25dce7 // fmul v7.4S, v7.4S, v5.4S
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	WORD $0x4e26cd02 // fmla v2.4S, v8.4S, v6.4S
+	WORD $0x4e27cd23 // fmla v3.4S, v9.4S, v7.4S
+	ADD R7, R2
+	ADD R7, R3
+	ADD $4, R4
+	ADD $4, R5
+	SUBS $1, R6
+	BNE row
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 0(R1)
+	RET
+
 // lstmCellNEON is lstmCellAVX2 with two registers for one.
 TEXT ·lstmCellNEON(SB), NOSPLIT, $0-56
 	MOVD h+0(FP), R0

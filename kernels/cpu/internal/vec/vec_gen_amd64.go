@@ -412,6 +412,87 @@ func callMaxPoolRowGradRelu(wide bool, d0, d1, dy, x0, x1, y *float32, windows, 
 }
 
 //go:noinline
+func callPixelsMax(wide bool, dst, x *float32, count, size, dstStep, xStep uintptr) {
+	if wide {
+		pixelsMaxAVX512(dst, x, count, size, dstStep, xStep)
+	} else {
+		pixelsMaxAVX2(dst, x, count, size, dstStep, xStep)
+	}
+}
+
+//go:noinline
+func callPixelsAdd(wide bool, dst, x *float32, count, size, dstStep, xStep uintptr) {
+	if wide {
+		pixelsAddAVX512(dst, x, count, size, dstStep, xStep)
+	} else {
+		pixelsAddAVX2(dst, x, count, size, dstStep, xStep)
+	}
+}
+
+//go:noinline
+func callPixelsClaim(wide bool, dx, x, left, y *float32, count, size, xStep, yStep uintptr) {
+	if wide {
+		pixelsClaimAVX512(dx, x, left, y, count, size, xStep, yStep)
+	} else {
+		pixelsClaimAVX2(dx, x, left, y, count, size, xStep, yStep)
+	}
+}
+
+//go:noinline
+func callNormSums(wide bool, parts, x *float32, rows, cols, stride uintptr) {
+	if wide {
+		normSumsAVX512(parts, x, rows, cols, stride)
+	} else {
+		normSumsAVX2(parts, x, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormSquares(wide bool, parts, x, mean *float32, rows, cols, stride uintptr) {
+	if wide {
+		normSquaresAVX512(parts, x, mean, rows, cols, stride)
+	} else {
+		normSquaresAVX2(parts, x, mean, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormApply(wide bool, dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr) {
+	if wide {
+		normApplyAVX512(dst, x, mean, rstd, gamma, beta, rows, cols, stride)
+	} else {
+		normApplyAVX2(dst, x, mean, rstd, gamma, beta, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormGradSums(wide bool, parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr) {
+	if wide {
+		normGradSumsAVX512(parts, x, dy, mean, rstd, gamma, rows, cols, stride)
+	} else {
+		normGradSumsAVX2(parts, x, dy, mean, rstd, gamma, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormGradApply(wide bool, dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr) {
+	if wide {
+		normGradApplyAVX512(dx, x, dy, scalars, gamma, rows, cols, stride)
+	} else {
+		normGradApplyAVX2(dx, x, dy, scalars, gamma, rows, cols, stride)
+	}
+}
+
+//go:noinline
+func callNormGradColumns(wide bool, sum, product, x, dy, mean, rstd *float32, rows, stride uintptr) {
+	if wide {
+		normGradColumnsAVX512(sum, product, x, dy, mean, rstd, rows, stride)
+	} else {
+		normGradColumnsAVX2(sum, product, x, dy, mean, rstd, rows, stride)
+	}
+}
+
+//go:noinline
 func callLstmCell(wide bool, h, next, gates, z, carry *float32, n, stride uintptr) {
 	if wide {
 		lstmCellAVX512(h, next, gates, z, carry, n, stride)
@@ -752,6 +833,60 @@ func maxPoolRowGradReluAVX2(d0, d1, dy, x0, x1, y *float32, windows, size uintpt
 
 //go:noescape
 func maxPoolRowGradReluAVX512(d0, d1, dy, x0, x1, y *float32, windows, size uintptr)
+
+//go:noescape
+func pixelsMaxAVX2(dst, x *float32, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsMaxAVX512(dst, x *float32, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsAddAVX2(dst, x *float32, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsAddAVX512(dst, x *float32, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsClaimAVX2(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func pixelsClaimAVX512(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func normSumsAVX2(parts, x *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normSumsAVX512(parts, x *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normSquaresAVX2(parts, x, mean *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normSquaresAVX512(parts, x, mean *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normApplyAVX2(dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normApplyAVX512(dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradSumsAVX2(parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradSumsAVX512(parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradApplyAVX2(dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradApplyAVX512(dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradColumnsAVX2(sum, product, x, dy, mean, rstd *float32, rows, stride uintptr)
+
+//go:noescape
+func normGradColumnsAVX512(sum, product, x, dy, mean, rstd *float32, rows, stride uintptr)
 
 //go:noescape
 func lstmCellAVX2(h, next, gates, z, carry *float32, n, stride uintptr)

@@ -212,6 +212,51 @@ func callMaxPoolRowGradRelu(wide bool, d0, d1, dy, x0, x1, y *float32, windows, 
 }
 
 //go:noinline
+func callPixelsMax(wide bool, dst, x *float32, count, size, dstStep, xStep uintptr) {
+	pixelsMaxNEON(dst, x, count, size, dstStep, xStep)
+}
+
+//go:noinline
+func callPixelsAdd(wide bool, dst, x *float32, count, size, dstStep, xStep uintptr) {
+	pixelsAddNEON(dst, x, count, size, dstStep, xStep)
+}
+
+//go:noinline
+func callPixelsClaim(wide bool, dx, x, left, y *float32, count, size, xStep, yStep uintptr) {
+	pixelsClaimNEON(dx, x, left, y, count, size, xStep, yStep)
+}
+
+//go:noinline
+func callNormSums(wide bool, parts, x *float32, rows, cols, stride uintptr) {
+	normSumsNEON(parts, x, rows, cols, stride)
+}
+
+//go:noinline
+func callNormSquares(wide bool, parts, x, mean *float32, rows, cols, stride uintptr) {
+	normSquaresNEON(parts, x, mean, rows, cols, stride)
+}
+
+//go:noinline
+func callNormApply(wide bool, dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr) {
+	normApplyNEON(dst, x, mean, rstd, gamma, beta, rows, cols, stride)
+}
+
+//go:noinline
+func callNormGradSums(wide bool, parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr) {
+	normGradSumsNEON(parts, x, dy, mean, rstd, gamma, rows, cols, stride)
+}
+
+//go:noinline
+func callNormGradApply(wide bool, dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr) {
+	normGradApplyNEON(dx, x, dy, scalars, gamma, rows, cols, stride)
+}
+
+//go:noinline
+func callNormGradColumns(wide bool, sum, product, x, dy, mean, rstd *float32, rows, stride uintptr) {
+	normGradColumnsNEON(sum, product, x, dy, mean, rstd, rows, stride)
+}
+
+//go:noinline
 func callLstmCell(wide bool, h, next, gates, z, carry *float32, n, stride uintptr) {
 	lstmCellNEON(h, next, gates, z, carry, n, stride)
 }
@@ -383,6 +428,33 @@ func maxPoolRowGradNEON(d0, d1, dy, x0, x1, y *float32, windows, size uintptr)
 
 //go:noescape
 func maxPoolRowGradReluNEON(d0, d1, dy, x0, x1, y *float32, windows, size uintptr)
+
+//go:noescape
+func pixelsMaxNEON(dst, x *float32, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsAddNEON(dst, x *float32, count, size, dstStep, xStep uintptr)
+
+//go:noescape
+func pixelsClaimNEON(dx, x, left, y *float32, count, size, xStep, yStep uintptr)
+
+//go:noescape
+func normSumsNEON(parts, x *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normSquaresNEON(parts, x, mean *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normApplyNEON(dst, x, mean, rstd, gamma, beta *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradSumsNEON(parts, x, dy, mean, rstd, gamma *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradApplyNEON(dx, x, dy, scalars, gamma *float32, rows, cols, stride uintptr)
+
+//go:noescape
+func normGradColumnsNEON(sum, product, x, dy, mean, rstd *float32, rows, stride uintptr)
 
 //go:noescape
 func lstmCellNEON(h, next, gates, z, carry *float32, n, stride uintptr)

@@ -1,0 +1,139 @@
+"""torch for the program in ../shapes: one layer or model for each line {"spec": {...}, "train": bool, "secs": S} of the input, answered with
+{"seconds": of one step, the best of several samples}. The specs are described in ../shapes/cases.go; images are channels-last."""
+import json, os, sys, time
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+torch.manual_seed(0)
+
+
+def channels_last(x):
+    if x.ndim == 4:
+        return x.to(memory_format=torch.channels_last)
+    return x.to(memory_format=torch.channels_last_3d) if x.ndim == 5 else x
+
+
+def layer(s, c):
+    """A module on inputs with the channels in axis 1, as torch has them; c is their number."""
+    kind, k, axes = s["kind"], s.get("kernel"), len(s["input"]) - 2
+    stride, dilation = s.get("stride", 1), s.get("dilation") or 1
+    around = dilation * (k - 1) if k else 0
+    if kind in ("conv", "depthwise"):
+        filters, groups = (s["filters"], s["groups"]) if kind == "conv" else (c * (s.get("filters") or 1), c)
+        pad = around // 2 if stride > 1 or around % 2 == 0 else "same"
+        return (nn.Conv1d, nn.Conv2d, nn.Conv3d)[axes - 1](c, filters, k, stride, pad, dilation, groups)
+    if kind == "transpose":
+        low = max(k - stride, 0) // 2
+        return (nn.ConvTranspose1d, nn.ConvTranspose2d)[axes - 1](c, s["filters"], k, stride, low, output_padding=stride - k + 2 * low)
+    if kind == "groupnorm":
+        return nn.GroupNorm(s["groups"], c, eps=1e-3)
+    if kind == "batchnorm":
+        return nn.BatchNorm2d(c, eps=1e-3)
+    if kind == "layernorm":
+        return nn.LayerNorm(c, eps=1e-3)
+    if kind == "maxpool":
+        return nn.MaxPool2d(k, stride, (k - 1) // 2)
+    if kind == "avgpool":
+        return nn.AvgPool2d(k, stride)
+    if kind == "globalpool":
+        return nn.Sequential(nn.AdaptiveAvgPool2d(1), nn.Flatten())
+    return nn.Softmax(-1)
+
+
+class Bag(nn.Module):
+    def __init__(self, s):
+        super().__init__()
+        self.table, self.head = nn.Embedding(s["rows"], s["filters"]), nn.Linear(s["filters"], 10)
+
+    def forward(self, x):
+        return self.head(self.table(x).mean(1))
+
+
+def model(s):
+    if s["kind"] == "mlp":
+        list_, width = [], s["input"][1]
+        for i, n in enumerate(s["widths"]):
+            list_ += [nn.Linear(width, n)] + ([nn.ReLU()] if i < len(s["widths"]) - 1 else [])
+            width = n
+        return nn.Sequential(*list_)
+    if s["kind"] == "cnn":
+        return nn.Sequential(nn.Conv2d(1, 32, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(5408, 64), nn.ReLU(), nn.Linear(64, 10))
+    return Bag(s)
+
+
+def model_job(s, train, dtype):
+    m = model(s).to(dtype)
+    n = s["input"][0]
+    if s["kind"] == "embedding":
+        x, opt = torch.randint(0, s["rows"], s["input"]), torch.optim.Adam(m.parameters(), 1e-3, fused=True)
+    else:
+        x, opt = torch.randn(n, *s["input"][1:], dtype=dtype), torch.optim.SGD(m.parameters(), 0.01)
+    if s["kind"] == "cnn":
+        m, x = m.to(memory_format=torch.channels_last), channels_last(x.permute(0, 3, 1, 2))
+    labels = torch.arange(n) * 7 % 10
+    if not train:
+        return lambda: m(x)
+
+    def step():
+        opt.zero_grad(set_to_none=True)
+        F.cross_entropy(m(x), labels).backward()
+        opt.step()
+    return step
+
+
+def layer_job(s, train, dtype):
+    if s["kind"] == "attention":
+        xs = [torch.randn(s["input"], dtype=dtype).transpose(1, 2).requires_grad_(train) for _ in range(3)]
+        f, weights = lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=s.get("causal", False)), []
+    else:
+        shape = s["input"]
+        if len(shape) > 2:
+            shape = [shape[0], shape[-1], *shape[1:-1]]
+        f = channels_last_module(layer(s, s["input"][-1]).to(dtype))
+        f.train(train)
+        xs, weights = [channels_last(torch.randn(shape, dtype=dtype)).requires_grad_(train)], list(f.parameters())
+    if not train:
+        return lambda: f(*xs)
+    dy = torch.randn_like(f(*xs))
+    return lambda: torch.autograd.grad(f(*xs), xs + weights, dy)
+
+
+def channels_last_module(m):
+    dims = max([p.ndim for p in m.parameters()], default=0)
+    return m.to(memory_format={4: torch.channels_last, 5: torch.channels_last_3d}.get(dims, torch.preserve_format))
+
+
+def measure(step, secs):
+    step(), step()
+    best, end = float("inf"), time.perf_counter() + secs
+    n = 1
+    while time.perf_counter() < end:
+        begin = time.perf_counter()
+        for _ in range(n):
+            step()
+        t = (time.perf_counter() - begin) / n
+        best, n = min(best, t), max(1, int(0.01 / t))
+    return best
+
+
+def main():
+    out = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    torch.set_num_threads(int(sys.argv[1]))
+    torch.set_flush_denormal(True)
+    for line in sys.stdin:
+        r = json.loads(line)
+        s, train = r["spec"], r["train"]
+        dtype = torch.float64 if s.get("double") else torch.float32
+        try:
+            with torch.set_grad_enabled(train):
+                job = (model_job if s["kind"] in ("mlp", "cnn", "embedding") else layer_job)(s, train, dtype)
+                answer = {"seconds": measure(job, r["secs"])}
+        except Exception as e:
+            answer = {"error": repr(e)[:300]}
+        out.write(json.dumps(answer) + "\n")
+        out.flush()
+
+
+main()

@@ -1,0 +1,255 @@
+package conv
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+)
+
+// A convolution whose groups have one input channel works channel by channel. Where the channels are whole vectors, tiles have
+// channels as columns. Otherwise a tile's columns run along the width and the channels together: the numbers of a row of the output
+// lie behind each other, and so do those that a tap meets, if the stride along the width is 1. The weights of a tap are repeated for
+// as many pixels as fill whole vectors. Input rows are copied with zeros around them, so that all pixels see all taps along the
+// width, and with each channel repeated if it has several filters: then that is one filter for each of more channels.
+
+const (
+	wideBytes   = 96 << 10 // of copied rows
+	wideWeights = 16 << 10 // bytes of repeated weights: a part of the first-level cache
+)
+
+// wide is the geometry of such a computation.
+type wide struct {
+	channels int // of the output: input channels times filters
+	repeat   int // filters of a channel
+	taps     int // along the width
+	step     int // between taps, in pixels
+	first    int // pixel of the first one of a copied row, which may be outside
+	pixels   int // of a copied row
+	out      int // pixels of an output row
+	rows     int // output rows of a block
+	copied   int // input rows of a block
+	period   int // columns of the repeated weights
+}
+
+// isWide reports whether the shape is computed along the width.
+func isWide[T Float](s *Shape) bool {
+	return s.Groups > 1 && s.Groups == s.InChannels && s.Kernel[0] == 1 && s.Strides[2] == 1 && s.OutChannels > 0 &&
+		(s.OutChannels != s.InChannels || s.OutChannels%(micro.PanelWidth[T]()/2) != 0)
+}
+
+// newWide returns the geometry for the axes of a correlation of rows of out pixels.
+func newWide[T Float](height, width *axis, channels, repeat int) wide {
+	w := wide{channels: channels, repeat: repeat, taps: width.taps, step: width.tapStep, first: width.inOffset, out: width.out}
+	w.pixels = width.out + max(width.taps-1, 0)*width.tapStep
+	var zero T
+	size := int(unsafe.Sizeof(zero))
+	w.rows = min(max(wideBytes/max(w.pixels*channels*height.inStep*size, 1), 4), max(height.out, 1))
+	w.copied = (w.rows-1)*height.inStep + max(height.taps-1, 0)*height.tapStep + 1
+	unit := channels * micro.PanelWidth[T]() / 2 / gcd(channels, micro.PanelWidth[T]()/2)
+	want := wideWeights / size / max(height.taps*width.taps, 1) / unit
+	w.period = min(max(want, 1)*unit, w.out*channels)
+	return w
+}
+
+// rowSize is the number of elements of a copied row.
+func (w *wide) rowSize() int { return w.pixels * w.channels }
+
+// copyRow copies a row of in pixels with zeros around it.
+func copyRow[T Float](w *wide, dst, row []T, in int) {
+	lo := min(max(-w.first, 0), w.pixels)
+	hi := max(min(in-w.first, w.pixels), lo)
+	clear(dst[:lo*w.channels])
+	if hi > lo {
+		from := (w.first + lo) * w.channels / w.repeat
+		part := dst[lo*w.channels : hi*w.channels]
+		row = row[from : from+len(part)/w.repeat]
+		switch w.repeat {
+		case 1:
+			copy(part, row)
+		case 2:
+			for ; len(row) >= 4 && len(part) >= 8; row, part = row[4:], part[8:] {
+				a, b, c, d := row[0], row[1], row[2], row[3]
+				part[0], part[1], part[2], part[3], part[4], part[5], part[6], part[7] = a, a, b, b, c, c, d, d
+			}
+			fallthrough
+		default:
+			for i, v := range row {
+				for j := range w.repeat {
+					part[i*w.repeat+j] = v
+				}
+			}
+		}
+	}
+	clear(dst[hi*w.channels:])
+}
+
+// repeated fills dst with copies of v, the last one cut where dst ends.
+func repeated[T Float](dst, v []T) {
+	for len(dst) > 0 {
+		dst = dst[copy(dst, v):]
+	}
+}
+
+// wideCorrelation is what a correlation needs besides for rows along the width.
+type wideCorrelation[T Float] struct {
+	wide
+	on      bool
+	weights []T // [taps of height and width, period]
+	bias    []T // [period], or nil
+	scratch []T // of all workers: the copied rows, then the sums of rows before filters are added
+	fold    int // filters whose sums are added: those of the input gradient
+}
+
+// localSize is the scratch memory of one worker.
+func (w *wideCorrelation[T]) localSize() int {
+	n := w.copied * w.rowSize()
+	if w.fold > 1 {
+		n += w.rows * w.out * w.channels
+	}
+	return n
+}
+
+// size is the scratch memory of a correlation along the width.
+func (w *wideCorrelation[T]) size(taps, workers int) int {
+	return (taps+1)*w.period + max(workers, 1)*w.localSize()
+}
+
+// prepare lays out the scratch memory, with the weights [taps, channels] repeated.
+func (w *wideCorrelation[T]) prepare(kernel, bias, scratch []T, taps int) {
+	w.weights, scratch = scratch[:taps*w.period], scratch[taps*w.period:]
+	for t := range taps {
+		repeated(w.weights[t*w.period:(t+1)*w.period], kernel[t*w.channels:(t+1)*w.channels])
+	}
+	w.bias = nil
+	if bias != nil {
+		w.bias = scratch[:w.period]
+		repeated(w.bias, bias)
+	}
+	w.scratch = scratch[w.period:]
+}
+
+// widePlane computes the rows [first, end) of plane d of image n along the width.
+func (c *correlation[T]) widePlane(worker, n, d, first, end int) {
+	w := &c.wide
+	local := w.scratch[worker*w.localSize() : (worker+1)*w.localSize()]
+	rows, sums := local[:w.copied*w.rowSize()], local[w.copied*w.rowSize():]
+	height := &c.axes[1]
+	td, tdEnd := c.axes[0].inside(d)
+	for ; first < end; first += w.rows {
+		last := min(first+w.rows, end)
+		from := first*height.inStep + height.inOffset
+		if td < tdEnd {
+			plane := c.x[(n*c.axes[0].in+d*c.axes[0].inStep+c.axes[0].inOffset)*c.planeX():]
+			for r := max(from, 0); r < min((last-1)*height.inStep+height.inOffset+max(height.taps-1, 0)*height.tapStep+1, height.in); r++ {
+				copyRow(&w.wide, rows[(r-from)*w.rowSize():(r-from+1)*w.rowSize()], plane[r*c.axes[2].in*c.in:], c.axes[2].in)
+			}
+		}
+		for _, h := range c.spans[1] {
+			h.first, h.end = max(h.first, first), min(h.end, last)
+			if h.first >= h.end {
+				continue
+			}
+			if td == tdEnd || w.taps == 0 {
+				h.tapEnd = h.tap
+			}
+			c.wideRows(rows[(h.first-first)*height.inStep*w.rowSize():], sums, n, d, h)
+		}
+	}
+}
+
+// wideRows computes the rows of a span; x is the copied row that their first tap would see.
+func (c *correlation[T]) wideRows(x, sums []T, n, d int, h span) {
+	w := &c.wide
+	height, total := &c.axes[1], w.out*w.channels
+	start := ((n*c.outs[0]+c.axes[0].outStart+d*c.axes[0].outStep)*c.outs[1]+height.outStart+h.first*height.outStep)*c.outs[2]*c.out + c.axes[2].outStart*c.out
+	y, stride := c.y[start:], height.outStep*c.outs[2]*c.out
+	into, step := y, stride
+	if w.fold > 1 {
+		into, step = sums, total
+	}
+	t := micro.Tile[T]{Rows: h.end - h.first, CRow: step, ReLU: c.relu, K: w.taps, AK: w.step * w.channels, BK: w.period, Segments: h.tapEnd - h.tap,
+		ASegment: height.tapStep * w.rowSize(), BSegment: w.taps * w.period, Outer: 1, ARow: height.inStep * w.rowSize(), Bias: w.bias, Cols: w.period}
+	for col := 0; col < total; col += w.period {
+		col = min(col, total-w.period) // columns that are computed twice get the same bits
+		t.A, t.B, t.C = x[h.tap*height.tapStep*w.rowSize()+col:], w.weights[h.tap*w.taps*w.period:], into[col:]
+		micro.RunChannels(&t)
+	}
+	if w.fold > 1 {
+		for r := range t.Rows {
+			foldRow(y[r*stride:r*stride+w.out*c.out], sums[r*total:(r+1)*total], w.fold)
+		}
+	}
+}
+
+// foldRow adds the numbers of each run of n.
+func foldRow[T Float](dst, x []T, n int) {
+	if n == 2 {
+		for ; len(dst) >= 4 && len(x) >= 8; dst, x = dst[4:], x[8:] {
+			dst[0], dst[1], dst[2], dst[3] = x[0]+x[1], x[2]+x[3], x[4]+x[5], x[6]+x[7]
+		}
+	}
+	for i := range dst {
+		sum := T(0)
+		for _, v := range x[i*n : (i+1)*n] {
+			sum += v
+		}
+		dst[i] = sum
+	}
+}
+
+// wideGeometry returns the geometry of a kernel gradient along the width.
+func (c *kernelGradient[T]) wideGeometry() wide {
+	s := &c.shape
+	return newWide[T](&c.axes[1], &c.axes[2], s.OutChannels, s.OutChannels/s.InChannels)
+}
+
+// wideLocal is the scratch memory of a worker for a kernel gradient along the width: copied rows, and sums for each pixel of a row.
+func (c *kernelGradient[T]) wideLocal(w *wide) int {
+	return w.copied*w.rowSize() + c.shape.Kernel[1]*w.taps*w.out*w.channels
+}
+
+// wideUnit computes dkernel[0, firstTap:endTap, all, all] over one block of images. Every pixel of a row has a sum of its own, which
+// are added at the end.
+func (c *kernelGradient[T]) wideUnit(worker, part, firstTap, endTap int) {
+	s, w := &c.shape, &c.wide
+	local := c.local[worker*c.wideLocal(w) : (worker+1)*c.wideLocal(w)]
+	rows, sums := local[:w.copied*w.rowSize()], local[w.copied*w.rowSize():]
+	total := w.out * w.channels
+	size := w.taps * total // of the sums of a tap of the height axis
+	clear(sums[firstTap*size : endTap*size])
+	height := &c.axes[1]
+	firstD, endD := c.axes[0].outputs(0)
+	for n := part * s.Batch / c.parts; n < (part+1)*s.Batch/c.parts; n++ {
+		for od := firstD; od < endD; od++ {
+			plane := c.x[(n*s.In[0]+od*s.Strides[0]-s.PadLow[0])*s.In[1]*s.In[2]*s.InChannels:]
+			dy := c.dy[(n*c.out[0]+od)*c.out[1]*total:]
+			for first := 0; first < c.out[1]; first += w.rows {
+				last := min(first+w.rows, c.out[1])
+				from := first*height.inStep + height.inOffset
+				for r := max(from, 0); r < min((last-1)*height.inStep+height.inOffset+(height.taps-1)*height.tapStep+1, height.in); r++ {
+					copyRow(w, rows[(r-from)*w.rowSize():(r-from+1)*w.rowSize()], plane[r*s.In[2]*s.InChannels:], s.In[2])
+				}
+				for h := firstTap; h < endTap; h++ {
+					oh, end := height.outputs(h)
+					oh, end = max(oh, first), min(end, last)
+					if oh >= end {
+						continue
+					}
+					micro.RunChannels(&micro.Tile[T]{A: rows[((oh-first)*height.inStep+h*height.tapStep)*w.rowSize():], B: dy[oh*total:], C: sums[h*size:],
+						Rows: w.taps, Cols: total, ARow: w.step * w.channels, CRow: total, K: end - oh, AK: height.inStep * w.rowSize(), BK: total,
+						Segments: 1, Outer: 1, Accumulate: true})
+				}
+			}
+		}
+	}
+	dst := c.partial[part*len(c.dkernel):]
+	for tap := firstTap * w.taps; tap < endTap*w.taps; tap++ {
+		row := dst[tap*w.channels : (tap+1)*w.channels]
+		clear(row)
+		for at := tap * total; at < (tap+1)*total; at += w.channels {
+			for i, v := range sums[at : at+w.channels] {
+				row[i] += v
+			}
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package vec
+
+// The functions of this file walk over the pixels of rows of NHWC images, for windows that overlap, have gaps or are cut off: an operand's
+// pixels are step elements apart, and each has c channels. They take one cell of all windows of a row at a time.
+
+// pixels is the number of elements from the first to the last of count pixels.
+func pixels(count, c, step int) int { return (count-1)*step + c }
+
+// PixelsMax stores the larger of dst and x in dst, pixel by pixel; NaN in either gives NaN.
+func PixelsMax[T Float](dst, x []T, count, c, dstStep, xStep int) {
+	if count <= 0 || c <= 0 {
+		return
+	}
+	dst, x = dst[:pixels(count, c, dstStep)], x[:pixels(count, c, xStep)]
+	if single[T]() && pixelsMax32(as32(dst), as32(x), count, c, dstStep, xStep) {
+		return
+	}
+	for i := range count {
+		d := dst[i*dstStep:][:c]
+		for k, v := range x[i*xStep:][:len(d)] {
+			if v > d[k] || v != v {
+				d[k] = v
+			}
+		}
+	}
+}
+
+// PixelsAdd adds x to dst, pixel by pixel. Pixels of dst must not overlap.
+func PixelsAdd[T Float](dst, x []T, count, c, dstStep, xStep int) {
+	if count <= 0 || c <= 0 {
+		return
+	}
+	dst, x = dst[:pixels(count, c, dstStep)], x[:pixels(count, c, xStep)]
+	if single[T]() && pixelsAdd32(as32(dst), as32(x), count, c, dstStep, xStep) {
+		return
+	}
+	for i := range count {
+		d := dst[i*dstStep:][:c]
+		for k, v := range x[i*xStep:][:len(d)] {
+			d[k] += v
+		}
+	}
+}
+
+// PixelsClaim is a step of the gradient of maximum pooling: where x is the maximum y of its window, it takes what is left of the window's
+// gradient, which is added to dx and becomes 0 in left. Called for the cells of the windows in order, the first of several largest elements
+// gets the gradient, or the first NaN. dx and x have the same step, left and y too.
+func PixelsClaim[T Float](dx, x, left, y []T, count, c, xStep, yStep int) {
+	if count <= 0 || c <= 0 {
+		return
+	}
+	n, m := pixels(count, c, xStep), pixels(count, c, yStep)
+	dx, x, left, y = dx[:n], x[:n], left[:m], y[:m]
+	if single[T]() && pixelsClaim32(as32(dx), as32(x), as32(left), as32(y), count, c, xStep, yStep) {
+		return
+	}
+	for i := range count {
+		g, top := left[i*yStep:][:c], y[i*yStep:][:c]
+		d := dx[i*xStep:][:c]
+		for k, v := range x[i*xStep:][:c] {
+			if v == top[k] || v != v {
+				d[k] += g[k]
+				g[k] = 0
+			}
+		}
+	}
+}

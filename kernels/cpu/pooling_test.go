@@ -1,0 +1,63 @@
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/kernelstest"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+// TestPoolingOfManyChannels pools with channels that are whole vectors and others: windows that overlap, have gaps, are cut off by the
+// edges, and hold many equal elements.
+func TestPoolingOfManyChannels(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 7))
+	for i, c := range []struct {
+		shape                     ir.Shape
+		window, stride, low, high []int
+	}{
+		{ir.Shape{2, 9, 11, 16}, []int{3, 3}, []int{2, 2}, []int{0, 1}, []int{1, 1}},
+		{ir.Shape{2, 9, 11, 24}, []int{3, 3}, []int{1, 1}, []int{1, 1}, []int{1, 1}},
+		{ir.Shape{2, 8, 9, 7}, []int{2, 3}, []int{2, 1}, []int{0, 2}, []int{0, 1}},
+		{ir.Shape{1, 9, 9, 32}, []int{2, 2}, []int{3, 4}, []int{0, 0}, []int{0, 0}},
+		{ir.Shape{2, 40, 33}, []int{5}, []int{2}, []int{2}, []int{3}},
+		{ir.Shape{1, 5, 6, 7, 40}, []int{2, 3, 2}, []int{2, 2, 1}, []int{0, 1, 1}, []int{1, 1, 0}},
+	} {
+		for _, d := range []ir.DType{ir.Float32, ir.Float64} {
+			p := ir.New("pool")
+			var inputs []reference.Value
+			input := func(shape ir.Shape) ir.Value {
+				values := make([]float64, shape.Size())
+				for i := range values {
+					values[i] = float64(r.IntN(5)) - 2
+				}
+				v, err := reference.New(d, shape, values...)
+				require.NoError(t, err)
+				inputs = append(inputs, v)
+				return p.AddInput("", v.Type)
+			}
+			add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
+				out, err := p.Add("", op, attrs, in...)
+				require.NoError(t, err)
+				return out[0]
+			}
+			a := ir.PoolAttrs{Window: c.window, Strides: c.stride, PadLow: c.low, PadHigh: c.high}
+			x := input(c.shape)
+			top, mean := add(ir.MaxPool, a, x), add(ir.AvgPool, a, x)
+			dy := input(p.Type(top).Shape)
+			p.AddOutput("maximum", top)
+			p.AddOutput("mean", mean)
+			p.AddOutput("gradient of the maximum", add(ir.MaxPoolGrad, a, x, top, dy))
+			p.AddOutput("gradient of the mean", add(ir.AvgPoolGrad, ir.PoolGradAttrs{Pool: a, Shape: c.shape}, dy))
+			want, err := reference.Run(p, inputs)
+			require.NoError(t, err)
+			for j, got := range runOnce(t, p, inputs, false) {
+				require.NoError(t, kernelstest.Compare(got, want[j], 64, true), fmt.Sprintf("case %d, %v: %s", i, d, p.Outputs[j].Name))
+			}
+		}
+	}
+}

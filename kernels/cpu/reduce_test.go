@@ -1,0 +1,84 @@
+package cpu
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/kernelstest"
+	"github.com/gokeras/gokeras/kernels/reference"
+)
+
+func TestAxisGroups(t *testing.T) {
+	for _, c := range []struct {
+		shape ir.Shape
+		axes  []int
+		want  []axisGroup
+	}{
+		{ir.Shape{4, 5, 6}, []int{1}, []axisGroup{{4, 5, 6}}},
+		{ir.Shape{4, 5, 6}, []int{0, 1}, []axisGroup{{1, 20, 6}}},
+		{ir.Shape{4, 100, 6, 40}, []int{1, 3}, []axisGroup{{2400, 40, 1}, {4, 100, 6}}},
+		{ir.Shape{4, 100, 6, 8}, []int{1, 3}, []axisGroup{{4, 100, 48}, {24, 8, 1}}}, // short rows last
+		{ir.Shape{4, 10, 10, 6, 1}, []int{1, 2, 4}, []axisGroup{{4, 100, 6}}},        // an axis of one element is none
+		{ir.Shape{3, 1, 3}, []int{1}, nil},
+		{ir.Shape{2, 0, 3}, []int{1}, []axisGroup{{2, 0, 3}}},
+		{ir.Shape{2, 0, 3, 4}, []int{1, 3}, []axisGroup{{2, 0, 12}, {6, 4, 1}}},
+		{ir.Shape{8, 2, 8, 2, 8, 2}, []int{1, 3, 5}, []axisGroup{{128, 2, 16}, {8, 2, 128}, {512, 2, 1}}},
+	} {
+		require.Equal(t, c.want, axisGroups(c.shape, c.axes), "%v %v", c.shape, c.axes)
+	}
+}
+
+// TestSeparateAxes reduces axes that do not lie beside each other, and reads results back over the whole shape, as group normalization
+// does: with runs that are repeated within longer ones, over many blocks.
+func TestSeparateAxes(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 9))
+	for _, c := range []struct {
+		shape ir.Shape
+		axes  []int
+	}{
+		{ir.Shape{3, 40, 9, 4, 5}, []int{1, 2, 4}},
+		{ir.Shape{3, 40, 9, 8, 1}, []int{1, 2, 4}},
+		{ir.Shape{2, 700, 3, 7}, []int{1, 3}},
+		{ir.Shape{2, 700, 3, 7}, []int{1}},
+		{ir.Shape{5, 33, 64}, []int{1}},
+		{ir.Shape{2, 3, 4000, 2}, []int{0, 3}},
+		{ir.Shape{6, 5000}, []int{1}},
+		{ir.Shape{6, 2, 3, 2, 300}, []int{1, 3}},
+	} {
+		for _, kind := range []ir.Kind{ir.Sum, ir.Max} {
+			p := ir.New("reduce")
+			values := make([]float64, c.shape.Size())
+			for i := range values {
+				values[i] = r.NormFloat64()
+			}
+			v, err := reference.New(ir.Float32, c.shape, values...)
+			require.NoError(t, err)
+			x := p.AddInput("x", v.Type)
+			add := func(op ir.Op, attrs ir.Attrs, in ...ir.Value) ir.Value {
+				out, err := p.Add("", op, attrs, in...)
+				require.NoError(t, err)
+				return out[0]
+			}
+			var kept []int
+			for i := range c.shape {
+				if !slices.Contains(c.axes, i) {
+					kept = append(kept, i)
+				}
+			}
+			m := add(ir.Reduce, ir.ReduceAttrs{Kind: kind, Axes: c.axes}, x)
+			wide := add(ir.Broadcast, ir.BroadcastAttrs{Shape: c.shape, Axes: kept}, m)
+			p.AddOutput("y", add(ir.Sub, nil, add(ir.Mul, nil, x, wide), wide))
+			p.AddOutput("m", m)
+			want, err := reference.Run(p, []reference.Value{v})
+			require.NoError(t, err)
+			for i, got := range runOnce(t, p, []reference.Value{v}, false) {
+				require.NoError(t, kernelstest.Compare(got, want[i], 2000, true), fmt.Sprintf("%v %v %v: output %d", c.shape, c.axes, kind, i))
+			}
+		}
+	}
+}
