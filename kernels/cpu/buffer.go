@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -13,6 +14,11 @@ type buffer struct {
 	device kernels.Device
 	data   []byte // in use: own, or what was borrowed
 	own    []byte
+
+	version  atomic.Uint64 // of the contents; see changing
+	borrowed bool          // data is the caller's
+	exposed  atomic.Bool   // Bytes has been called: others may write the memory
+	panels   panels
 }
 
 var (
@@ -28,13 +34,13 @@ func newBuffer(d kernels.Device, t ir.Type) *buffer {
 // Borrow makes the buffer stand for the caller's memory. Kernels neither need an alignment nor read beyond the end.
 func (b *buffer) Borrow(memory []byte) error {
 	if memory == nil {
-		b.data = b.own
+		b.data, b.borrowed = b.own, false
 		return nil
 	}
 	if err := b.check(len(memory)); err != nil {
 		return err
 	}
-	b.data = memory
+	b.data, b.borrowed = memory, true
 	return nil
 }
 
@@ -44,17 +50,39 @@ func (b *buffer) Exchange(other kernels.Buffer) error {
 	if !ok || !o.typ.Equal(b.typ) {
 		return fmt.Errorf("cpu: a buffer of %v cannot be exchanged with %T of %v", b.typ, other, other.Type())
 	}
+	b.changing()
+	o.changing()
 	b.own, o.own = o.own, b.own
 	b.data, o.data = b.own, o.own
+	b.borrowed, o.borrowed = false, false
+	known := b.exposed.Load() || o.exposed.Load()
+	b.exposed.Store(known)
+	o.exposed.Store(known)
+	b.changing()
+	o.changing()
 	return nil
 }
 
 func (b *buffer) Type() ir.Type          { return b.typ }
 func (b *buffer) Device() kernels.Device { return b.device }
-func (b *buffer) Bytes() []byte          { return b.data }
+
+// Bytes returns the memory. Who has it may write it at any time, so from now on programs read it as it is.
+func (b *buffer) Bytes() []byte {
+	if len(b.data) > 0 {
+		b.exposed.Store(true)
+	}
+	return b.data
+}
 
 // Free forgets the memory; the garbage collector takes it when no view of it is left.
-func (b *buffer) Free() { b.data, b.own = nil, nil }
+func (b *buffer) Free() {
+	b.changing()
+	b.data, b.own = nil, nil
+	b.panels.mu.Lock()
+	defer b.panels.mu.Unlock()
+	b.panels.holds.Store(0)
+	b.panels.memory = nil
+}
 
 func (b *buffer) check(n int) error {
 	if n != len(b.data) {
@@ -65,11 +93,13 @@ func (b *buffer) check(n int) error {
 
 // Write copies src, which must be as long as the buffer, into it.
 func (b *buffer) Write(src []byte) error {
-	b.data = b.own
+	b.data, b.borrowed = b.own, false
 	if err := b.check(len(src)); err != nil {
 		return err
 	}
+	b.changing()
 	copy(b.data, src)
+	b.changing()
 	return nil
 }
 

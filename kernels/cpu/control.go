@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"slices"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -15,7 +16,7 @@ func (b *build) subschedule(p *ir.Program) (*schedule, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.kids = append(b.kids, child{s, b.workspace(s.bytes)})
+	b.kids = append(b.kids, child{s, b.workspace(s.bytes), nil})
 	return s, nil
 }
 
@@ -61,6 +62,9 @@ func sliceAt(to []*storage, stacked []*operand, i, length int) {
 
 func buildScan(b *build) (func(), error) {
 	a := b.n.Attrs.(ir.ScanAttrs)
+	if run, err := buildBlockScan(b); run != nil || err != nil {
+		return run, err
+	}
 	body, err := b.subschedule(a.Body)
 	if err != nil {
 		return nil, err
@@ -99,6 +103,30 @@ func buildScan(b *build) (func(), error) {
 			from = to
 		}
 	}, nil
+}
+
+// scanInPlace returns the stacked operand of a scan whose memory the stacked result j may take over, or -1: one node of the body reads the
+// one and, in its place, computes the other, and nothing else in the body touches them.
+func scanInPlace(n *ir.Node, j int) int {
+	a := n.Attrs.(ir.ScanAttrs)
+	if j < a.Carry {
+		return -1
+	}
+	uses, def := bodyUses(a.Body)
+	y := a.Body.Outputs[j].Value
+	if def[y] < 0 {
+		return -1
+	}
+	m := &a.Body.Nodes[def[y]]
+	from := inPlaceOperand(m.Op, slices.Index(m.Outputs, y))
+	if from < 0 || !isCell(m.Op) {
+		return -1
+	}
+	x := slices.IndexFunc(a.Body.Inputs, func(in ir.Input) bool { return in.Value == m.Inputs[from] })
+	if x < a.Carry || x >= a.Carry+a.Xs || uses[m.Inputs[from]] != 1 || !a.Body.Type(y).Equal(a.Body.Type(m.Inputs[from])) {
+		return -1
+	}
+	return x
 }
 
 func buildWhile(b *build) (func(), error) {

@@ -302,21 +302,51 @@ func buildGemm[T gemm.Float](b *build, plan *dotPlan) func() {
 	if out.n == 0 {
 		return func() {}
 	}
-	size := gemm.ScratchSize(args, b.rt().pool.Size())
-	scratch := b.scratch(out.typ.DType, size)
 	rt := b.rt()
+	size := gemm.ScratchSize(args, rt.pool.Size())
+	kept := b.keptForm(plan, &l)
+	if kept != nil {
+		args.Packed = true
+		size = max(size, gemm.ScratchSize(args, rt.pool.Size()))
+	}
+	scratch := b.scratch(out.typ.DType, size)
 	return func() {
 		if bias != nil {
 			args.Bias = data[T](bias)
 		}
 		s := data[T](scratch)
 		xs, ys, zs := data[T](x), data[T](y), data[T](out)
+		args.Packed = false
+		if kept != nil {
+			if panels := inPanels[T](y.mem.whose, kept, rt.pool); panels != nil {
+				ys, args.Packed = panels, true
+			}
+		}
 		for _, o := range l.outer {
 			args.A, args.B, args.C = xs[o[0]:], ys[o[1]:], zs[o[2]:]
 			gemm.Run(rt.pool, args, s)
 		}
 		args.A, args.B, args.C, args.Bias = nil, nil, nil, nil
 	}
+}
+
+// keptForm returns the form in which the vector operand may be kept in panels, or nil: it must be a matrix in an input that no output
+// replaces, as weights are in programs that predict.
+func (b *build) keptForm(plan *dotPlan, l *batchLoop) *form {
+	m := &plan.b
+	if m.o.mem.kind != inInput || b.replaced(m.o.mem.index) || l.dims != [2]int{1, 1} || len(l.outer) != 1 {
+		return nil
+	}
+	f := &form{off: m.o.off, k: m.rows, n: m.cols, size: m.o.typ.DType.Size()}
+	if f.ld, f.trans = m.layout(); !f.worthKeeping() {
+		return nil
+	}
+	return f
+}
+
+// replaced reports whether an output replaces input i of the program.
+func (b *build) replaced(i int) bool {
+	return slices.ContainsFunc(b.p.Outputs, func(o ir.Output) bool { return o.Alias == i })
 }
 
 // buildIntegerDot multiplies integers, wrapping around, with one loop for all layouts.

@@ -128,12 +128,9 @@ func (g *graph) transposed(n *ir.Node) (node int, perm []int, ok bool) {
 	return i, perm, ok
 }
 
-// poolMinImages and poolMinPixels bound the convolutions that are computed image by image: there must be enough images to share out, and
-// the kernel must be small beside an image's work, because it is packed for each.
-const (
-	poolMinImages = 4
-	poolMinPixels = 64
-)
+// poolMinPixels is how large the convolutions are that are computed image by image, or in bands of their rows: the kernel must be small
+// beside an image's work, because it may be packed for each.
+const poolMinPixels = 64
 
 // pools returns the node that takes 2x2 maxima of the result v of a convolution, if that is all that happens to v.
 func (g *graph) pools(n *ir.Node, v ir.Value) (node int, ok bool) {
@@ -147,7 +144,7 @@ func (g *graph) pools(n *ir.Node, v ir.Value) (node int, ok bool) {
 	}
 	s := g.p.Type(v).Shape
 	p := newPooling(s, g.p.Type(pool.Outputs[0]).Shape, pool.Attrs.(ir.PoolAttrs))
-	return i, p != nil && p.halves2x2() && p.batch >= poolMinImages && p.in[1]*p.in[2] >= poolMinPixels
+	return i, p != nil && p.halves2x2() && p.batch > 0 && p.in[1]*p.in[2] >= poolMinPixels
 }
 
 // onlyReader returns the one node that reads v.

@@ -23,7 +23,8 @@ type executable struct {
 	arena    []byte
 	inputs   []port
 	outputs  []port
-	meets    bool // other replicas wait for this one
+	written  []*buffer // by the call that runs, of this backend
+	meets    bool      // other replicas wait for this one
 	closed   bool
 	stats    kernels.Stats
 }
@@ -45,6 +46,7 @@ func newExecutable(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOpt
 	for _, out := range p.Outputs {
 		e.outputs = append(e.outputs, port{out.Name, p.Type(out.Value), out.Alias})
 	}
+	e.written = make([]*buffer, 0, len(e.outputs))
 	e.meets = o.Replicas > 1 && o.Comm != nil && hasCollectives(p)
 	e.stats = kernels.Stats{Nodes: len(p.Nodes), Steps: len(s.steps), ArenaBytes: int64(s.bytes)}
 	s.place(pointerTo(e.arena))
@@ -96,6 +98,8 @@ func (e *executable) Run(ctx context.Context, inputs, outputs []kernels.Buffer) 
 	if err := e.bind(inputs, outputs); err != nil {
 		return err
 	}
+	e.writes(inputs, outputs)
+	defer e.wrote()
 	e.rt.ctx, e.rt.err = ctx, nil
 	if rec := tracing.Active(); rec != nil {
 		e.traced(rec)
@@ -105,6 +109,28 @@ func (e *executable) Run(ctx context.Context, inputs, outputs []kernels.Buffer) 
 	e.rt.ctx = nil
 	completed = true
 	return e.rt.err
+}
+
+// writes notes that the contents of the buffers that the program writes change from now on.
+func (e *executable) writes(inputs, outputs []kernels.Buffer) {
+	for j, b := range outputs {
+		if alias := e.outputs[j].alias; b == nil && alias >= 0 {
+			b = inputs[alias]
+		}
+		if own, ok := b.(*buffer); ok {
+			own.changing()
+			e.written = append(e.written, own)
+		}
+	}
+}
+
+// wrote notes that they do so no more.
+func (e *executable) wrote() {
+	for _, b := range e.written {
+		b.changing()
+	}
+	clear(e.written)
+	e.written = e.written[:0]
 }
 
 // bind points the schedule's inputs and outputs at the caller's memory.
@@ -118,6 +144,7 @@ func (e *executable) bind(inputs, outputs []kernels.Buffer) error {
 			return err
 		}
 		e.schedule.inputs[i].ptr = p
+		e.schedule.inputs[i].whose, _ = b.(*buffer)
 	}
 	for j, b := range outputs {
 		out := &e.outputs[j]
@@ -145,7 +172,12 @@ func (p *port) memory(what string, i int, b kernels.Buffer) (unsafe.Pointer, err
 	if t := b.Type(); !t.Equal(p.typ) {
 		return nil, fmt.Errorf("cpu: %s %d %q: received a buffer of %v, expected %v", what, i, p.name, t, p.typ)
 	}
-	host := b.Bytes()
+	var host []byte
+	if own, ok := b.(*buffer); ok {
+		host = own.data
+	} else {
+		host = b.Bytes()
+	}
 	if len(host) != p.typ.Bytes() {
 		return nil, fmt.Errorf("cpu: %s %d %q: the buffer on %v has %d bytes of host memory, expected %d; move it to a cpu device and do not use it after Free", what, i, p.name, b.Device(), len(host), p.typ.Bytes())
 	}

@@ -101,7 +101,8 @@ type compiler struct {
 	device   kernels.Device
 	replica  int
 	replicas int
-	plain    bool // see graph
+	plain    bool             // see graph
+	packed   map[int]*operand // by input of a scan's body: the matrix packed, which products read instead
 }
 
 // compile turns a verified program into a schedule.
@@ -156,10 +157,16 @@ func improveScans(p *ir.Program, replicas int) (*ir.Program, error) {
 		q, err = recomputeInScans(q)
 	}
 	if err == nil {
+		q, err = pullIntoScans(q, replicas)
+	}
+	if err == nil {
 		q, err = transposeBeforeScans(q)
 	}
 	if err == nil && q != p {
 		q, err = normalize(q, replicas)
+	}
+	if err == nil {
+		q, err = alignSums(q)
 	}
 	return q, err
 }
@@ -187,9 +194,23 @@ func (c *compiler) lower(p *placement, u *unit, s *schedule) (step, error) {
 	}
 	b := &build{placement: p, c: c, u: u, n: &p.p.Nodes[anchor]}
 	var err error
-	st.run, err = builders[b.n.Op](b)
+	special := false
+	if b.n.Op == ir.Dot && !c.plain {
+		st.run, special = b.specialDot()
+	}
+	if !special {
+		st.run, err = builders[b.n.Op](b)
+	}
 	s.children = append(s.children, b.kids...)
 	return st, err
+}
+
+// specialDot returns the kernel of a product that has a faster one than most.
+func (b *build) specialDot() (func(), bool) {
+	if run, ok := b.packedDot(); ok {
+		return run, true
+	}
+	return b.longDot()
 }
 
 // lowerCopies adds the steps that move values into output buffers: first those that leave a buffer that will be

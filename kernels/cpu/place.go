@@ -215,6 +215,9 @@ func (p *placement) overwrites(u *unit, v, old ir.Value) bool {
 	n := &p.p.Nodes[u.nodes[0]]
 	for j, w := range n.Outputs {
 		operand := inPlaceOperand(n.Op, j)
+		if n.Op == ir.Scan {
+			operand = scanInPlace(n, j)
+		}
 		if w != v || operand < 0 {
 			continue
 		}

@@ -105,10 +105,41 @@ func (s *schedule) profile(all []OpProfile) []OpProfile {
 			all = append(all, OpProfile{Name: st.name, Scope: st.scope, Calls: st.calls, Time: st.time, Bytes: st.bytes, FLOPs: st.flops})
 		}
 	}
-	for _, c := range s.children {
-		all = c.schedule.profile(all)
+	for i, c := range s.children {
+		switch {
+		case c.share == nil:
+			all = c.schedule.profile(all)
+		case i == 0 || s.children[i-1].share != c.share:
+			all = append(all, s.profileTogether(c.share)...)
+		}
 	}
 	return all
+}
+
+// profileTogether adds up the times of the children that share the time, step by step, such that they sum up to the time that passed.
+func (s *schedule) profileTogether(share *timeShare) []OpProfile {
+	var sums []OpProfile
+	for _, c := range s.children {
+		if c.share != share {
+			continue
+		}
+		for _, op := range c.schedule.profile(nil) {
+			i := slices.IndexFunc(sums, func(o OpProfile) bool { return o.Name == op.Name && o.Scope == op.Scope })
+			if i < 0 {
+				sums, i = append(sums, OpProfile{Name: op.Name, Scope: op.Scope}), len(sums)
+			}
+			o := &sums[i]
+			calls := int64(o.Calls + op.Calls)
+			o.Bytes = (o.Bytes*int64(o.Calls) + op.Bytes*int64(op.Calls)) / calls
+			o.FLOPs = (o.FLOPs*int64(o.Calls) + op.FLOPs*int64(op.Calls)) / calls
+			o.Time += op.Time
+			o.Calls += op.Calls
+		}
+	}
+	for i := range sums {
+		sums[i].Time = time.Duration(float64(sums[i].Time) * float64(share.took) / float64(max(share.spent, 1)))
+	}
+	return sums
 }
 
 // timed runs the steps and notes how long each takes.

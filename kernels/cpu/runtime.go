@@ -109,7 +109,11 @@ type schedule struct {
 type child struct {
 	schedule *schedule
 	arena    *storage
+	share    *timeShare // of children that run at the same time as others, or nil
 }
+
+// timeShare is how long children that run at the same time took together, and the sum of the times of their steps.
+type timeShare struct{ took, spent time.Duration }
 
 // place gives all storages of the schedule their place in the arena that begins at base.
 func (s *schedule) place(base unsafe.Pointer) {

@@ -97,7 +97,7 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 		packed = j.scratch[worker*size : (worker+1)*size]
 		packedA, packed = packed[:p.localSizeA(a)], packed[p.localSizeA(a):]
 	}
-	blocks := ceil(a.K, BlockK)
+	blocks := ceil(a.K, blockK())
 	for i := range blocks {
 		k := i * a.K / blocks
 		t.K = (i+1)*a.K/blocks - k

@@ -3,12 +3,21 @@ package gemm
 import (
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
-// BlockK is the largest number of products that are added before the sum goes through memory: a panel block of B, BlockK rows
-// of 128 bytes, then fits the first-level cache beside a few rows of A.
-const BlockK = 256
+// BlockK is the largest number of products that are added before the sum goes through memory. With the tiles of AVX-512, which use each
+// number of B for 14 rows, a block of a panel, BlockK rows of 128 bytes, may come from the second-level cache.
+const BlockK = 512
+
+// blockK is BlockK as the active family has it: the tiles of the others are lower, and a panel block has to fit the first-level cache.
+func blockK() int {
+	if isa.Active() == isa.AVX512 {
+		return BlockK
+	}
+	return BlockK / 2
+}
 
 const (
 	chunkFlops  = 1 << 20 // do not make chunks smaller than this: about 10 µs of assembly
@@ -16,6 +25,7 @@ const (
 	wantMore    = 8       // unless several workers share short sums
 	longSum     = 1024
 	maxRows     = 224 // rows of A that stay in the second-level cache, BlockK numbers each
+	minRows     = 32  // of a chunk, where panels are read
 	maxCols     = 512
 	packMinRows = 256 // B is reused often enough for packing to pay
 	packMinCols = 96  // A is
@@ -91,26 +101,30 @@ func (p *plan[T]) strideA(a *Args[T]) int {
 	if a.TransA {
 		return p.rows + 16
 	}
-	return min(a.K, BlockK) + 16
+	return min(a.K, blockK()) + 16
 }
 
 // chunk chooses the block of C that one task computes, so that there are about as many as wanted.
 func (p *plan[T]) chunk(a *Args[T], want int) {
 	width := micro.PanelWidth[T]()
-	p.rows, p.cols = min(a.M, maxRows), min((a.N+width-1)/width*width, maxCols)
+	p.rowChunks, p.cols = ceil(a.M, maxRows), min((a.N+width-1)/width*width, maxCols)
 	if p.source == local {
-		p.rows = a.M // so that each block of B is packed once
+		p.rowChunks = 1 // so that each block of B is packed once
 	}
+	panels := p.source == shared || a.Packed
 	for {
-		p.rowChunks, p.colChunks = ceil(a.M, p.rows), ceil(a.N, p.cols)
+		p.rows, p.colChunks = ceil(a.M, p.rowChunks), ceil(a.N, p.cols)
+		p.rowChunks = ceil(a.M, p.rows)
 		if p.rowChunks*p.colChunks*p.batch >= want || 2*p.rows*p.cols*a.K < 2*chunkFlops {
 			return
 		}
 		switch {
+		case panels && p.rows >= 2*minRows: // a panel costs nothing to read again, rows of A may have to be copied for each chunk
+			p.rowChunks *= 2
 		case p.cols >= 4*width || p.cols > width && p.rows < 56:
 			p.cols = ceil(p.cols/width, 2) * width
 		case p.rows >= 56 && p.source != local:
-			p.rows = ceil(ceil(p.rows, 2), 14) * 14
+			p.rowChunks *= 2
 		case p.cols > width:
 			p.cols = ceil(p.cols/width, 2) * width
 		default:
@@ -140,7 +154,7 @@ func (p *plan[T]) localSizeA(a *Args[T]) int {
 	case a.TransA:
 		return min(a.K, BlockK) * p.strideA(a)
 	}
-	return p.rows * p.strideA(a)
+	return p.rows * (min(a.K, BlockK) + 16)
 }
 
 func (p *plan[T]) localSizeB(a *Args[T]) int {

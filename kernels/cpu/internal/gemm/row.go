@@ -3,17 +3,18 @@ package gemm
 import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 const (
 	rowMinElements = 1 << 15 // of B that one worker reads: some microseconds
-	rowMinColumns  = 64      // of B that one worker reads
+	rowMinColumns  = 64      // of B that one worker reads, unless it is packed
 )
 
-// isRow reports whether the product is one row times a matrix in row-major order: prediction of a single example. It is as fast as B
-// can be read, so it is read in the order of memory.
+// isRow reports whether the product is one row times a matrix in row-major order or in panels: prediction of a single example. It is as
+// fast as B can be read, so it is read in the order of memory.
 func (a *Args[T]) isRow() bool {
-	return a.M == 1 && !a.TransB && !a.Packed && a.Batch == [2]int{1, 1} && (!a.TransA || a.LDA == 1)
+	return a.M == 1 && (!a.TransB || a.Packed) && a.Batch == [2]int{1, 1} && (!a.TransA || a.LDA == 1)
 }
 
 // rowTask computes columns of the product of a row.
@@ -23,10 +24,14 @@ type rowTask[T Float] struct{ job *job[T] }
 func runRow[T Float](p *pool.Pool, a *Args[T]) {
 	j := getJob[T]()
 	j.args = *a
-	parts := min(p.Size(), a.N*a.K/rowMinElements, a.N/rowMinColumns)
+	least, step := rowMinColumns, 16
+	if a.Packed {
+		least, step = micro.PanelWidth[T](), micro.PanelWidth[T]()
+	}
+	parts := min(p.Size(), a.N*a.K/rowMinElements, a.N/least)
 	grain := a.N
 	if parts > 1 {
-		grain = ceil(ceil(a.N, parts), 16) * 16
+		grain = ceil(ceil(a.N, parts), step) * step
 	}
 	p.Parallel(a.N, grain, &j.row)
 	putJob(j)
@@ -38,20 +43,18 @@ func (t *rowTask[T]) Run(_, lo, hi int) {
 	c := a.C[lo:hi]
 	switch {
 	case a.Accumulate && a.Bias != nil:
-		for i, v := range a.Bias[lo:hi] {
-			c[i] += v
-		}
+		vec.Add(c, c, a.Bias[lo:hi])
 	case a.Bias != nil:
 		copy(c, a.Bias[lo:hi])
 	case !a.Accumulate:
 		clear(c)
 	}
-	micro.AddRowProduct(c, a.A[:a.K], a.B[lo:], a.LDB)
+	if a.Packed {
+		micro.AddRowPanels(c, a.A[:a.K], a.B[lo*a.K:])
+	} else {
+		micro.AddRowProduct(c, a.A[:a.K], a.B[lo:], a.LDB)
+	}
 	if a.ReLU {
-		for i, v := range c {
-			if v < 0 {
-				c[i] = 0
-			}
-		}
+		vec.Relu(c, c)
 	}
 }

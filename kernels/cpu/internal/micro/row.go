@@ -25,3 +25,18 @@ func AddRowProduct[T Float](dst, x, b []T, stride int) {
 		}
 	}
 }
+
+// AddRowPanels is [AddRowProduct] of a matrix of len(x) rows in panels, one after the other, the last perhaps with fewer columns in use than
+// [PanelWidth]. It computes the same bits.
+func AddRowPanels[T Float](dst, x, panels []T) {
+	if len(dst) == 0 || len(x) == 0 {
+		return
+	}
+	width := PanelWidth[T]()
+	if need := (len(dst) + width - 1) / width * width * len(x); need > len(panels) {
+		panic(fmt.Sprintf("micro: the panels have %d elements, the product of a row needs %d", len(panels), need))
+	}
+	for c := rowPanels(dst, x, panels); c < len(dst); c += width {
+		AddRowProduct(dst[c:min(c+width, len(dst))], x, panels[c*len(x):], width)
+	}
+}

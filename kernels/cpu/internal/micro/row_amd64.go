@@ -22,16 +22,35 @@ func rowProduct[T Float](dst, x, b []T, stride int) bool {
 	table := unsafe.Pointer(&laneMasks[8-min(rest, 8)])
 	rows := max(rowProductElements/len(dst)/8*8, 8)
 	for k := 0; k < len(x); {
-		n, eight := min(rows, len(x)-k)/8, true
-		if n == 0 {
-			n, eight = len(x)-k, false
-		}
-		callRowProduct(level == isa.AVX512, eight, unsafe.Pointer(&dst[0]), unsafe.Pointer(&x[k]), unsafe.Pointer(&b[k*stride]), uintptr(n), uintptr(vectors), uintptr(4*stride), mask, table)
-		if eight {
-			n *= 8
+		n := min(rows, len(x)-k)
+		d, v, m := unsafe.Pointer(&dst[0]), unsafe.Pointer(&x[k]), unsafe.Pointer(&b[k*stride])
+		switch {
+		case len(dst) == PanelWidth[T]() || len(dst) < l:
+			callRowPanel(level == isa.AVX512, len(dst) < l, d, v, m, uintptr(n/8), uintptr(n%8), uintptr(4*stride), 1, mask, table)
+		case n >= 8:
+			n -= n % 8
+			callRowProduct(level == isa.AVX512, true, d, v, m, uintptr(n/8), uintptr(vectors), uintptr(4*stride), mask, table)
+		default:
+			callRowProduct(level == isa.AVX512, false, d, v, m, uintptr(n), uintptr(vectors), uintptr(4*stride), mask, table)
 		}
 		k += n
 	}
 	runtime.KeepAlive(b)
 	return true
+}
+
+// rowPanels adds the products of x with whole panels to dst and returns how many columns it has computed.
+func rowPanels[T Float](dst, x, panels []T) int {
+	level, width := isa.Active(), PanelWidth[T]()
+	whole, perCall := len(dst)/width, rowProductElements/(width*len(x))
+	if level == isa.Portable || unsafe.Sizeof(dst[0]) != 4 || perCall == 0 {
+		return 0
+	}
+	for i := 0; i < whole; i += perCall {
+		n := min(perCall, whole-i)
+		callRowPanel(level == isa.AVX512, false, unsafe.Pointer(&dst[i*width]), unsafe.Pointer(&x[0]), unsafe.Pointer(&panels[i*width*len(x)]),
+			uintptr(len(x)/8), uintptr(len(x)%8), uintptr(4*width), uintptr(n), 0, unsafe.Pointer(&laneMasks))
+	}
+	runtime.KeepAlive(panels)
+	return whole * width
 }

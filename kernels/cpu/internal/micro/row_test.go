@@ -3,6 +3,7 @@ package micro
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -25,7 +26,7 @@ func testAddRowProduct[T Float](t *testing.T) {
 	for _, level := range isa.Levels() {
 		t.Run(level.String(), func(t *testing.T) {
 			defer isa.Override(level)()
-			for _, columns := range []int{1, 2, 7, 8, 9, 10, 15, 16, 17, 31, 33, 63, 64, 65, 128, 200, 513} {
+			for _, columns := range []int{1, 2, 7, 8, 9, 10, 15, 16, 17, 31, 32, 33, 63, 64, 65, 128, 200, 513} {
 				for _, rows := range []int{0, 1, 7, 8, 9, 17, 64, 803} {
 					stride := columns + rng.IntN(3)
 					x, b, dst := make([]T, rows), make([]T, max(rows-1, 0)*stride+columns), make([]T, columns)
@@ -44,13 +45,21 @@ func testAddRowProduct[T Float](t *testing.T) {
 							size[c] += math.Abs(product)
 						}
 					}
+					panels := make([]T, rows*(columns+PanelWidth[T]()))
+					for c := 0; c < columns && rows > 0; c += PanelWidth[T]() {
+						PackPanel(panels[c*rows:(c+PanelWidth[T]())*rows], b[c:], rows, min(PanelWidth[T](), columns-c), stride, 1)
+					}
+					before := slices.Clone(dst)
 					AddRowProduct(dst, x, b, stride)
+					AddRowPanels(before, x, panels)
+					require.Equal(t, dst, before, "rows %d, columns %d: panels give other bits", rows, columns)
 					for c := range want {
 						require.InDelta(t, want[c], float64(dst[c]), epsilon*float64(rows+2)*size[c], "rows %d, column %d of %d", rows, c, columns)
 					}
 				}
 			}
 			require.Panics(t, func() { AddRowProduct(make([]T, 4), make([]T, 3), make([]T, 11), 4) })
+			require.Panics(t, func() { AddRowPanels(make([]T, 4), make([]T, 3), make([]T, 3*PanelWidth[T]()-1)) })
 		})
 	}
 }

@@ -187,3 +187,7 @@ func transpose[T Float](_, _ []T, _, _, _ int) int { return 0 }
 
 // copyPanel packs a panel of whole rows; it reports whether it did.
 func copyPanel[T Float](_, _ []T, _, _ int) bool { return false }
+
+// rowPanels adds the products of x with whole panels to dst and returns how many columns it has computed: none, a panel is as good as any
+// other matrix.
+func rowPanels[T Float](_, _, _ []T) int { return 0 }

@@ -764,3 +764,29 @@ func rowProduct8AVX2(dst, x, b unsafe.Pointer, groups, vectors, stride uintptr, 
 
 //go:noescape
 func rowProduct1AVX2(dst, x, b unsafe.Pointer, groups, vectors, stride uintptr, mask uint64, maskTable unsafe.Pointer)
+
+//go:noinline
+func callRowPanel(wide, narrow bool, dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer) {
+	switch {
+	case wide && !narrow:
+		rowPanelAVX512(dst, x, b, groups, rest, stride, panels, mask, maskTable)
+	case wide:
+		rowNarrowAVX512(dst, x, b, groups, rest, stride, panels, mask, maskTable)
+	case !narrow:
+		rowPanelAVX2(dst, x, b, groups, rest, stride, panels, mask, maskTable)
+	default:
+		rowNarrowAVX2(dst, x, b, groups, rest, stride, panels, mask, maskTable)
+	}
+}
+
+//go:noescape
+func rowPanelAVX512(dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer)
+
+//go:noescape
+func rowNarrowAVX512(dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer)
+
+//go:noescape
+func rowPanelAVX2(dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer)
+
+//go:noescape
+func rowNarrowAVX2(dst, x, b unsafe.Pointer, groups, rest, stride, panels uintptr, mask uint64, maskTable unsafe.Pointer)

@@ -22,3 +22,6 @@ func copyPanel[T Float](_, _ []T, _, _ int) bool { return false }
 
 // rowProduct adds x·b to dst; it reports whether it did.
 func rowProduct[T Float](_, _, _ []T, _ int) bool { return false }
+
+// rowPanels adds the products of x with whole panels to dst and returns how many columns it has computed.
+func rowPanels[T Float](_, _, _ []T) int { return 0 }

@@ -1,0 +1,101 @@
+package gemm
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// A sum over many rows, C[M, N] = A[K, M]ᵀ·B[K, N] with K much larger than M and N, is the gradient of a weight over all examples and
+// steps. A and B are too large for the caches and C is small: so the outermost loop is over blocks of K, C is added to block by block,
+// and while one block is computed the next one is fetched.
+
+const (
+	longMinSums = 2048    // K from which on that pays
+	longRows    = 256     // rows of C in a chunk: a block of A then fits the second-level cache
+	longCols    = 512     // columns, for one worker
+	longMinCols = 64      // and for many
+	longBytes   = 1 << 19 // of C that one worker adds to
+)
+
+// IsLong reports whether [RunLong] computes the product, and better than [Run].
+func IsLong[T Float](a *Args[T]) bool {
+	return a.K >= longMinSums && a.TransA && !a.TransB && !a.Packed && max(a.Batch[0], 1)*max(a.Batch[1], 1) == 1 && a.Bias == nil && !a.ReLU &&
+		a.M > 1 && a.M <= 2*longRows && a.N >= micro.PanelWidth[T]() && a.N%micro.PanelWidth[T]() == 0
+}
+
+// Long computes products for which [IsLong] holds. It keeps what a run needs, so that running allocates nothing; one Long is for one
+// goroutine at a time.
+type Long[T Float] struct {
+	args                  Args[T]
+	rows, cols, rowChunks int
+}
+
+// Run computes the product; the bits are those of [Run].
+func (l *Long[T]) Run(p *pool.Pool, a *Args[T]) {
+	if !IsLong(a) {
+		panic(fmt.Sprintf("gemm: not a long sum: M %d, N %d, K %d", a.M, a.N, a.K))
+	}
+	l.args = a.normal()
+	l.args.check()
+	workers := min(p.Size(), runtime.GOMAXPROCS(0))
+	l.chunk(workers)
+	p.Parallel(l.rowChunks*ceil(a.N, l.cols), 1, l.task())
+	l.args = Args[T]{}
+}
+
+// chunk cuts C so that each worker gets two chunks or more.
+func (l *Long[T]) chunk(workers int) {
+	a := &l.args
+	width := micro.PanelWidth[T]()
+	l.rowChunks = ceil(a.M, longRows)
+	l.rows = ceil(a.M, l.rowChunks)
+	l.cols = min(ceil(a.N, width)*width, longCols)
+	for l.cols > longMinCols && (workers > 1 && l.rowChunks*ceil(a.N, l.cols) < 2*workers || l.rows*l.cols*int(sizeOf[T]()) > longBytes) {
+		l.cols = ceil(ceil(l.cols, 2), width) * width
+	}
+}
+
+func sizeOf[T Float]() uintptr {
+	return uintptr(4 * (32 / micro.PanelWidth[T]()))
+}
+
+type longTask[T Float] Long[T]
+
+func (l *Long[T]) task() pool.Task { return (*longTask[T])(l) }
+
+// Run implements pool.Task: it computes chunks of C.
+func (l *longTask[T]) Run(_, lo, hi int) {
+	for chunk := lo; chunk < hi; chunk++ {
+		m := chunk % l.rowChunks * l.rows
+		l.block(m, min(l.rows, l.args.M-m), chunk/l.rowChunks*l.cols)
+	}
+}
+
+// block computes the chunk of C that starts at row m and column n.
+func (l *longTask[T]) block(m, rows, n int) {
+	a := &l.args
+	width := micro.PanelWidth[T]()
+	end := min(n+l.cols, a.N)
+	t := micro.Tile[T]{Rows: rows, Segments: 1, Outer: 1, ARow: 1, AK: a.LDA, BK: a.LDB, CRow: a.LDC}
+	blocks := ceil(a.K, blockK())
+	for i := range blocks {
+		k, next := i*a.K/blocks, (i+1)*a.K/blocks
+		t.K = next - k
+		t.Accumulate = a.Accumulate || i > 0
+		t.A = a.A[k*a.LDA+m:]
+		for c := n; c < end; c += width {
+			t.Cols = min(width, end-c)
+			t.B, t.C, t.Next = a.B[k*a.LDB+c:], a.C[m*a.LDC+c:], nil
+			switch {
+			case c+width < end:
+				t.Next = a.B[k*a.LDB+c+width:]
+			case i+1 < blocks && (a.K-next) >= t.K:
+				t.Next = a.B[next*a.LDB+n:]
+			}
+			micro.Run(&t)
+		}
+	}
+}

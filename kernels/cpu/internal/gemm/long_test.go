@@ -1,0 +1,73 @@
+package gemm
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// TestLong compares sums over many rows with Run, bit for bit, on pools of several sizes.
+func TestLong(t *testing.T) {
+	t.Run("float32", testLong[float32])
+	t.Run("float64", testLong[float64])
+}
+
+func testLong[T Float](t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, s := range [][3]int{{2, 32, 2048}, {64, 96, 2500}, {300, 64, 2049}, {33, 640, 2048}} {
+		for _, accumulate := range []bool{false, true} {
+			m, n, k := s[0], s[1], s[2]
+			lda, ldb, ldc := m+3, n+32, n+1
+			fill := func(size int) []T {
+				x := make([]T, size)
+				for i := range x {
+					x[i] = T(r.NormFloat64())
+				}
+				return x
+			}
+			a := Args[T]{M: m, N: n, K: k, A: fill(k * lda), LDA: lda, TransA: true, B: fill(k * ldb), LDB: ldb, C: fill(m * ldc), LDC: ldc, Accumulate: accumulate}
+			require.True(t, IsLong(&a))
+			want := a
+			want.C = append([]T{}, a.C...)
+			Run(nil, &want, make([]T, ScratchSize(&want, 1)))
+			for _, workers := range []int{1, 2, 5} {
+				got := a
+				got.C = append([]T{}, a.C...)
+				p := pool.New(workers)
+				var l Long[T]
+				l.Run(p, &got)
+				assert.Zero(t, testing.AllocsPerRun(3, func() { l.Run(p, &got) }), "%d workers", workers)
+				copy(got.C, a.C)
+				l.Run(p, &got)
+				p.Close()
+				for i := range want.C {
+					require.Equal(t, math.Float64bits(float64(want.C[i])), math.Float64bits(float64(got.C[i])), "%v, %d workers, element %d", s, workers, i)
+				}
+			}
+		}
+	}
+}
+
+// TestLongRefuses names what other products are for.
+func TestLongRefuses(t *testing.T) {
+	good := Args[float32]{M: 64, N: 64, K: 4096, TransA: true}
+	require.True(t, IsLong(&good))
+	for name, change := range map[string]func(a *Args[float32]){
+		"short": func(a *Args[float32]) { a.K = 256 }, "A as it is": func(a *Args[float32]) { a.TransA = false },
+		"B transposed": func(a *Args[float32]) { a.TransB = true }, "packed": func(a *Args[float32]) { a.Packed = true },
+		"batch": func(a *Args[float32]) { a.Batch = [2]int{1, 3} }, "bias": func(a *Args[float32]) { a.Bias = make([]float32, 64) },
+		"ragged panel": func(a *Args[float32]) { a.N = 65 }, "a row": func(a *Args[float32]) { a.M = 1 },
+	} {
+		a := good
+		change(&a)
+		assert.False(t, IsLong(&a), name)
+		var l Long[float32]
+		assert.Panics(t, func() { l.Run(nil, &a) }, fmt.Sprint("runs ", name))
+	}
+}

@@ -1,0 +1,326 @@
+package cpu
+
+import (
+	"slices"
+	"time"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// scanBlockRows is the most rows of a block: what a step computes should stay close to the processor. More rows read the matrices
+// that are the same in all steps less often.
+const scanBlockRows = 64
+
+// scanFewRows is the fewest rows of a block where there are more blocks than workers.
+const scanFewRows = 16
+
+// blockScan runs a scan block by block of rows, each through all steps. Blocks are shared out to the workers; each worker has bodies
+// of its own.
+type blockScan struct {
+	rt    *runtime
+	attrs ir.ScanAttrs
+	batch int
+
+	initial, xs, constants, final, ys []*operand
+
+	other   []*operand // by carry: the second buffer, or nil
+	home    []int      // by carry: the result that stacks what the carry holds before each step, or -1
+	outputs []int      // by output of the reduced body: that of the scan's body
+	byRow   []bool     // by constant
+	packed  []scanPacked
+
+	blocks int
+	bodies []scanBodies // by worker, or by block where there are fewer
+	share  timeShare
+}
+
+// scanPacked is a matrix that all steps multiply by, in the layout that products read fastest.
+type scanPacked struct {
+	constant int // of the scan
+	to       *operand
+}
+
+// scanBodies are the compiled bodies of one worker, for blocks of the smaller size and of the size above it.
+type scanBodies struct {
+	rt    *runtime
+	sizes [2]*schedule
+}
+
+// buildBlockScan returns nil where the rows of a step depend on each other.
+func buildBlockScan(b *build) (func(), error) {
+	a := b.n.Attrs.(ir.ScanAttrs)
+	if b.c.plain {
+		return nil, nil
+	}
+	body, err := normalize(a.Body, b.c.replicas)
+	if err != nil {
+		return nil, err
+	}
+	rows := byRows(body, a)
+	if rows == nil {
+		return nil, nil
+	}
+	results := b.results()
+	s := &blockScan{
+		rt: b.rt(), attrs: a, batch: rows.batch,
+		initial: b.operandList(0, a.Carry), xs: b.operandList(a.Carry, a.Carry+a.Xs), constants: b.operandList(a.Carry+a.Xs, len(b.n.Inputs)),
+		final: results[:a.Carry], ys: results[a.Carry:],
+	}
+	for _, in := range body.Inputs[a.Carry+a.Xs:] {
+		s.byRow = append(s.byRow, rows.row[in.Value])
+	}
+	dropped := s.findHomes(body)
+	s.other = make([]*operand, a.Carry)
+	for k, f := range s.final {
+		if s.home[k] < 0 {
+			s.other[k] = b.alternates([]*operand{f})[0]
+		}
+	}
+	packed := s.pack(b, rows)
+	s.chooseBlocks()
+	if err := s.compile(b, rows, dropped, packed); err != nil {
+		return nil, err
+	}
+	return s.run, nil
+}
+
+// findHomes looks for results that stack a carry as it was before each step. Such a carry lives in that stack; nothing is copied. It
+// returns which outputs of the body that makes superfluous.
+func (s *blockScan) findHomes(body *ir.Program) (dropped []bool) {
+	carry := s.attrs.Carry
+	s.home = slices.Repeat([]int{-1}, carry)
+	dropped = make([]bool, len(body.Outputs))
+	for k, in := range body.Inputs[:carry] {
+		for y, out := range body.Outputs[carry:] {
+			if out.Value == in.Value && s.home[k] < 0 {
+				s.home[k], dropped[carry+y] = y, true
+			}
+		}
+	}
+	for j := range body.Outputs {
+		if !dropped[j] {
+			s.outputs = append(s.outputs, j)
+		}
+	}
+	return dropped
+}
+
+// pack reserves memory for the matrices that products of all steps have on their right, by input of the body.
+func (s *blockScan) pack(b *build, rows *rowBody) map[int]*operand {
+	first := s.attrs.Carry + s.attrs.Xs
+	packed := map[int]*operand{}
+	for i := range rows.program.Nodes {
+		n := &rows.program.Nodes[i]
+		if n.Op != ir.Dot || !rows.row[n.Outputs[0]] || !packable(rows.program, n) {
+			continue
+		}
+		j := slices.IndexFunc(rows.program.Inputs, func(in ir.Input) bool { return in.Value == n.Inputs[1] })
+		if j < first || packed[j] != nil {
+			continue
+		}
+		t := rows.program.Type(n.Inputs[1])
+		size := gemm.PackedSize[float32](t.Shape[1], t.Shape[0])
+		if t.DType == ir.Float64 {
+			size = gemm.PackedSize[float64](t.Shape[1], t.Shape[0])
+		}
+		packed[j] = b.scratch(t.DType, size)
+		s.packed = append(s.packed, scanPacked{j - first, packed[j]})
+	}
+	return packed
+}
+
+// packable reports whether a product of matrices can read its right side packed.
+func packable(p *ir.Program, n *ir.Node) bool {
+	a := n.Attrs.(ir.DotAttrs)
+	l, r := p.Type(n.Inputs[0]), p.Type(n.Inputs[1])
+	return hasEpilogue(r.DType) && len(l.Shape) == 2 && len(r.Shape) == 2 && len(a.LhsBatch) == 0 && len(a.LhsContract) == 1 && a.LhsContract[0] == 1 &&
+		a.RhsContract[0] == 0 && r.Shape.Size() > 0
+}
+
+// chooseBlocks cuts the batch into blocks of equal size, or nearly: for several workers twice as many as workers, so that one that is
+// late holds up the others less.
+func (s *blockScan) chooseBlocks() {
+	workers := s.rt.pool.Size()
+	s.blocks = (s.batch + scanBlockRows - 1) / scanBlockRows
+	if workers > 1 {
+		s.blocks = min(roundUp(s.blocks, 2*workers), max(s.batch/scanFewRows, min(workers, s.batch/scanMinBlock)))
+	}
+}
+
+// rowsOf returns the rows of a block.
+func (s *blockScan) rowsOf(block int) (first, rows, size int) {
+	rows, more := s.batch/s.blocks, s.batch%s.blocks
+	if block < more {
+		return block * (rows + 1), rows + 1, 1
+	}
+	return block*rows + more, rows, 0
+}
+
+// compile compiles the bodies of all workers.
+func (s *blockScan) compile(b *build, rows *rowBody, dropped []bool, packed map[int]*operand) error {
+	s.bodies = make([]scanBodies, min(s.rt.pool.Size(), s.blocks))
+	for i := range s.bodies {
+		body := &s.bodies[i]
+		body.rt = &runtime{workers: make([]worker, 1)}
+		c := &compiler{rt: body.rt, device: b.c.device, replica: b.c.replica, replicas: b.c.replicas, packed: packed}
+		for size := range body.sizes {
+			n := s.batch/s.blocks + size
+			if size == 1 && s.batch%s.blocks == 0 {
+				continue
+			}
+			p, err := rows.forRows(n, dropped)
+			if err != nil {
+				return err
+			}
+			if body.sizes[size], err = c.compile(p, false); err != nil {
+				return err
+			}
+			b.kids = append(b.kids, child{body.sizes[size], b.workspace(body.sizes[size].bytes), &s.share})
+		}
+	}
+	return nil
+}
+
+func (s *blockScan) run() {
+	for _, p := range s.packed {
+		o := s.constants[p.constant]
+		if shape := o.typ.Shape; o.typ.DType == ir.Float64 {
+			gemm.PackB(s.rt.pool, data[float64](p.to), data[float64](o), shape[0], shape[1], 0, false)
+		} else {
+			gemm.PackB(s.rt.pool, data[float32](p.to), data[float32](o), shape[0], shape[1], 0, false)
+		}
+	}
+	begin := time.Now()
+	s.rt.pool.Parallel(s.blocks, 1, s)
+	took := time.Since(begin)
+	for i := range s.bodies {
+		rt := s.bodies[i].rt
+		if rt.err != nil {
+			s.rt.fail(rt.err)
+			rt.err = nil
+		}
+		s.share.spent += rt.nested
+		rt.nested = 0
+	}
+	if s.rt.profiling {
+		s.share.took += took
+		s.rt.nested += took
+	}
+}
+
+// Run implements pool.Task: it takes blocks of rows through all steps.
+func (s *blockScan) Run(worker, lo, hi int) {
+	for block := lo; block < hi; block++ {
+		i := worker
+		if s.blocks <= len(s.bodies) {
+			i = block
+		}
+		s.block(&s.bodies[i], block)
+	}
+}
+
+// rowPointer returns where row first of slice i of a stack of the given length begins; a length of 1 is that of a single slice.
+func (s *blockScan) rowPointer(o *operand, i, length, first int) unsafe.Pointer {
+	stride := o.n / length * o.typ.DType.Size()
+	return unsafe.Add(o.ptr(), i*stride+first*(stride/s.batch))
+}
+
+// block takes one block of rows through all steps.
+func (s *blockScan) block(b *scanBodies, block int) {
+	a := &s.attrs
+	first, rows, size := s.rowsOf(block)
+	body := b.sizes[size]
+	b.rt.profiling = s.rt.profiling
+	for j, o := range s.constants {
+		to := body.inputs[a.Carry+a.Xs+j]
+		if to.ptr = o.ptr(); s.byRow[j] {
+			to.ptr = s.rowPointer(o, 0, 1, first)
+		}
+	}
+	at := func(n int) int {
+		if a.Reverse {
+			return a.Length - 1 - n
+		}
+		return n
+	}
+	for k, o := range s.initial { // a carry that lives in a stack begins there
+		if y := s.home[k]; y >= 0 {
+			bytes := o.n / s.batch * rows * o.typ.DType.Size()
+			copy(bytesAt(s.rowPointer(s.ys[y], at(0), a.Length, first), bytes), bytesAt(s.rowPointer(o, 0, 1, first), bytes))
+		}
+	}
+	for n := range a.Length {
+		for k := range s.initial {
+			body.inputs[k].ptr = s.carry(k, n, at, first)
+		}
+		for j, o := range s.xs {
+			body.inputs[a.Carry+j].ptr = s.rowPointer(o, at(n), a.Length, first)
+		}
+		for i, j := range s.outputs {
+			if j < a.Carry {
+				body.outputs[i].ptr = s.carry(j, n+1, at, first)
+			} else {
+				body.outputs[i].ptr = s.rowPointer(s.ys[j-a.Carry], at(n), a.Length, first)
+			}
+		}
+		if body.execute(b.rt); b.rt.err != nil {
+			return
+		}
+	}
+}
+
+// carry returns where carry k is after n steps.
+func (s *blockScan) carry(k, n int, at func(int) int, first int) unsafe.Pointer {
+	length := s.attrs.Length
+	switch {
+	case n == length:
+		return s.rowPointer(s.final[k], 0, 1, first)
+	case s.home[k] >= 0:
+		return s.rowPointer(s.ys[s.home[k]], at(n), length, first)
+	case n == 0:
+		return s.rowPointer(s.initial[k], 0, 1, first)
+	case (length-n)%2 == 0:
+		return s.rowPointer(s.final[k], 0, 1, first)
+	}
+	return s.rowPointer(s.other[k], 0, 1, first)
+}
+
+// packedDot multiplies by a matrix that the scan has packed. It reports false for products with another form.
+func (b *build) packedDot() (func(), bool) {
+	j := slices.IndexFunc(b.p.Inputs, func(in ir.Input) bool { return in.Value == b.n.Inputs[1] })
+	o := b.c.packed[j]
+	if o == nil || !packable(b.p, b.n) || b.u.fused != nil && b.u.fused.perm != nil {
+		return nil, false
+	}
+	if o.typ.DType == ir.Float64 {
+		return multiplyPacked[float64](b, o), true
+	}
+	return multiplyPacked[float32](b, o), true
+}
+
+func multiplyPacked[T gemm.Float](b *build, packed *operand) func() {
+	x, out := b.in(0), b.out(0)
+	args := &gemm.Args[T]{M: x.typ.Shape[0], K: x.typ.Shape[1], N: b.in(1).typ.Shape[1], Packed: true}
+	var bias *operand
+	if e := b.u.fused; e != nil {
+		args.ReLU = e.relu
+		if e.bias >= 0 {
+			bias = &b.operands[e.bias]
+		}
+	}
+	if out.n == 0 {
+		return func() {}
+	}
+	scratch := b.scratch(out.typ.DType, gemm.ScratchSize(args, b.rt().pool.Size()))
+	rt := b.rt()
+	return func() {
+		if bias != nil {
+			args.Bias = data[T](bias)
+		}
+		args.A, args.B, args.C = data[T](x), data[T](packed), data[T](out)
+		gemm.Run(rt.pool, args, data[T](scratch))
+		args.A, args.B, args.C, args.Bias = nil, nil, nil, nil
+	}
+}

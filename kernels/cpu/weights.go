@@ -1,0 +1,91 @@
+package cpu
+
+import (
+	"sync"
+	"sync/atomic"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// form is how a product reads a matrix that lies in a buffer: k rows and n columns (stored n x k if trans), ld elements from one stored row
+// to the next, the first off bytes into the buffer.
+type form struct {
+	off, k, n, ld int
+	trans         bool
+	size          int // of an element in bytes
+}
+
+// panels are a matrix of a buffer in the layout of the kernels. They stay with the buffer, so that all programs that only read it, for
+// batches of any size, use the same copy.
+//
+// They are made for one form, the first that asks twice for the same contents: weights that change with each step are never copied, and those
+// that are kept take their memory twice, not more.
+type panels struct {
+	holds atomic.Uint64 // the version of the buffer's contents that memory holds; 0: none
+
+	mu     sync.Mutex
+	form   form
+	asked  uint64 // the version that was last asked for
+	memory []byte
+}
+
+const (
+	keptMinElements = 1 << 12 // smaller matrices are not worth the memory
+	keptMinColumns  = 16      // fewer leave most of a panel empty
+	keptPart        = 64      // of the machine's memory, one matrix may take one part
+)
+
+// worthKeeping reports whether the matrix gains from being kept in panels.
+func (f *form) worthKeeping() bool {
+	return f.n >= keptMinColumns && f.k*f.n >= keptMinElements && f.k*f.n*f.size <= memoryLimit()/keptPart
+}
+
+// changing notes that the contents change; it is called before and after, so that what reads them in between is not taken for either.
+func (b *buffer) changing() { b.version.Add(1) }
+
+// inPanels returns the contents in panels, or nil where a product has to read them as they are: because the memory is the caller's or known
+// to others, so that it may change unseen, because another form is kept, or because they may be of no further use.
+func inPanels[T gemm.Float](b *buffer, f *form, p *pool.Pool) []T {
+	if b == nil {
+		return nil
+	}
+	version := b.version.Load()
+	if b.borrowed || b.exposed.Load() {
+		return nil
+	}
+	k := &b.panels
+	if k.holds.Load() != version && !packPanels[T](b, f, p, version) || k.form != *f {
+		return nil
+	}
+	return unsafe.Slice((*T)(pointerTo(k.memory)), len(k.memory)/f.size)
+}
+
+// packPanels makes the panels of the given version; it reports whether they exist.
+func packPanels[T gemm.Float](b *buffer, f *form, p *pool.Pool, version uint64) bool {
+	k := &b.panels
+	if !k.mu.TryLock() {
+		return false // another product makes them
+	}
+	defer k.mu.Unlock()
+	if k.holds.Load() == version {
+		return true
+	}
+	if k.memory != nil && k.form != *f {
+		return false
+	}
+	if k.asked != version {
+		k.asked = version
+		return false
+	}
+	k.holds.Store(0)
+	if k.memory == nil {
+		k.form, k.memory = *f, alignedBytes(gemm.PackedSize[T](f.n, f.k)*f.size)
+	}
+	dst := unsafe.Slice((*T)(pointerTo(k.memory)), len(k.memory)/f.size)
+	src := unsafe.Slice((*T)(pointerTo(b.own)), len(b.own)/f.size)
+	gemm.PackB(p, dst, src[f.off/f.size:], f.k, f.n, f.ld, f.trans)
+	k.holds.Store(version)
+	return true
+}

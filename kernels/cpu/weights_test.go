@@ -1,0 +1,157 @@
+package cpu
+
+import (
+	"context"
+	"math/rand/v2"
+	"strconv"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+var here = kernels.Device{Kind: Kind}
+
+// float32s makes numbers for a buffer.
+func float32s(n int) []byte {
+	r := rand.New(rand.NewPCG(uint64(n), 3))
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(r.NormFloat64())
+	}
+	return unsafe.Slice((*byte)(unsafe.Pointer(&x[0])), 4*n)
+}
+
+// predictor multiplies x of the given rows by w, an input of 75 x 70 that no output replaces; transposed: by its transpose.
+type predictor struct {
+	t    *testing.T
+	e    *executable
+	x, y *buffer
+}
+
+func newPredictor(t *testing.T, rows int, transposed bool) *predictor {
+	p := ir.New("")
+	k, n, contract := 75, 70, 0
+	if transposed {
+		k, n, contract = 70, 75, 1
+	}
+	x := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{rows, k}})
+	w := p.AddInput("w", ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
+	y, err := p.Add("", ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{contract}}, x, w)
+	require.NoError(t, err)
+	p.AddOutput("y", y[0])
+	e, err := Backend{}.compile(p, kernels.CompileOptions{Device: here}, false)
+	require.NoError(t, err)
+	f := &predictor{t, e, newBuffer(here, p.Type(x)), newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{rows, n}})}
+	require.NoError(t, f.x.Write(float32s(rows*k)))
+	return f
+}
+
+func (f *predictor) run(w *buffer) []byte {
+	require.NoError(f.t, f.e.Run(context.Background(), []kernels.Buffer{f.x, w}, []kernels.Buffer{f.y}))
+	out := make([]byte, len(f.y.data))
+	require.NoError(f.t, f.y.Read(out))
+	return out
+}
+
+// check compares three runs with one on a buffer that nobody has used before, which cannot be in panels.
+func (f *predictor) check(w *buffer, kept bool) {
+	f.t.Helper()
+	fresh := newBuffer(here, w.typ)
+	require.NoError(f.t, fresh.Write(w.data))
+	want := f.run(fresh)
+	require.Zero(f.t, fresh.panels.holds.Load(), "the first product reads the weights as they are")
+	for i := range 3 {
+		require.Equal(f.t, want, f.run(w), "run %d", i)
+	}
+	require.Equal(f.t, kept, w.panels.holds.Load() == w.version.Load() && !w.exposed.Load(), "kept in panels")
+}
+
+// TestKeptWeights: a matrix that programs only read is kept in the layout of the kernels, in which it gives the same bits, until it changes,
+// whoever changes it.
+func TestKeptWeights(t *testing.T) {
+	typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}}
+	for _, rows := range []int{1, 5, 40, 300} {
+		t.Run(strconv.Itoa(rows), func(t *testing.T) {
+			f, w := newPredictor(t, rows, false), newBuffer(here, typ)
+			f.check(w, true) // zeros
+			require.NoError(t, w.Write(float32s(75*70)))
+			f.check(w, true)
+
+			// a program that replaces it
+			update := ir.New("")
+			old := update.AddInput("w", typ)
+			twice, err := update.Add("", ir.Add, nil, old, old)
+			require.NoError(t, err)
+			update.AddAlias("w", twice[0], 0)
+			e, err := Backend{}.Compile(update, kernels.CompileOptions{Device: here})
+			require.NoError(t, err)
+			require.NoError(t, e.Run(context.Background(), []kernels.Buffer{w}, []kernels.Buffer{nil}))
+			f.check(w, true)
+
+			// a program that writes it as an output
+			other := newBuffer(here, typ)
+			require.NoError(t, e.Run(context.Background(), []kernels.Buffer{other}, []kernels.Buffer{w}))
+			f.check(w, true)
+
+			require.NoError(t, other.Write(float32s(75*70)))
+			f.check(other, true)
+			require.NoError(t, w.Exchange(other))
+			f.check(w, true)
+			f.check(other, true)
+
+			// memory that others have
+			require.NoError(t, w.Borrow(float32s(75*70)))
+			f.run(w)
+			w.data[5]++
+			want := f.run(w)
+			require.NoError(t, other.Write(w.data))
+			require.Equal(t, f.run(other), want)
+			require.NoError(t, w.Borrow(nil))
+			f.check(w, true)
+			memory := w.Bytes()
+			clear(memory[:1000])
+			f.check(w, false)
+			clear(memory[1000:])
+			f.check(w, false)
+
+			require.NotEmpty(t, other.panels.memory)
+			other.Free()
+			require.Empty(t, other.panels.memory)
+		})
+	}
+}
+
+// TestKeptWeightsHaveOneForm: two programs that read a matrix in two ways do not get two copies of it; programs for other batches do share one.
+func TestKeptWeightsHaveOneForm(t *testing.T) {
+	w := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
+	require.NoError(t, w.Write(float32s(75*70)))
+	newPredictor(t, 1, false).check(w, true)
+	memory := &w.panels.memory[0]
+	newPredictor(t, 300, false).check(w, true)
+	newPredictor(t, 40, true).check(w, true)
+	require.Same(t, memory, &w.panels.memory[0])
+}
+
+// TestChangingWeightsAreNotKept: weights that change before each product are read as they are.
+func TestChangingWeightsAreNotKept(t *testing.T) {
+	w := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
+	f := newPredictor(t, 8, false)
+	for range 4 {
+		require.NoError(t, w.Write(float32s(75*70)))
+		f.run(w)
+	}
+	require.Empty(t, w.panels.memory)
+}
+
+// TestKeptWeightsAllocateNothing: once they are kept, products that use them allocate nothing.
+func TestKeptWeightsAllocateNothing(t *testing.T) {
+	w := newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
+	f := newPredictor(t, 1, false)
+	f.check(w, true)
+	in, out := []kernels.Buffer{f.x, w}, []kernels.Buffer{f.y}
+	require.Zero(t, testing.AllocsPerRun(100, func() { _ = f.e.Run(context.Background(), in, out) }))
+}
