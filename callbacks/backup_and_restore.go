@@ -125,10 +125,7 @@ func (c *BackupAndRestore) OnEpochEnd(epoch int, _ *Logs) error {
 }
 
 // writes reports whether this process keeps the backup: of several workers the chief does, and the others take over what it restores.
-func (c *BackupAndRestore) writes() bool {
-	m, ok := c.Model().(interface{ WritesFiles() bool })
-	return !ok || m.WritesFiles()
-}
+func (c *BackupAndRestore) writes() bool { return writesFiles(c.Model()) }
 
 func (c *BackupAndRestore) save() error {
 	if !c.writes() {

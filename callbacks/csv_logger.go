@@ -1,6 +1,7 @@
 package callbacks
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -16,6 +17,8 @@ import (
 //
 // The columns are those of the first epoch of the run. Where it has no validation values, a column with "val_" is added for each
 // of its names. A value that is missing is "NA"; a metric with several numbers is a list.
+//
+// Of several workers the chief alone has the file open. Where the chief is lost and the job goes on, the next one adds what is missing.
 type CSVLogger struct {
 	Base
 	// Filename is the file; its folder must exist.
@@ -25,10 +28,23 @@ type CSVLogger struct {
 	// Append adds to a file that is there instead of writing it anew; a file with content gets no second header.
 	Append bool `keras:"append"`
 
-	file   *os.File
+	begun  bool
+	joined bool     // others had trained before this process came
+	file   *os.File // nil: another process writes
 	keys   []string
 	header bool
+	recent []csvLine // the last lines, whoever wrote them
+	check  bool      // another process wrote before this one: some of them may be missing
 }
+
+// csvLine is the line of an epoch.
+type csvLine struct {
+	Epoch int
+	Text  string
+}
+
+// maxRecent bounds the lines that are kept for the case that this process becomes the chief. Workers are at most one epoch apart.
+const maxRecent = 4
 
 // OnTrainBegin opens the file.
 func (c *CSVLogger) OnTrainBegin() error {
@@ -36,27 +52,96 @@ func (c *CSVLogger) OnTrainBegin() error {
 	if utf8.RuneCountInString(separator) != 1 || strings.ContainsAny(separator, "\"\r\n") {
 		return fmt.Errorf("callbacks: CSVLogger: Separator is %q; expected one character that is no quotation mark and no end of line", c.Separator)
 	}
-	if c.file != nil {
-		if err := c.file.Close(); err != nil {
-			return fmt.Errorf("callbacks: CSVLogger: %w", err)
-		}
+	if err := c.OnTrainEnd(nil); err != nil { // of a run before
+		return err
 	}
-	how := os.O_TRUNC
-	if c.Append {
-		how = os.O_APPEND
+	c.begun, c.joined = true, joinsRunningJob(c.Model())
+	c.keys, c.header, c.recent, c.check = nil, true, nil, false
+	if !writesFiles(c.Model()) {
+		return nil
 	}
-	f, err := os.OpenFile(c.Filename, os.O_WRONLY|os.O_CREATE|how, 0o666)
+	return c.open(c.Append || c.joined)
+}
+
+// open opens the file, to write it anew or to add to it.
+func (c *CSVLogger) open(add bool) error {
+	how := os.O_RDWR | os.O_CREATE | os.O_APPEND
+	if !add {
+		how |= os.O_TRUNC
+	}
+	f, err := os.OpenFile(c.Filename, how, 0o666)
 	if err != nil {
-		c.file = nil
 		return fmt.Errorf("callbacks: CSVLogger: %w; Filename must name a file in a folder that exists", err)
 	}
-	c.file, c.keys, c.header = f, nil, true
-	if c.Append {
+	c.file = f
+	if add {
 		size, err := f.Seek(0, io.SeekEnd)
 		if err != nil {
 			return fmt.Errorf("callbacks: CSVLogger: %w", err)
 		}
 		c.header = size == 0
+	}
+	return nil
+}
+
+// takeOver adds the last lines that are not in the file, which another process wrote until now.
+func (c *CSVLogger) takeOver() error {
+	if c.file == nil {
+		if err := c.open(true); err != nil {
+			return err
+		}
+	}
+	c.check = false
+	if _, err := c.file.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("callbacks: CSVLogger: %w", err)
+	}
+	content, err := io.ReadAll(c.file)
+	if err != nil {
+		return fmt.Errorf("callbacks: CSVLogger: %w", err)
+	}
+	last := -1
+	for line := range strings.Lines(string(content)) {
+		first, _, _ := strings.Cut(strings.TrimSpace(line), c.separator())
+		if epoch, err := strconv.Atoi(first); err == nil {
+			last = max(last, epoch)
+		}
+	}
+	var text strings.Builder
+	if len(content) == 0 && c.keys != nil {
+		c.line(&text, append([]string{"epoch"}, c.keys...))
+	}
+	for _, l := range c.recent {
+		if l.Epoch > last {
+			text.WriteString(l.Text)
+		}
+	}
+	return c.write(text.String())
+}
+
+// csvState is what workers that come later take over.
+type csvState struct {
+	Keys   []string
+	Recent []csvLine
+}
+
+// State returns the last lines.
+func (c *CSVLogger) State() ([]byte, error) { return json.Marshal(csvState{c.keys, c.recent}) }
+
+// SetState takes them over, from another worker.
+func (c *CSVLogger) SetState(data []byte) error {
+	var s csvState
+	if err := json.Unmarshal(data, &s); err != nil {
+		return err
+	}
+	if c.keys != nil || c.joined { // else the state is that of a backup: a file that is written anew has the epochs of this run
+		c.keys, c.recent, c.check = s.Keys, s.Recent, true
+	}
+	return nil
+}
+
+func (c *CSVLogger) write(text string) error {
+	if _, err := c.file.WriteString(text); err != nil {
+		return fmt.Errorf("callbacks: CSVLogger: %w", err)
 	}
 	return nil
 }
@@ -70,7 +155,8 @@ func (c *CSVLogger) separator() string {
 
 // OnEpochEnd writes a line.
 func (c *CSVLogger) OnEpochEnd(epoch int, logs *Logs) error {
-	if c.file == nil {
+	writes := writesFiles(c.Model())
+	if !c.begun {
 		return errors.New("callbacks: CSVLogger: OnEpochEnd was called without OnTrainBegin")
 	}
 	first := c.keys == nil
@@ -79,10 +165,6 @@ func (c *CSVLogger) OnEpochEnd(epoch int, logs *Logs) error {
 	}
 	if err := logs.Err(); err != nil {
 		return err
-	}
-	var text strings.Builder
-	if first && c.header {
-		c.line(&text, append([]string{"epoch"}, c.keys...))
 	}
 	row := []string{strconv.Itoa(epoch)}
 	for _, key := range c.keys {
@@ -95,11 +177,21 @@ func (c *CSVLogger) OnEpochEnd(epoch int, logs *Logs) error {
 			row = append(row, `"`+vectorText(v)+`"`) // Keras puts quotation marks into the value, which are then quoted
 		}
 	}
+	var text strings.Builder
 	c.line(&text, row)
-	if _, err := c.file.WriteString(text.String()); err != nil {
-		return fmt.Errorf("callbacks: CSVLogger: %w", err)
+	c.recent = append(c.recent[max(0, len(c.recent)-maxRecent+1):], csvLine{epoch, text.String()})
+	switch {
+	case !writes: // another process does, or is lost
+		c.check = true
+		return c.close()
+	case c.check || c.file == nil:
+		return c.takeOver()
+	case first && c.header:
+		var header strings.Builder
+		c.line(&header, append([]string{"epoch"}, c.keys...))
+		return c.write(header.String() + text.String())
 	}
-	return nil
+	return c.write(text.String())
 }
 
 // vectorText lists the numbers of a metric as they are: single precision numbers with the digits these need.
@@ -143,6 +235,15 @@ func (c *CSVLogger) line(b *strings.Builder, values []string) {
 
 // OnTrainEnd closes the file.
 func (c *CSVLogger) OnTrainEnd(*Logs) error {
+	var err error
+	if c.begun && c.check && writesFiles(c.Model()) {
+		err = c.takeOver()
+	}
+	c.begun = false
+	return errors.Join(err, c.close())
+}
+
+func (c *CSVLogger) close() error {
 	if c.file == nil {
 		return nil
 	}

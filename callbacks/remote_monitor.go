@@ -16,6 +16,8 @@ import (
 // "loss": 0.5, ...}, epochs from 0. Usually the object is the value of a form's field named Field; with SendAsJSON it is the body. A
 // server that cannot be reached is warned about once a run, and training goes on; what the server answers is not looked at.
 //
+// Of several workers the chief alone sends.
+//
 // JSON has no NaN and infinity: in a form they are written NaN and Infinity as Python does, in a JSON body they become null.
 type RemoteMonitor struct {
 	Base
@@ -62,6 +64,9 @@ func (c *RemoteMonitor) OnTrainBegin() error {
 
 // OnEpochEnd sends the values.
 func (c *RemoteMonitor) OnEpochEnd(epoch int, logs *Logs) error {
+	if !writesFiles(c.Model()) {
+		return nil
+	}
 	object := c.object(epoch, logs)
 	if err := logs.Err(); err != nil {
 		return err

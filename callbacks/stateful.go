@@ -20,6 +20,7 @@ var (
 	_ Stateful = (*ReduceLROnPlateau)(nil)
 	_ Stateful = (*ModelCheckpoint)(nil)
 	_ Stateful = (*BackupAndRestore)(nil)
+	_ Stateful = (*CSVLogger)(nil)
 )
 
 // pack encodes the values, which are pointers.

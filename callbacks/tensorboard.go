@@ -28,6 +28,8 @@ import (
 // With an UpdateFreq of 2 and more, Keras leaves out the values of epochs and evaluations that do not end with a batch whose number is
 // a multiple of it; here these are always written. ProfileBatch writes a CPU profile of the Go program (for "go tool pprof") and no
 // trace for TensorBoard's profile plugin.
+//
+// Of several workers the chief alone writes. (In TensorFlow the others write too, to folders beside it that are removed in the end.)
 type TensorBoard struct {
 	Base
 	// LogDir is the folder of the run; "" is "logs". TensorBoard compares runs in folders beside each other.
@@ -147,6 +149,9 @@ func (c *TensorBoard) OnTrainBegin() error {
 		return err
 	}
 	c.training, c.batch, c.profile, c.graphed = true, 0, cpuProfile{}, false
+	if !writesFiles(c.Model()) {
+		return nil
+	}
 	if c.EmbeddingsFreq > 0 {
 		if err := c.describeEmbeddings(); err != nil {
 			return c.wrap(err)
@@ -204,6 +209,9 @@ func (c *TensorBoard) OnTrainBatchBegin(int) error {
 	if c.WriteStepsPerSecond {
 		c.batchBegin = time.Now()
 	}
+	if !writesFiles(c.Model()) {
+		return nil
+	}
 	return c.wrap(c.startProfile())
 }
 
@@ -212,7 +220,7 @@ func (c *TensorBoard) OnTrainBatchEnd(_ int, logs *Logs) error {
 	if err := c.stopProfile(false); err != nil {
 		return c.wrap(err)
 	}
-	if c.UpdateFreq == 0 || c.batch%int64(c.UpdateFreq) != 0 {
+	if c.UpdateFreq == 0 || c.batch%int64(c.UpdateFreq) != 0 || !writesFiles(c.Model()) {
 		return nil
 	}
 	w, err := c.trainWriter()
@@ -246,6 +254,9 @@ func (c *TensorBoard) iterations() int64 {
 
 // OnEpochEnd writes the values of the epoch, and what the weights are where HistogramFreq and EmbeddingsFreq ask for it.
 func (c *TensorBoard) OnEpochEnd(epoch int, logs *Logs) error {
+	if !writesFiles(c.Model()) {
+		return nil
+	}
 	if err := c.epochValues(epoch, logs); err != nil {
 		return err
 	}
@@ -311,7 +322,7 @@ func (c *TensorBoard) epochValues(epoch int, logs *Logs) error {
 
 // OnTestEnd writes the results of an evaluation.
 func (c *TensorBoard) OnTestEnd(logs *Logs) error {
-	if _, compiled := c.Model().(interface{ Iterations() (int64, error) }); compiled && len(logs.Names()) > 0 {
+	if _, compiled := c.Model().(interface{ Iterations() (int64, error) }); compiled && len(logs.Names()) > 0 && writesFiles(c.Model()) {
 		w, err := c.validationWriter()
 		if err != nil {
 			return err

@@ -58,6 +58,9 @@ func (e *Extended) ShouldSaveSummary() bool { return e.isChief() }
 func (e *Extended) ShouldInit() bool { return true }
 
 func (e *Extended) isChief() bool {
+	if w, ok := e.strategy.(*MultiWorkerMirroredStrategy); ok {
+		return w.IsChief()
+	}
 	b := baseOf(e.strategy)
 	return b == nil || b.first == 0
 }

@@ -114,8 +114,14 @@ func (s *MultiWorkerMirroredStrategy) Rank() int { return s.first / len(s.device
 // Workers is the number of workers.
 func (s *MultiWorkerMirroredStrategy) Workers() int { return s.total / len(s.devices) }
 
-// IsChief reports whether this is the worker with rank 0, which saves checkpoints and writes summaries.
-func (s *MultiWorkerMirroredStrategy) IsChief() bool { return s.first == 0 }
+// IsChief reports whether this is the worker with rank 0, which saves checkpoints and writes summaries. When the group has ended and no other
+// one came about, it is the first of those that are left, so that what was reached is saved although the chief is lost.
+func (s *MultiWorkerMirroredStrategy) IsChief() bool {
+	if s.elastic.ended {
+		return s.elastic.first
+	}
+	return s.first == 0
+}
 
 // String names the strategy, the worker and its devices.
 func (s *MultiWorkerMirroredStrategy) String() string {

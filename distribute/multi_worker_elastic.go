@@ -80,6 +80,8 @@ type ElasticGroup interface {
 	Regroup(ctx context.Context, own Standing) error
 	// Roster describes the group.
 	Roster() Roster
+	// First reports, where Regroup has failed, whether this worker is the first one of the last group that is still there.
+	First() bool
 	// Pending reports whether workers wait to be taken in, and there is room for them.
 	Pending() bool
 }
@@ -89,6 +91,8 @@ type elastic struct {
 	on       bool // steps are computed beside the variables
 	standing Standing
 	joining  bool // a running job took this worker in; the first Fit gets its state
+	ended    bool // the last group has ended, and no other one came
+	first    bool // then: this worker does what the chief does
 }
 
 // Elastic returns the group of the workers if it can be formed anew, or nil.
@@ -136,8 +140,10 @@ func (s *MultiWorkerMirroredStrategy) Regroup(ctx context.Context) error {
 		return errors.New("distribute: the workers of this strategy cannot form a new group")
 	}
 	if err := g.Regroup(ctx, s.elastic.standing); err != nil {
+		s.elastic.ended, s.elastic.first = true, s.elastic.standing.HasState && g.First()
 		return fmt.Errorf("distribute: %w", err)
 	}
+	s.elastic.ended = false
 	s.place(g)
 	return nil
 }

@@ -216,3 +216,10 @@ func (m *Model) failTogether(err error) {
 
 // WritesFiles reports whether this process writes checkpoints and backups: with several workers only the chief does.
 func (m *Model) WritesFiles() bool { return m.strategy.Extended().ShouldCheckpoint() }
+
+// JoinsRunningJob reports whether this process was taken in by workers that have trained before, and has not got their state yet. Callbacks ask
+// it when a run begins, so as to add to files that are there.
+func (m *Model) JoinsRunningJob() bool {
+	s, ok := m.strategy.(*distribute.MultiWorkerMirroredStrategy)
+	return ok && s.Joining()
+}

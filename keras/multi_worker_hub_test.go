@@ -139,6 +139,7 @@ func (w *hubWorker) Rank() int           { return w.rank }
 func (w *hubWorker) Size() int           { return w.h.n }
 func (w *hubWorker) Lost(err error) bool { return errors.Is(err, errLost) }
 func (w *hubWorker) Pending() bool       { return false }
+func (w *hubWorker) First() bool         { return w.Rank() == 0 }
 func (w *hubWorker) Close() error        { return nil }
 
 func (w *hubWorker) Fail(err error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/kernels"
 )
@@ -79,7 +80,7 @@ func (t *trainer) recover(ctx context.Context, cause error) (move, error) {
 	before := r.strategy.Standing().Step
 	taken := false
 	for {
-		if err := r.strategy.Regroup(ctx); err != nil {
+		if err := t.regroup(ctx, r.strategy.Regroup); err != nil {
 			return stayed, errors.Join(err, cause)
 		}
 		got, err := t.m.transfer(ctx, r)
@@ -107,6 +108,19 @@ func (t *trainer) recover(ctx context.Context, cause error) (move, error) {
 		return advanced, t.restoreMetrics()
 	}
 	return moved, t.adopt(s)
+}
+
+// regroup waits for the next group, until Fit's own context ends: nothing is under way meanwhile. Where another worker stopped waiting because
+// its context has ended, so does this one.
+func (t *trainer) regroup(ctx context.Context, wait func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(t.workers.outer, func() { cancel(context.Cause(t.workers.outer)) })()
+	err := wait(ctx)
+	if errors.Is(err, distribute.ErrLeft) {
+		err = fmt.Errorf("%w, so this worker stops too: %w", err, callbacks.ErrStopped)
+	}
+	return err
 }
 
 func (t *trainer) validationFeed() *feeder {
@@ -189,7 +203,7 @@ func (t *trainer) enter(ctx context.Context) error {
 		if !r.lost(err) {
 			return err
 		}
-		if err := r.strategy.Rejoin(ctx); err != nil {
+		if err := t.regroup(ctx, r.strategy.Rejoin); err != nil {
 			return err
 		}
 	}

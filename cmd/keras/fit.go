@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -29,6 +30,7 @@ type fitFlags struct {
 	noShuffle                                bool
 	seed                                     uint64
 	output, history, backup, trace           string
+	metricsAddress                           string
 }
 
 func newFit() *cobra.Command {
@@ -38,10 +40,12 @@ func newFit() *cobra.Command {
 		Short: "Train a model",
 		Long: "Train a compiled model on the examples in IN and write the result, with the state of its optimizer, to TRAINED.\n" +
 			"A run that is interrupted (Ctrl-C, SIGTERM) writes what it has reached; with --backup it ends with status 75, and the same command goes\n" +
-			"on after the last step. A second signal ends it at once.\n\n" +
+			"on after the last step. A second signal ends it at once, by that signal: what was not written yet is lost, the last backup is not.\n\n" +
 			"With --strategy multiworker TF_CONFIG says who the workers are, and each runs the same command; keras launch starts them on one\n" +
-			"machine. A signal to one of them stops all after the same step. With --backup a worker that is lost may come back: the others keep\n" +
-			"the model and wait for it. With --elastic MIN:MAX they go on while MIN are left, and take it in when it comes back.",
+			"machine. A signal to one of them stops all after the same step; where they wait for a lost worker, it stops all at once, and the\n" +
+			"first of those that are left writes the backup. With --backup a worker that is lost may come back: the others keep the model and\n" +
+			"wait for it. With --elastic MIN:MAX they go on while MIN are left, and take it in when it comes back. Workers of several machines\n" +
+			"need --secret-file or certificates.",
 		Example: "  keras fit model.keras --x images.npy --y labels.npy --epochs 3 --output trained.keras\n" +
 			"  keras fit model.keras --x train.npz --y train.npz --validation-split 0.1 --class-weight '{\"0\": 1, \"1\": 5}' \\\n" +
 			"    --strategy mirrored --devices cpu:0,cpu:1 --output trained.keras --history history.json\n" +
@@ -68,6 +72,8 @@ func newFit() *cobra.Command {
 	s.StringVar(&f.elastic, "elastic", "", "fewest and most workers to train with, MIN:MAX (default all, always)")
 	s.StringVar(&f.history, "history", "", "file for the losses and metrics of each epoch: .json")
 	s.StringVar(&f.trace, "trace", "", "file for a trace of the first 20 steps, for chrome://tracing: .json; further workers write name-1.json and so on")
+	f.securityFlags.register(s)
+	s.StringVar(&f.metricsAddress, "metrics-addr", "", "HOST:PORT at which the time of steps, traffic and the group of workers are shown to Prometheus, at /metrics,\nsuch as :9090 on the loopback interface; worker i takes the port i further on")
 	return c
 }
 
@@ -85,7 +91,18 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 	if err := checkModelFile(f.output, "output"); err != nil {
 		return err
 	}
+	metrics, closeMetrics, err := f.serveMetrics(c)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = closeMetrics() }() // the run has ended, and nobody else is asked
 	strategy, isChief, closeStrategy, err := f.place(c.Context())
+	if err != nil && c.Context().Err() != nil {
+		return f.errStoppedBefore()
+	}
+	if errors.Is(err, distribute.ErrLeft) {
+		return f.late(c, err)
+	}
 	if err != nil {
 		return err
 	}
@@ -98,7 +115,7 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	options := append(f.fitOptions(), keras.Epochs(f.epochs), keras.InitialEpoch(f.initialEpoch), keras.StepsPerEpoch(f.stepsPerEpoch),
+	options := append(append(metrics, f.fitOptions()...), keras.Epochs(f.epochs), keras.InitialEpoch(f.initialEpoch), keras.StepsPerEpoch(f.stepsPerEpoch),
 		keras.Shuffle(!f.noShuffle), keras.Output(chiefWriter{c.OutOrStdout(), isChief}))
 	if isChief() {
 		options = append(options, keras.Verbose(f.log))
@@ -144,8 +161,8 @@ func (f *fitFlags) place(ctx context.Context) (s distribute.Strategy, isChief fu
 		return nil, nil, nil, usagef("--batch-size %d: expected a positive number", f.batchSize)
 	}
 	if f.strategy != "multiworker" {
-		if f.elastic != "" {
-			return nil, nil, nil, usagef("fit: --elastic belongs to --strategy multiworker")
+		if f.elastic != "" || f.given() {
+			return nil, nil, nil, usagef("fit: --elastic, --secret-file and --tls-* belong to --strategy multiworker")
 		}
 		s, err = f.chooseStrategy()
 		return s, func() bool { return true }, func() {}, err

@@ -5,11 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/collective"
 	"github.com/gokeras/gokeras/distribute/multiworker"
 )
 
@@ -26,6 +32,7 @@ type statusError struct {
 // workerFlags are those of fit under the strategy multiworker.
 type workerFlags struct {
 	elastic string
+	securityFlags
 }
 
 // parseElastic reads MIN:MAX; either may be missing.
@@ -57,8 +64,28 @@ func (f *fitFlags) placeOnWorkers(ctx context.Context) (*distribute.MultiWorkerM
 	if err != nil {
 		return nil, err
 	}
-	return multiworker.NewStrategy(ctx, multiworker.Options{Devices: f.devices, Elastic: elastic})
+	security, err := f.security()
+	if err != nil {
+		return nil, err
+	}
+	o := multiworker.Options{Devices: f.devices, Elastic: elastic, Security: security}
+	finished := os.Getenv(finishedVariable) != ""
+	if finished {
+		o.JoinTimeout = lateWait
+	}
+	s, err := multiworker.NewStrategy(ctx, o)
+	var missing *collective.JoinError
+	if finished && errors.As(err, &missing) {
+		err = fmt.Errorf("%w: %w", err, distribute.ErrLeft)
+	}
+	return s, err
 }
+
+// finishedVariable tells a worker that keras launch starts again how many others have finished.
+const finishedVariable = "GOKERAS_FINISHED"
+
+// lateWait is how long such a worker waits for those that have not.
+const lateWait = 5 * time.Second
 
 // chiefWriter writes what the chief of the workers says. Who that is may change.
 type chiefWriter struct {
@@ -77,6 +104,31 @@ func (w chiefWriter) Write(b []byte) (int, error) {
 // stopped reports whether Fit ended because a signal asked this worker or another one to stop.
 func stopped(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, callbacks.ErrStopped))
+}
+
+// errStoppedBefore is what a run that was stopped while its worker waited for the others ends with.
+func (f *fitFlags) errStoppedBefore() error {
+	err := errors.New("interrupted while waiting for the other workers; nothing was written")
+	if f.backup == "" {
+		return err
+	}
+	return statusError{fmt.Errorf("%w; the same command goes on where the job's backup is", err), statusStopped}
+}
+
+// late ends a worker that came when the others had left. They take the backup away when the run has ended well.
+func (f *fitFlags) late(c *cobra.Command, err error) error {
+	there := func(path ...string) bool {
+		_, err := os.Stat(filepath.Join(path...))
+		return err == nil
+	}
+	switch {
+	case f.backup != "" && there(f.backup, "latest.weights.npz"):
+		return statusError{fmt.Errorf("%w; they were stopped: the same command goes on where the backup in %s is", err, f.backup), statusStopped}
+	case f.backup != "" && there(f.output):
+		fmt.Fprintf(c.ErrOrStderr(), "the others have finished without this worker, and written %s\n", f.output)
+		return nil
+	}
+	return err
 }
 
 // errStopped is what a run that was stopped ends with.

@@ -31,8 +31,9 @@ func newLaunch() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "launch -n WORKERS -- PROGRAM [ARGUMENTS]",
 		Short: "Start a program as a cluster of workers on this machine",
-		Long: "Start a program several times as the workers of one job: TF_CONFIG tells each who it is and where the others are. Lines of their\n" +
-			"output begin with the worker's name. A worker that fails is started again, up to --restarts times for each; when it stays away the\n" +
+		Long: "Start a program several times as the workers of one job: TF_CONFIG tells each who it is and where the others are, and KERAS_SECRET\n" +
+			"is a text that only they know, from which keras fit derives certificates, so that no other program can join. Lines of their output\n" +
+			"begin with the worker's name. A worker that fails is started again, up to --restarts times for each; when it stays away the\n" +
 			"job goes on while --min-workers are left. Ctrl-C and SIGTERM are passed on, so that the workers save what they have and end, with\n" +
 			"status 75 where the same command goes on later; a second signal is passed on too, which ends them at once, and what has not ended\n" +
 			"after --grace is killed. The status is 0, or 75 where the workers were stopped so, or 1. A worker with status 75 is not started again.",
@@ -74,7 +75,7 @@ func (f *launchFlags) run(ctx context.Context, command []string, stdout, stderr 
 	if err != nil {
 		return err
 	}
-	l := &launcher{launchFlags: f, command: command, spec: spec, ends: make(chan ended), running: make([]*exec.Cmd, f.workers), starts: make([]int, f.workers)}
+	l := &launcher{launchFlags: f, command: command, spec: spec, secret: throwAwaySecret(), ends: make(chan ended), running: make([]*exec.Cmd, f.workers), starts: make([]int, f.workers)}
 	l.out, l.err = &lineWriter{w: stdout}, &lineWriter{w: stderr}
 	for i := range f.workers {
 		if err := l.start(i); err != nil {
@@ -105,12 +106,14 @@ type launcher struct {
 	*launchFlags
 	command  []string
 	spec     *cluster.Spec
+	secret   string // of this job, so that no other program can join it
 	out, err *lineWriter
 
-	ends    chan ended
-	running []*exec.Cmd // nil: not running
-	starts  []int       // of each worker
-	ending  bool        // a signal has come, or the job has failed
+	ends     chan ended
+	running  []*exec.Cmd // nil: not running
+	starts   []int       // of each worker
+	finished int         // workers that have ended well
+	ending   bool        // a signal has come, or the job has failed
 }
 
 // start runs a worker.
@@ -122,7 +125,13 @@ func (l *launcher) start(i int) error {
 	prefix := "[worker " + strconv.Itoa(i) + "] "
 	stdout, stderr := l.out.prefixed(prefix), l.err.prefixed(prefix)
 	c := exec.Command(l.command[0], l.command[1:]...)
-	c.Env = append(os.Environ(), "TF_CONFIG="+config)
+	c.Env = append(os.Environ(), cluster.TFConfigVariable+"="+config, restartsVariable+"="+strconv.Itoa(l.starts[i]))
+	if os.Getenv(secretVariable) == "" {
+		c.Env = append(c.Env, secretVariable+"="+l.secret)
+	}
+	if l.finished > 0 {
+		c.Env = append(c.Env, finishedVariable+"="+strconv.Itoa(l.finished))
+	}
 	c.Stdout, c.Stderr = stdout, stderr
 	ownGroup(c)
 	if err := c.Start(); err != nil {
@@ -173,6 +182,7 @@ func (l *launcher) wait(ctx context.Context) error {
 		case e := <-l.ends:
 			l.running[e.worker] = nil
 			if e.err == nil {
+				l.finished++
 				continue
 			}
 			if isStatus(e.err, statusStopped) {

@@ -12,6 +12,9 @@ import (
 // ErrClosed is returned by every method of a group that was closed.
 var ErrClosed = errors.New("collective: the group is closed")
 
+// ErrLeft is in the error of a Join that has nobody to wait for: the others have left the job in good order.
+var ErrLeft = errors.New("the others have left the job in good order, so it is over")
+
 // Lost names a worker that is no longer in the group, and why.
 type Lost struct {
 	Task    cluster.Task

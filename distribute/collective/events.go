@@ -182,6 +182,10 @@ func (g *Group) joinError(e *membership.JoinError) error {
 		}
 		out.Missing = append(out.Missing, l)
 	}
+	for _, a := range e.Apart {
+		m := g.settings.members[a.Who]
+		out.Missing = append(out.Missing, Lost{m.Task, m.Address, "is there", fmt.Sprintf("but %v does not hear it", g.settings.members[a.By].Task)})
+	}
 	return out
 }
 

@@ -50,9 +50,22 @@ func (f *frame) each(do func(at int, piece []byte)) {
 	}
 }
 
-// copyTo copies the received payload to dst, which has its size.
+// copyTo copies the received payload to dst, which has its size. What a socket has read right to dst stands there already.
 func (f *frame) copyTo(dst []byte) {
-	f.each(func(at int, piece []byte) { copy(dst[at:], piece) })
+	f.each(func(at int, piece []byte) {
+		if unsafe.SliceData(piece) != unsafe.SliceData(dst[at:]) {
+			copy(dst[at:], piece)
+		}
+	})
+}
+
+// decode reads a header.
+func (f *frame) decode(header []byte) {
+	f.view = binary.LittleEndian.Uint64(header[0:])
+	f.call = binary.LittleEndian.Uint64(header[8:])
+	f.sequence = binary.LittleEndian.Uint64(header[16:]) & sequenceMask
+	f.round = uint32(binary.LittleEndian.Uint16(header[21:]))
+	f.index = binary.LittleEndian.Uint32(header[23:])
 }
 
 // whole reports whether all pieces of the received payload hold whole elements of a size, aligned in memory.
@@ -111,11 +124,7 @@ func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 				break
 			}
 		}
-		v.view = binary.LittleEndian.Uint64(header[0:])
-		v.call = binary.LittleEndian.Uint64(header[8:])
-		v.sequence = binary.LittleEndian.Uint64(header[16:]) & sequenceMask
-		v.round = uint32(binary.LittleEndian.Uint16(header[21:]))
-		v.index = binary.LittleEndian.Uint32(header[23:])
+		v.decode(header[:])
 		data.Ref()
 		v.data = data
 		return nil

@@ -41,7 +41,8 @@ type Group struct {
 }
 
 // Join waits until a group has formed that this worker belongs to. It fails with a *JoinError that names who is missing when
-// that takes longer than Options.JoinTimeout.
+// that takes longer than Options.JoinTimeout, and with an ErrLeft when so many others have left a group that they were in that no group can come
+// about, and none of them has come back for two deadlines: the job is over.
 func Join(ctx context.Context, o Options) (*Group, error) {
 	s, err := o.resolve()
 	if err != nil {
@@ -123,6 +124,8 @@ func (g *Group) form(ctx context.Context, least, most int, patience time.Duratio
 	g.machine.Gather(g.now(), membership.Terms{Min: least, Max: most, Patience: patience, Timeout: g.settings.JoinTimeout, HasState: g.hasState, Step: g.step,
 		Note: []byte(g.note)})
 	g.update()
+	look, since := time.NewTicker(g.settings.Heartbeat), time.Now()
+	defer look.Stop()
 	for {
 		if v := g.machine.View(); v != nil && v.ID.Generation > before && g.session.view.ID == v.ID {
 			step, source := v.Agreed()
@@ -134,11 +137,19 @@ func (g *Group) form(ctx context.Context, least, most int, patience time.Duratio
 		if e := g.machine.JoinError(); e != nil {
 			return g.joinError(e)
 		}
+		over := g.session == nil && len(g.settings.members)-len(g.left(true)) < least
+		if !over {
+			since = time.Now()
+		}
 		changed := g.changed
 		g.mu.Unlock()
 		var err error
 		select {
 		case <-changed:
+		case <-look.C:
+			if over && time.Since(since) >= 2*g.settings.Deadline {
+				err = fmt.Errorf("collective: waiting for a group: %w", ErrLeft)
+			}
 		case <-ctx.Done():
 			err = fmt.Errorf("collective: waiting for a group: %w", ctx.Err())
 		case <-g.stop:
@@ -259,6 +270,14 @@ func (g *Group) Rank() int { return g.View().Rank }
 // group has another.
 func (g *Group) IsChief() bool { return g.Rank() == 0 }
 
+// First reports whether this worker is the first of its last group that is still there. Those before it are gone, but not in good order, and
+// the others have not removed it. When a group has ended and no other is to come, this worker does what a chief does at the end.
+func (g *Group) First() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.machine.First(g.now())
+}
+
 // Pending lists the workers that wait to be taken in by a Regroup.
 func (g *Group) Pending() []cluster.Task {
 	g.mu.Lock()
@@ -270,13 +289,18 @@ func (g *Group) Pending() []cluster.Task {
 func (g *Group) Left() []cluster.Task {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.tasks(g.left(false))
+}
+
+// left lists those that have left; worked: of these the ones that were in a group before. g.mu is held.
+func (g *Group) left(worked bool) []int {
 	var list []int
 	for task := range g.settings.members {
-		if s := g.machine.Peer(task); task != g.settings.self && s != nil && s.Phase == membership.Left {
+		if s := g.machine.Peer(task); task != g.settings.self && s != nil && s.Phase == membership.Left && (!worked || s.View.Generation > 0) {
 			list = append(list, task)
 		}
 	}
-	return g.tasks(list)
+	return list
 }
 
 // Err returns why the group has ended, or nil while it stands.

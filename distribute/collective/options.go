@@ -33,7 +33,7 @@ type Options struct {
 	Listener net.Listener // takes connections for this worker; nil: listen on its address. Closed by Close
 
 	NoSharedMemory bool // use the network between workers of one host too
-	SegmentBytes   int  // size of one message of a ring; 0: 1 MiB
+	SegmentBytes   int  // size of one message of a ring, up to 16 KiB more; 0: 1 MiB
 	// SlowAfter is how long a collective waits before the workers that have not come to it are named to Observe, at least 200 ms; 0: 1 s
 	SlowAfter time.Duration
 	// Observe is told about groups that form and end, and about workers that keep the others waiting for longer than SlowAfter. It must return soon and

@@ -177,7 +177,7 @@ type jobs struct {
 	t       *testing.T
 	spec    *cluster.Spec
 	env     []string
-	prefix  func(i int) []string // command that runs worker i; nil: none
+	run     func(i int, c *exec.Cmd) error // starts the process of worker i; nil: here
 	workers []*worker
 }
 
@@ -227,17 +227,17 @@ func (j *jobs) begin(n int) {
 func (j *jobs) start(i int) {
 	text, err := cluster.FormatTFConfig(j.spec, cluster.Task{Type: "worker", Index: i})
 	require.NoError(j.t, err)
-	command := []string{os.Args[0]}
-	if j.prefix != nil {
-		command = append(j.prefix(i), command...)
-	}
-	cmd := exec.Command(command[0], command[1:]...)
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(os.Environ(), j.env...), "TF_CONFIG="+text)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	require.NoError(j.t, err)
 	w := &worker{cmd: cmd, ended: make(chan struct{})}
-	require.NoError(j.t, cmd.Start())
+	if j.run != nil {
+		require.NoError(j.t, j.run(i, cmd))
+	} else {
+		require.NoError(j.t, cmd.Start())
+	}
 	j.workers[i] = w
 	go func() {
 		defer close(w.ended)

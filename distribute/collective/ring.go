@@ -64,6 +64,18 @@ type ring struct {
 	total   int // segments to be received in all
 }
 
+// segmentBytes returns how many bytes of the data a message of about a size carries: so many that it fills frames of HTTP/2, the last one up to the brim.
+// It is a little more than the size, so that a chunk of a power of two leaves no crumb.
+func (p *plan) segmentBytes(size int) int {
+	if size >= slotBytes {
+		size = (size/slotBytes+1)*slotBytes - messageStart
+	}
+	if p.narrow {
+		size *= 2
+	}
+	return size
+}
+
 // lead is how many segments of the first round are sent ahead of what was received.
 const lead = 4
 
@@ -107,7 +119,7 @@ func (r *ring) span(chunk, index int) (from, to int) {
 
 // next returns a segment of the own chunk to send now, if it is time.
 func (r *ring) next() (segment, bool) {
-	if r.sent >= r.segments(r.rank) || r.sent >= r.total-r.left+lead {
+	if r.sent >= r.segments(r.rank) || r.sent >= (r.total-r.left)/(2*(r.n-1))+lead {
 		return segment{}, false
 	}
 	r.sent++

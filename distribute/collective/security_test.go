@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/collective/internal/membership"
 )
 
 // Workers of another job, without the secret, with another secret or with certificates of another authority are refused, whoever
@@ -96,16 +97,16 @@ func TestCertificateFiles(t *testing.T) {
 // Every stream must name the job, the version and a task.
 func TestIdentify(t *testing.T) {
 	g := join(t, 2, nil)[0]
-	job := strconv.FormatUint(g.settings.job, 16)
+	job, version := strconv.FormatUint(g.settings.job, 16), strconv.Itoa(membership.Version)
 	for want, pairs := range map[string][]string{
-		"":                 {keyVersion, "1", keyJob, job, keyTask, "1", keyView, "a"},
-		"version":          {keyVersion, "2", keyJob, job, keyTask, "1", keyView, "a"},
-		"another job":      {keyVersion, "1", keyJob, "1" + job, keyTask, "1", keyView, "a"},
-		"not a task":       {keyVersion, "1", keyJob, job, keyTask, "2", keyView, "a"},
-		"not a task ":      {keyVersion, "1", keyJob, job, keyTask, "0", keyView, "a"},
-		"no view":          {keyVersion, "1", keyJob, job, keyTask, "1"},
+		"":                 {keyVersion, version, keyJob, job, keyTask, "1", keyView, "a"},
+		"version":          {keyVersion, "1", keyJob, job, keyTask, "1", keyView, "a"},
+		"another job":      {keyVersion, version, keyJob, "1" + job, keyTask, "1", keyView, "a"},
+		"not a task":       {keyVersion, version, keyJob, job, keyTask, "2", keyView, "a"},
+		"not a task ":      {keyVersion, version, keyJob, job, keyTask, "0", keyView, "a"},
+		"no view":          {keyVersion, version, keyJob, job, keyTask, "1"},
 		`version ""`:       {},
-		`version "" twice`: {keyVersion, "1", keyVersion, "1", keyJob, job, keyTask, "1", keyView, "a"},
+		`version "" twice`: {keyVersion, version, keyVersion, version, keyJob, job, keyTask, "1", keyView, "a"},
 	} {
 		task, view, err := g.transport.identify(metadata.NewIncomingContext(background(), metadata.Pairs(pairs...)))
 		if want == "" {

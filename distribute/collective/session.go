@@ -160,8 +160,9 @@ func (s *session) overdue(ctx context.Context, c *call) error {
 func (s *session) failure(cause error) error {
 	select {
 	case <-s.over:
-	case <-time.After(4 * s.group.settings.Deadline): // the membership always comes to a verdict before
-		s.end(fmt.Errorf("collective: group %d broke without a verdict", s.view.ID.Generation))
+	case <-time.After(4 * s.group.settings.Deadline): // the membership always comes to a verdict before; if not, this one goes, so that none waits
+		s.group.withdraw(s, "the group broke without a verdict")
+		s.end(fmt.Errorf("collective: group %d broke without a verdict", s.view.ID.Generation)) // it has ended, unless this worker leaves
 	}
 	if cause != nil {
 		return fmt.Errorf("collective: %w", cause)
@@ -240,9 +241,15 @@ func (s *session) send(c *call, to int, round, index int, payload mem.Buffer) er
 	return nil
 }
 
-// broken handles a stream that cannot be used: the membership is told, and its verdict is the error.
+// reason is how long the end of a stream may come before the word why: a member that learns first that the group has ended ends its streams,
+// and is not to blame for it. Where a connection broke, the control stream on it says so at once.
+const reason = 100 * time.Millisecond
+
+// broken handles a stream that cannot be used: the membership is told if it does not know why, and its verdict is the error.
 func (s *session) broken(to int, err error) error {
-	if !s.ended() {
+	select {
+	case <-s.over:
+	case <-time.After(reason):
 		s.group.disconnected(s.view.Members[to].Task, time.Now(), describe(err))
 	}
 	return s.failure(nil)

@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 )
 
@@ -14,7 +15,7 @@ import (
 //
 // What is written of a message, cut to frames of 16 KiB by gRPC, waits for its end and leaves in few calls: short pieces as a copy, long ones
 // where they are. A long piece can wait only if it is memory that a session has lent, which stays unchanged until gRPC lets go
-// of the message; other pieces leave at once. A read of a payload goes straight to its destination, and takes what follows along.
+// of the message; other pieces leave at once. For the other direction see inflow.
 type socket struct {
 	net.Conn
 	t      *transport // counts bytes, and knows what is lent
@@ -30,9 +31,8 @@ type socket struct {
 	size    int                 // their bytes
 	batch   net.Buffers
 
-	ahead  []byte // read, not asked for yet
-	memory []byte // where it is
-	reader vectorReader
+	in      inflow
+	trusted atomic.Bool // a worker of the job sends on it
 }
 
 // message is what was seen of a gRPC message on its way: five bytes with its length, and then as many bytes.
@@ -42,21 +42,19 @@ type message struct {
 }
 
 const (
-	frameHeader = 9                          // bytes before the payload of an HTTP/2 frame
-	prefixBytes = 5                          // before a gRPC message
-	copiesBytes = 8 << 10                    // of short pieces wait at most
-	shortBytes  = 256                        // is the longest piece that is copied
-	batchBytes  = 1 << 20                    // wait at most, well below the window of a stream
-	directBytes = 1 << 10                    // a read of at least so much goes to its destination
-	aheadFirst  = 4 << 10                    // bytes that are read ahead on a connection that carries little
-	aheadBulk   = 3 * (16<<10 + frameHeader) // and on one that carries tensors: what is copied then is still in the cache
+	frameHeader = 9       // bytes before the payload of an HTTP/2 frame
+	prefixBytes = 5       // before a gRPC message
+	copiesBytes = 8 << 10 // of short pieces wait at most
+	shortBytes  = 256     // is the longest piece that is copied
+	batchBytes  = 1 << 20 // wait at most, well below the window of a stream
 )
 
-func newSocket(conn net.Conn, t *transport, closed func()) *socket {
+// newSocket wraps a connection on which plain bytes come before the first frame.
+func newSocket(conn net.Conn, t *transport, plain int, closed func()) *socket {
 	s := &socket{Conn: conn, t: t, closed: closed, veiled: t.buffer() > 0}
 	if !s.veiled {
-		s.open, s.copies, s.memory = map[uint32]*message{}, make([]byte, 0, copiesBytes), make([]byte, aheadFirst)
-		s.reader.init(conn)
+		s.open, s.copies = map[uint32]*message{}, make([]byte, 0, copiesBytes)
+		s.in.init(s, plain)
 	}
 	return s
 }
@@ -149,36 +147,11 @@ func (s *socket) leave(b []byte) error {
 
 // Read implements net.Conn.
 func (s *socket) Read(b []byte) (int, error) {
-	if s.veiled {
-		n, err := s.Conn.Read(b)
-		s.t.received.Add(int64(n))
-		return n, err
+	if !s.veiled {
+		return s.in.read(b)
 	}
-	if len(s.ahead) > 0 {
-		n := copy(b, s.ahead)
-		s.ahead = s.ahead[n:]
-		return n, nil
-	}
-	if len(b) >= directBytes {
-		if len(b) >= aheadFirst && len(s.memory) < aheadBulk {
-			s.memory = make([]byte, aheadBulk)
-		}
-		n, err := s.reader.read(s.Conn, b, s.memory)
-		s.t.received.Add(int64(n))
-		if n > len(b) {
-			s.ahead = s.memory[:n-len(b)]
-			n = len(b)
-		}
-		return n, err
-	}
-	n, err := s.Conn.Read(s.memory)
+	n, err := s.Conn.Read(b)
 	s.t.received.Add(int64(n))
-	s.ahead = s.memory[:n]
-	n = copy(b, s.ahead)
-	s.ahead = s.ahead[n:]
-	if n > 0 {
-		err = nil // it comes again
-	}
 	return n, err
 }
 

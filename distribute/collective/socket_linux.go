@@ -5,17 +5,21 @@ import (
 	"net"
 	"os"
 	"syscall"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// vectorReader fills two buffers with one call to the kernel.
+// vectorReader fills many buffers with one call to the kernel.
 type vectorReader struct {
 	raw     syscall.RawConn
-	buffers [2][]byte
+	vectors []unix.Iovec
+	guard   *landing
+	serial  uint64
 	n       int
 	err     error
 	step    func(fd uintptr) bool // made once: a step leaves nothing for the garbage collector
+	plainReader
 }
 
 func (v *vectorReader) init(conn net.Conn) {
@@ -28,29 +32,54 @@ func (v *vectorReader) init(conn net.Conn) {
 		return
 	}
 	v.raw = raw
-	v.step = func(fd uintptr) bool {
-		for {
-			v.n, v.err = unix.Readv(int(fd), v.buffers[:])
-			if v.err != unix.EINTR {
-				return v.err != unix.EAGAIN
-			}
+	v.step = v.try
+}
+
+// try reads what is there, and reports whether there was something.
+func (v *vectorReader) try(fd uintptr) bool {
+	if v.guard != nil {
+		v.guard.mu.Lock()
+		defer v.guard.mu.Unlock()
+		if v.guard.serial != v.serial {
+			v.err = errLanded
+			return true
+		}
+	}
+	for {
+		n, _, errno := syscall.Syscall(syscall.SYS_READV, fd, uintptr(unsafe.Pointer(&v.vectors[0])), uintptr(len(v.vectors)))
+		if errno == 0 {
+			v.n, v.err = int(n), nil
+			return true
+		}
+		if errno != syscall.EINTR {
+			v.err = os.NewSyscallError("readv", errno)
+			return errno != syscall.EAGAIN
 		}
 	}
 }
 
-// read fills first, and then more of second as far as data is there already. It returns how many bytes it read to both.
-func (v *vectorReader) read(conn net.Conn, first, second []byte) (int, error) {
+// read fills the buffers in turn, as far as there is data, and waits only if there is none. A guard's memory is read to while its
+// serial number stands; else the error is errLanded.
+func (v *vectorReader) read(conn net.Conn, buffers [][]byte, guard *landing, serial uint64) (int, error) {
 	if v.raw == nil {
-		return conn.Read(first)
+		return v.plainReader.read(conn, buffers, guard, serial)
 	}
-	v.buffers = [2][]byte{first, second}
+	v.vectors = v.vectors[:0]
+	for _, b := range buffers {
+		if len(b) > 0 {
+			one := unix.Iovec{Base: &b[0]}
+			one.SetLen(len(b))
+			v.vectors = append(v.vectors, one)
+		}
+	}
+	v.guard, v.serial, v.n, v.err = guard, serial, 0, nil
 	err := v.raw.Read(v.step)
-	v.buffers = [2][]byte{}
+	clear(v.vectors)
 	switch {
 	case err != nil:
 		return 0, err
 	case v.err != nil:
-		return 0, os.NewSyscallError("readv", v.err)
+		return 0, v.err
 	case v.n == 0:
 		return 0, io.EOF
 	}

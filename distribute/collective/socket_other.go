@@ -2,11 +2,5 @@
 
 package collective
 
-import "net"
-
-// vectorReader reads to one buffer here.
-type vectorReader struct{}
-
-func (*vectorReader) init(net.Conn) {}
-
-func (*vectorReader) read(conn net.Conn, first, _ []byte) (int, error) { return conn.Read(first) }
+// vectorReader fills many buffers.
+type vectorReader = plainReader

@@ -22,7 +22,7 @@ func sockets(t *testing.T) (*socket, net.Conn) {
 	far, err := l.Accept()
 	require.NoError(t, err)
 	require.NoError(t, far.SetDeadline(time.Now().Add(time.Minute)))
-	s := newSocket(near, &transport{settings: new(settings)}, nil)
+	s := newSocket(near, &transport{settings: new(settings)}, 0, nil)
 	t.Cleanup(func() { _, _ = s.Close(), far.Close() })
 	return s, far
 }
@@ -131,41 +131,6 @@ func TestSocketKeepsNothingElse(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, make([]byte, 1000), got[2*frameHeader+prefixBytes:], "what was written, not what came after")
 	require.Empty(t, s.waiting)
-}
-
-// Reads of any size give all bytes in order, and then the end.
-func TestSocketReads(t *testing.T) {
-	s, far := sockets(t)
-	want := make([]byte, 3<<20)
-	for i := range want {
-		want[i] = byte(i * 7919 >> 5)
-	}
-	failed := make(chan error, 1)
-	go func() {
-		_, err := far.Write(want)
-		failed <- err
-		_ = far.Close() // the end that is read
-	}()
-	random := rand.New(rand.NewPCG(3, 4))
-	var got []byte
-	for {
-		b := make([]byte, []int{9, 100, directBytes, 16384}[random.IntN(4)])
-		n, err := s.Read(b)
-		got = append(got, b[:n]...)
-		if err != nil {
-			require.ErrorIs(t, err, io.EOF)
-			break
-		}
-		require.Positive(t, n)
-	}
-	require.NoError(t, <-failed)
-	require.True(t, bytes.Equal(want, got))
-	require.Equal(t, int64(len(want)), s.t.received.Load())
-	require.NoError(t, s.Close())
-	for _, size := range []int{9, 16384} {
-		_, err := s.Read(make([]byte, size))
-		require.ErrorIs(t, err, net.ErrClosed)
-	}
 }
 
 // Segments that do not come in whole, aligned pieces give the same sum.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -81,7 +82,7 @@ func (s *session) take(c *call, p *plan, from int, f *frame, dst []byte) error {
 
 // takeAdd reduces a received payload into dst, which it must fit: dst = received op dst.
 func (s *session) takeAdd(c *call, p *plan, from int, f *frame, dst []byte) error {
-	if f.size() != p.wireSize(len(dst)) || !f.whole(p.wireSize(p.dtype.Size())) {
+	if f.size() != p.wireSize(len(dst)) || p.narrow && !f.whole(2) {
 		s.staging = grow(s.staging, len(dst))
 		if err := s.take(c, p, from, f, s.staging); err != nil {
 			return err
@@ -90,10 +91,15 @@ func (s *session) takeAdd(c *call, p *plan, from int, f *frame, dst []byte) erro
 		return nil
 	}
 	defer f.free()
+	if !p.narrow && !f.whole(p.dtype.Size()) {
+		s.addParts(p, f, dst)
+		return nil
+	}
 	f.each(func(at int, piece []byte) {
 		if !p.narrow {
-			target := dst[at : at+len(piece)]
-			reduceBytes(p.dtype, p.op, target, piece, target)
+			if target := dst[at : at+len(piece)]; unsafe.SliceData(target) != unsafe.SliceData(piece) { // else it is in the sum
+				reduceBytes(p.dtype, p.op, target, piece, target)
+			}
 			return
 		}
 		target := dst[2*at : 2*(at+len(piece))]
@@ -104,8 +110,31 @@ func (s *session) takeAdd(c *call, p *plan, from int, f *frame, dst []byte) erro
 	return nil
 }
 
+// addParts is takeAdd for pieces that end within elements. Those that a socket has added to dst hold whole elements.
+func (s *session) addParts(p *plan, f *frame, dst []byte) {
+	s.staging = grow(s.staging, len(dst))
+	begin, end := 0, 0
+	add := func() {
+		reduceBytes(p.dtype, p.op, dst[begin:end], s.staging[begin:end], dst[begin:end])
+	}
+	f.each(func(at int, piece []byte) {
+		if unsafe.SliceData(dst[at:]) == unsafe.SliceData(piece) {
+			add()
+			begin = at + len(piece)
+			end = begin
+			return
+		}
+		end = at + copy(s.staging[at:], piece)
+	})
+	add()
+}
+
 func (s *session) ring(ctx context.Context, c *call, p *plan, data []byte) error {
-	r := newRing(*p, s.group.settings.SegmentBytes)
+	r := newRing(*p, p.segmentBytes(s.group.settings.SegmentBytes))
+	if !p.narrow {
+		s.group.transport.landing.begin(r, s.view.ID.Digest, c, data)
+		defer s.group.transport.landing.end()
+	}
 	right, left := (s.rank+1)%s.n, (s.rank+s.n-1)%s.n
 	for {
 		for own, ok := r.next(); ok; own, ok = r.next() {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -18,7 +17,6 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/experimental"
-	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
@@ -49,7 +47,11 @@ type handler interface {
 type transport struct {
 	settings *settings
 	handler  handler
-	server   *grpc.Server
+	listener net.Listener
+	creds    credentials.TransportCredentials // of the servers
+	serving  sync.Mutex
+	servers  map[*grpc.Server]struct{} // one for each connection
+	stopped  bool
 	cancel   context.CancelFunc
 	ctx      context.Context
 	peers    []*peerLink
@@ -59,6 +61,7 @@ type transport struct {
 	sent     atomic.Int64   // bytes written to sockets
 	received atomic.Int64   // and read
 	lent     loans
+	landing  landing
 	inbound  atomic.Int64 // connections open
 }
 
@@ -105,7 +108,9 @@ func newTransport(s *settings, h handler) (*transport, error) {
 			return nil, fmt.Errorf("collective: worker %v cannot listen on its address: %w", s.Task, err)
 		}
 	}
-	t.serve(listener, server)
+	t.listener, t.creds, t.servers = listener, server, map[*grpc.Server]struct{}{}
+	t.running.Add(1)
+	go t.accept()
 	for task, p := range t.peers {
 		if p != nil {
 			t.talking.Add(1)
@@ -123,27 +128,10 @@ const (
 
 // buffer is the size of gRPC's buffers. Without encryption there are none, see socket; records of TLS should not be small.
 func (t *transport) buffer() int {
-	if os.Getenv("XBUF") == "" && t.settings.Security == nil {
+	if t.settings.Security == nil {
 		return 0
 	}
 	return socketBuffer
-}
-
-func (t *transport) serve(listener net.Listener, creds credentials.TransportCredentials) {
-	t.server = grpc.NewServer(
-		grpc.Creds(creds), grpc.ForceServerCodecV2(codec{}), grpc.ConnectionTimeout(5*time.Second), grpc.MaxConcurrentStreams(64),
-		grpc.MaxRecvMsgSize(max(t.settings.SegmentBytes+headerSize+1024, maxControlBytes)), grpc.MaxHeaderListSize(8<<10),
-		grpc.InitialWindowSize(streamWindow), grpc.InitialConnWindowSize(connWindow), grpc.ReadBufferSize(t.buffer()), grpc.WriteBufferSize(t.buffer()), experimental.BufferPool(recycling),
-		grpc.WaitForHandlers(true), grpc.KeepaliveParams(keepalive.ServerParameters{MaxConnectionIdle: 30 * time.Second}))
-	t.server.RegisterService(&grpc.ServiceDesc{ServiceName: serviceName, HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{
-		{StreamName: "Control", ClientStreams: true, ServerStreams: true, Handler: t.serveControl},
-		{StreamName: "Data", ClientStreams: true, ServerStreams: true, Handler: t.serveData},
-	}}, t)
-	t.running.Add(1)
-	go func() {
-		defer t.running.Done()
-		_ = t.server.Serve(&countingListener{listener, t}) // ends when the server is stopped
-	}()
 }
 
 func (t *transport) dial(address string, creds credentials.TransportCredentials, p *peerLink) (*grpc.ClientConn, error) {
@@ -161,7 +149,7 @@ func (t *transport) dial(address string, creds credentials.TransportCredentials,
 				p.lapsed.Store(&began)
 				return nil, err
 			}
-			c := newSocket(conn, t, func() { p.lapsed.Store(&began) })
+			c := newSocket(conn, t, 0, func() { p.lapsed.Store(&began) })
 			p.socket.Store(c)
 			return c, nil
 		}))
@@ -185,7 +173,7 @@ func (t *transport) close() {
 			_ = p.conn.Close() // closing twice is the only error
 		}
 	}
-	t.server.Stop()
+	t.stop()
 	t.running.Wait()
 }
 
@@ -379,7 +367,7 @@ func (t *transport) serveControl(_ any, stream grpc.ServerStream) error {
 	}
 }
 
-func (t *transport) serveData(_ any, stream grpc.ServerStream) error {
+func (t *transport) serveData(c *socket, stream grpc.ServerStream) error {
 	task, view, err := t.identify(stream.Context())
 	if err != nil {
 		return err
@@ -387,6 +375,7 @@ func (t *transport) serveData(_ any, stream grpc.ServerStream) error {
 	if err := stream.SendHeader(nil); err != nil {
 		return err
 	}
+	c.trusted.Store(true)
 	return t.handler.frames(stream.Context(), task, view, func() (*frame, error) {
 		f := new(frame)
 		if err := stream.RecvMsg(f); err != nil {
@@ -405,25 +394,4 @@ func (t *transport) open(ctx context.Context, task int, view uint64) (grpc.Clien
 	}
 	_, err = stream.Header() // from here on gRPC keeps no copies to try again
 	return stream, err
-}
-
-// countingListener bounds the number of connections, so that a stranger cannot use up memory.
-type countingListener struct {
-	net.Listener
-	t *transport
-}
-
-func (l *countingListener) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if l.t.inbound.Add(1) > int64(4*len(l.t.peers)+32) {
-			l.t.inbound.Add(-1)
-			_ = conn.Close() // it is refused
-			continue
-		}
-		return newSocket(conn, l.t, func() { l.t.inbound.Add(-1) }), nil
-	}
 }

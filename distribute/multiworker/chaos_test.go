@@ -2,6 +2,7 @@ package multiworker_test
 
 import (
 	"bufio"
+	"encoding/csv"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -32,12 +33,14 @@ type chaos struct {
 	t    *testing.T
 	dir  string
 	spec *cluster.Spec
+	run  func(worker int, c *exec.Cmd) error // starts a process
 	rng  *rand.Rand
 
 	mu      sync.Mutex
 	workers []*chaosProcess
 	steps   map[int]time.Time // when a worker completed a step first
 	last    int               // step
+	reached []int             // last step of each worker
 	done    int               // workers that have ended well
 	log     []string
 }
@@ -61,9 +64,16 @@ func newChaos(t *testing.T, n int, c chaosConfig, seed uint64) *chaos {
 	for _, l := range held {
 		require.NoError(t, l.Close())
 	}
+	return startChaos(t, addresses, func(_ int, c *exec.Cmd) error { return c.Start() }, c, seed)
+}
+
+// startChaos starts one worker for each address.
+func startChaos(t *testing.T, addresses []string, run func(worker int, c *exec.Cmd) error, c chaosConfig, seed uint64) *chaos {
+	t.Helper()
+	n := len(addresses)
 	spec, err := cluster.NewSpec(map[string][]string{cluster.Worker: addresses})
 	require.NoError(t, err)
-	j := &chaos{t: t, dir: t.TempDir(), spec: spec, rng: rand.New(rand.NewPCG(seed, 5)), workers: make([]*chaosProcess, n), steps: map[int]time.Time{}}
+	j := &chaos{t: t, dir: t.TempDir(), spec: spec, run: run, rng: rand.New(rand.NewPCG(seed, 5)), workers: make([]*chaosProcess, n), steps: map[int]time.Time{}, reached: make([]int, n)}
 	text, err := json.Marshal(c)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(j.dir, chaosConfigFile), text, 0o666))
@@ -93,7 +103,7 @@ func (j *chaos) start(i int) {
 	require.NoError(j.t, err)
 	cmd.Stderr = cmd.Stdout
 	p := &chaosProcess{cmd: cmd}
-	require.NoError(j.t, cmd.Start())
+	require.NoError(j.t, j.run(i, cmd))
 	j.mu.Lock()
 	j.workers[i] = p
 	j.mu.Unlock()
@@ -126,6 +136,7 @@ func (j *chaos) listen(i int, r io.Reader) {
 				j.steps[step] = when
 			}
 			j.last = max(j.last, step)
+			j.reached[i] = max(j.reached[i], step)
 			j.mu.Unlock()
 			continue
 		}
@@ -310,6 +321,7 @@ func TestChaos(t *testing.T) {
 				}
 			}
 			results := j.end()
+			j.requireLog(config.Epochs)
 			t.Cleanup(func() {
 				if t.Failed() {
 					t.Logf("the workers said:\n%s", strings.Join(j.log, "\n"))
@@ -344,6 +356,26 @@ func TestChaos(t *testing.T) {
 			}
 		})
 	}
+}
+
+// requireLog checks that the file of a CSVLogger, which the chiefs of a run wrote, has each epoch, and twice only where a chief that was frozen
+// in the midst of writing woke up.
+func (j *chaos) requireLog(epochs int) {
+	j.t.Helper()
+	text, err := os.ReadFile(filepath.Join(j.dir, chaosLog))
+	require.NoError(j.t, err)
+	rows, err := csv.NewReader(strings.NewReader(string(text))).ReadAll()
+	require.NoError(j.t, err)
+	require.Equal(j.t, "epoch", rows[0][0])
+	seen := map[string]int{}
+	for _, row := range rows[1:] {
+		seen[row[0]]++
+	}
+	for epoch := range epochs {
+		require.Contains(j.t, seen, fmt.Sprint(epoch), "not in the log:\n%s", text)
+	}
+	require.Len(j.t, seen, epochs)
+	require.LessOrEqual(j.t, len(rows)-1, epochs+2, "lines are doubled:\n%s", text)
 }
 
 // requireClose compares runs whose sums were cut otherwise.

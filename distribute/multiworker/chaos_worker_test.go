@@ -15,6 +15,7 @@ import (
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/collective"
 	"github.com/gokeras/gokeras/distribute/multiworker"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/layers"
@@ -28,7 +29,16 @@ type chaosConfig struct {
 	Epochs   int
 	Deadline time.Duration
 	Stream   bool
-	Dropout  bool // whose numbers depend on the number of replicas
+	Dropout  bool   // whose numbers depend on the number of replicas
+	Secret   string // of workers on a network beyond the loopback interface
+}
+
+// secured is a secret as options.
+func secured(secret string) *collective.Security {
+	if secret == "" {
+		return nil
+	}
+	return &collective.Security{Secret: []byte(secret)}
 }
 
 // chaosSteps is the number of steps in an epoch.
@@ -45,6 +55,7 @@ type chaosResult struct {
 
 const (
 	chaosConfigFile = "chaos.json"
+	chaosLog        = "log.csv"
 	hurryFile       = "hurry" // once it is there, the workers do not pause any more
 )
 
@@ -84,7 +95,7 @@ func chaosWorker() error {
 		return err
 	}
 	s, err := multiworker.NewStrategy(context.Background(), multiworker.Options{Devices: []string{"cpu:0"}, Elastic: c.Elastic, Deadline: c.Deadline,
-		JoinTimeout: time.Minute, NoSharedMemory: c.Stream, Observe: func(text string) { fmt.Println(text) }})
+		JoinTimeout: time.Minute, NoSharedMemory: c.Stream, Security: secured(c.Secret), Observe: func(text string) { fmt.Println(text) }})
 	if err != nil {
 		return err
 	}
@@ -111,7 +122,8 @@ func chaosWorker() error {
 	}
 	options := []keras.FitOption{
 		keras.BatchSize(24), keras.Epochs(c.Epochs), keras.ValidationData(chaosData(30, 2)), keras.ValidationFrequency(4),
-		keras.Callbacks(&callbacks.ReduceLROnPlateau{Monitor: "loss", Patience: 12, Factor: 0.97}, &callbacks.BackupAndRestore{BackupDir: filepath.Join(dir, "backup")}, pace),
+		keras.Callbacks(&callbacks.ReduceLROnPlateau{Monitor: "loss", Patience: 12, Factor: 0.97}, &callbacks.BackupAndRestore{BackupDir: filepath.Join(dir, "backup")},
+			&callbacks.CSVLogger{Filename: filepath.Join(dir, chaosLog)}, pace),
 	}
 	h, err := m.Fit(context.Background(), chaosData(24*chaosSteps, 1), options...)
 	if err != nil {

@@ -26,10 +26,12 @@
 // # What the chief does
 //
 // The worker with rank 0 is the chief. Its initial weights, and the state that it restores, are given to all when Fit begins. Save, SaveWeights
-// and the backups of BackupAndRestore write files on the chief only and may be called on all. Callbacks that write elsewhere, such as
-// TensorBoard or CSVLogger, are best given to the chief alone:
+// and the backups of BackupAndRestore write files on the chief only and may be called on all. So do the callbacks that leave files or send logs:
+// ModelCheckpoint, TensorBoard, CSVLogger, RemoteMonitor. Give them to all workers: where the chief is lost and the job goes on, the next chief
+// goes on with its files. (TensorFlow's other workers write to temporary folders beside the chief's, or over its files.) Callbacks of your own do
+// the same where they ask the model:
 //
-//	if strategy.IsChief() { list = append(list, &callbacks.CSVLogger{Filename: "log.csv"}) }
+//	if m.WritesFiles() { ... }
 //
 // Logs of epochs and of Evaluate are those of all examples, on every worker. Logs of batches are those of the worker's own examples.
 package multiworker

@@ -104,6 +104,9 @@ func (w *group) Roster() distribute.Roster {
 	return distribute.Roster{Generation: v.Generation, Step: v.Step, Source: v.Source, Behind: v.Behind}
 }
 
+// First implements [distribute.ElasticGroup].
+func (w *group) First() bool { return w.g.First() }
+
 // Pending implements [distribute.ElasticGroup].
 func (w *group) Pending() bool { return w.Size() < w.most && len(w.g.Pending()) > 0 }
 

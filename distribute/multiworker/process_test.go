@@ -28,6 +28,8 @@ const (
 	roleVariable = "MULTIWORKER_TEST_ROLE"
 	outVariable  = "MULTIWORKER_TEST_OUT"
 	dirVariable  = "MULTIWORKER_TEST_DIR"
+
+	secretVariable = "MULTIWORKER_TEST_SECRET" // set where addresses are not those of the loopback interface
 )
 
 // role is what a worker does; it gets the strategy and returns what the test looks at.
@@ -72,7 +74,7 @@ func play(r role) error {
 	if r.patient == 0 {
 		r.patient = 30 * time.Second
 	}
-	o := multiworker.Options{Devices: r.devices, JoinTimeout: r.patient, NoSharedMemory: r.stream, Elastic: r.elastic}
+	o := multiworker.Options{Devices: r.devices, JoinTimeout: r.patient, NoSharedMemory: r.stream, Elastic: r.elastic, Security: secured(os.Getenv(secretVariable))}
 	o.Communication.BytesPerPack = r.pack
 	if r.hurried {
 		o.Deadline = deadline
@@ -138,6 +140,13 @@ func start(t *testing.T, n int, name, dir string) *job {
 	for _, l := range held {
 		require.NoError(t, l.Close())
 	}
+	return startAt(t, addresses, func(_ int, c *exec.Cmd) error { return c.Start() }, name, dir)
+}
+
+// startAt runs a worker at each address in a role.
+func startAt(t *testing.T, addresses []string, run func(worker int, c *exec.Cmd) error, name, dir string) *job {
+	t.Helper()
+	n := len(addresses)
 	spec, err := cluster.NewSpec(map[string][]string{cluster.Worker: addresses})
 	require.NoError(t, err)
 	j := &job{t: t}
@@ -149,7 +158,7 @@ func start(t *testing.T, n int, name, dir string) *job {
 		file, text, done := filepath.Join(out, fmt.Sprint(i)), &lockedBuffer{}, make(chan error, 1)
 		cmd.Env = append(os.Environ(), roleVariable+"="+name, outVariable+"="+file, dirVariable+"="+dir, cluster.TFConfigVariable+"="+config, "GOMAXPROCS=2")
 		cmd.Stdout, cmd.Stderr = text, text
-		require.NoError(t, cmd.Start())
+		require.NoError(t, run(i, cmd))
 		go func() { done <- cmd.Wait() }()
 		t.Cleanup(func() { _ = cmd.Process.Kill() })
 		j.workers, j.output, j.files, j.done = append(j.workers, cmd), append(j.output, text), append(j.files, file), append(j.done, done)

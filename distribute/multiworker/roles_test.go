@@ -29,6 +29,7 @@ func roles() map[string]role {
 		"allocations, elastic":      {run: allocations, elastic: &distribute.Elastic{}},
 		"endless and patient":       {run: endless(misfit{}), hurried: true, elastic: &distribute.Elastic{}, patient: 4 * time.Second},
 		"disk full":                 {run: diskFull},
+		"summaries":                 {run: summaries},
 		"uneven":                    {run: uneven},
 		"crash with backup":         {run: restarted(true)},
 	})

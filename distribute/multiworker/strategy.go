@@ -46,7 +46,9 @@ type Options struct {
 }
 
 // NewStrategy joins the cluster and returns the strategy; it waits until all workers are there. A cluster that is empty (no TF_CONFIG) or has one
-// worker gives a strategy of this process alone. Evaluators and parameter servers take no part; for them it is an error.
+// worker gives a strategy of this process alone. Evaluators and parameter servers take no part; for them it is an error. A worker that comes
+// when the others are leaving because the job has ended gets an error with distribute.ErrLeft after two deadlines; one that comes when they are
+// gone cannot know, and waits for JoinTimeout.
 //
 // Close the strategy when training is done.
 func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirroredStrategy, error) {
@@ -86,6 +88,9 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 		Cluster: spec, Task: task, Deadline: o.Deadline, JoinTimeout: o.JoinTimeout, Timeout: o.Communication.Timeout, Security: o.Security,
 		Listener: o.Listener, NoSharedMemory: o.NoSharedMemory, Observe: o.Observe, MinMembers: terms.MinMembers, MaxMembers: terms.MaxMembers,
 	})
+	if errors.Is(err, collective.ErrLeft) {
+		return nil, fmt.Errorf("multiworker: %w: %w", err, distribute.ErrLeft)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("multiworker: %w", err)
 	}

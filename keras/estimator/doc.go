@@ -29,6 +29,12 @@
 // gradients are summed, as TensorFlow's Estimator does, so that N batches of b examples count as one of N·b. A training step takes
 // place only when every replica has a batch; what remains at the end of the data is left out. Evaluation uses all batches.
 //
+// # Several processes
+//
+// Under distribute/multiworker all workers make the same calls of Train and Evaluate. The chief reads and writes the checkpoints; the others get
+// the values from it, so that ModelDir need not be a folder that they share. Each worker's input function gives its own examples, as
+// InputContext says. Training ends where any worker has no more data.
+//
 // # What differs from TensorFlow
 //
 // Models that are created inside the ModelFn must be kept across traces with [Once]; checkpoints are safetensors files beside

@@ -106,7 +106,9 @@ func (e *Estimator) VariableValue(name string) (*tensor.Dense, error) {
 // Train trains the model from its latest checkpoint on, or from the beginning, until Steps or MaxSteps are reached, a hook stops it, or
 // some replica finds no more data. The end is a checkpoint. ctx is looked at between steps; where it ends, Train returns its error, and
 // steps since the last checkpoint are lost.
-func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...Option) error {
+//
+// Under a strategy over several processes all workers call it. They begin with the chief's checkpoint, and the chief writes those that follow.
+func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...Option) (err error) {
 	o, err := collect("Train", list)
 	if err != nil {
 		return err
@@ -124,6 +126,10 @@ func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...Option) 
 		return err
 	}
 	defer s.function.Close()
+	defer func() { distribute.FailTogether(s.strategy, err) }()
+	if err := s.agree(ctx); err != nil {
+		return err
+	}
 	if o.maxSteps != nil && s.step >= int64(*o.maxSteps) {
 		return nil // max_steps has been reached before
 	}
@@ -145,7 +151,11 @@ func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...Option) 
 		if err != nil {
 			return err
 		}
-		if slices.ContainsFunc(batch, func(b distribute.HostBatch) bool { return b.Examples() == 0 }) {
+		over, err := s.anyWorker(ctx, slices.ContainsFunc(batch, func(b distribute.HostBatch) bool { return b.Examples() == 0 }))
+		if err != nil {
+			return err
+		}
+		if over {
 			break // the data are used up
 		}
 		if err := s.run(ctx, batch, nil); err != nil {
@@ -195,7 +205,7 @@ func (e *Estimator) unlock() {
 // Evaluate returns the loss and the metrics of the latest checkpoint (of initial values where there is none) on data, by name, with
 // "global_step". The loss is the mean over the batches of their losses, each batch counting the same, as in TensorFlow; metrics count
 // examples.
-func (e *Estimator) Evaluate(ctx context.Context, inputFn InputFn, list ...Option) (map[string]float64, error) {
+func (e *Estimator) Evaluate(ctx context.Context, inputFn InputFn, list ...Option) (_ map[string]float64, err error) {
 	o, err := collect("Evaluate", list)
 	if err != nil {
 		return nil, err
@@ -205,6 +215,10 @@ func (e *Estimator) Evaluate(ctx context.Context, inputFn InputFn, list ...Optio
 		return nil, err
 	}
 	defer s.function.Close()
+	defer func() { distribute.FailTogether(s.strategy, err) }()
+	if err := s.agree(ctx); err != nil {
+		return nil, err
+	}
 	ds, err := distributed(s.strategy, inputFn, e.transform, true, &s.layout)
 	if err != nil {
 		return nil, err
@@ -220,8 +234,10 @@ func (e *Estimator) Evaluate(ctx context.Context, inputFn InputFn, list ...Optio
 		if err != nil {
 			return nil, err
 		}
-		n := filled(batch)
-		sum, batches, steps = sum+s.values.Loss*float64(n), batches+n, steps+1
+		if n := filled(batch); n > 0 { // else other workers have more data
+			sum, batches = sum+s.values.Loss*float64(n), batches+n
+		}
+		steps++
 		if s.stop || o.steps != nil && steps >= *o.steps {
 			break
 		}
@@ -232,8 +248,12 @@ func (e *Estimator) Evaluate(ctx context.Context, inputFn InputFn, list ...Optio
 	if err := s.end(); err != nil {
 		return nil, err
 	}
-	results, err := s.results(sum / float64(batches))
-	if err != nil || or(e.config.SaveSummarySteps, defaultSummary) == 0 {
+	total, err := s.sums(ctx, sum, float64(batches))
+	if err != nil {
+		return nil, err
+	}
+	results, err := s.results(total[0] / total[1])
+	if err != nil || !s.strategy.Extended().ShouldSaveSummary() || or(e.config.SaveSummarySteps, defaultSummary) == 0 {
 		return results, err
 	}
 	return results, e.summarize(o.name, s.step, results)
@@ -253,8 +273,8 @@ func filled(batch distribute.PerReplicaBatch) int {
 // results lists what Evaluate returns.
 func (s *Session) results(loss float64) (map[string]float64, error) {
 	out := map[string]float64{"loss": loss, globalStepName: float64(s.step)}
-	for name, m := range s.metrics {
-		a, err := metrics.ResultOf(m)
+	for _, name := range slices.Sorted(maps.Keys(s.metrics)) { // in an order that is the same on all workers: it adds up over them
+		a, err := metrics.ResultOf(s.metrics[name])
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package estimator
 import (
 	"context"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sort"
@@ -244,10 +245,10 @@ func (s *Session) collect(r *distribute.Replica) {
 }
 
 // prepare gives variables that came with a new trace their values.
-func (s *Session) prepare() error {
-	for name, m := range s.metrics {
+func (s *Session) prepare(ctx context.Context) error {
+	for _, name := range slices.Sorted(maps.Keys(s.metrics)) {
 		if !s.reset[name] {
-			if err := metrics.Reset(m); err != nil {
+			if err := metrics.Reset(s.metrics[name]); err != nil {
 				return err
 			}
 			s.reset[name] = true
@@ -258,6 +259,7 @@ func (s *Session) prepare() error {
 		return nil
 	}
 	switch w := s.estimator.config.WarmStartFrom; {
+	case !s.leads(): // it gets them from the worker that does
 	case s.checkpoint != "":
 		if err := restore(s.checkpoint, added); err != nil {
 			return err
@@ -268,7 +270,7 @@ func (s *Session) prepare() error {
 		}
 	}
 	s.restored = len(s.variables)
-	return nil
+	return s.share(ctx, added)
 }
 
 // run computes one step and calls the hooks. What it read is in s.values and, for predictions, in the instance that f gets.
@@ -289,7 +291,7 @@ func (s *Session) run(ctx context.Context, batch distribute.PerReplicaBatch, f f
 		return err
 	}
 	defer s.function.Release(inst)
-	if err := s.prepare(); err != nil {
+	if err := s.prepare(ctx); err != nil {
 		return err
 	}
 	if err := s.begin(); err != nil || s.stop {

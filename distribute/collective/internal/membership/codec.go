@@ -7,7 +7,7 @@ import (
 )
 
 // Version is the version of the protocol; workers of different versions do not talk to each other.
-const Version = 1
+const Version = 2
 
 // Bounds of what is read from outside.
 const (
@@ -103,6 +103,7 @@ func Append(b []byte, job uint64, s *State) []byte {
 	w.text(string(s.Note), MaxNote)
 	w.tasks(s.Reach)
 	w.tasks(s.Beyond)
+	w.tasks(s.Unheard)
 	w.number(s.Promised)
 	w.id(s.Accepted)
 	w.flag(s.Proposal != nil)
@@ -252,7 +253,7 @@ func Decode(b []byte, job uint64) (*State, error) {
 		return nil, ErrJob
 	}
 	s := &State{Task: r.task(), Incarnation: r.number(), Serial: r.number(), Phase: Phase(r.byte(byte(phaseCount))), View: r.id(), ViewSize: r.upTo(MaxTasks),
-		HasState: r.flag(), Step: r.number(), Note: []byte(r.text(MaxNote)), Reach: r.tasks(), Beyond: r.tasks()}
+		HasState: r.flag(), Step: r.number(), Note: []byte(r.text(MaxNote)), Reach: r.tasks(), Beyond: r.tasks(), Unheard: r.tasks()}
 	s.Promised, s.Accepted = r.number(), r.id()
 	if r.flag() {
 		s.Proposal = r.view()

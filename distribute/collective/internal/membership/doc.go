@@ -9,6 +9,10 @@
 // all that any of them has promised or seen; each accepts by promising that generation; when all have accepted, the view is
 // installed. A candidate that accepted installs also when it sees another member at work in that view.
 //
+// Two workers may be alive of which one does not hear the other, because a link between them is broken. Each tells of whom nothing came for the
+// deadline. A candidate is proposed only with those that it hears and that hear it ([Remove] says who stays out), and a view does not take in
+// one that not all of its members can work with: otherwise it would form again and again, each time without another one.
+//
 // In a view each member watches all others. One that is silent for the deadline, whose connection is lost, that was restarted
 // or that stalls is accused. Accusations spread with the states, and a member decides when all that would survive hold the same
 // accusations. From equal accusations follow equal verdicts, so all survivors get the same one. A member that decided keeps the

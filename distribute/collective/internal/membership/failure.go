@@ -47,16 +47,27 @@ func (m *Machine) consider(now time.Duration, s *State) {
 	case s.View.Generation > m.view.ID.Generation:
 		// The others went on without this worker; their verdict about its view is gone.
 		m.accuse(now, m.config.Task, Moved, fmt.Sprintf("expelled: the others are in generation %d", s.View.Generation))
-	case s.Phase == Gathering && s.View != m.view.ID && s.Promised > m.view.ID.Generation:
+	case (s.Phase == Gathering || s.Phase == Failed) && s.View != m.view.ID && s.Promised > m.view.ID.Generation:
 		m.accuse(now, s.Task, Moved, "it accepted another proposal before it installed this view")
-	case s.Phase == Gathering && s.View == m.view.ID && m.waiting != nil && (s.Verdict == nil || s.Verdict.View != m.view.ID):
-		m.accuse(now, s.Task, Moved, "it asked for a new group")
+	case m.deserted(s) && (m.waiting != nil || len(m.accusations) > 0):
+		m.desert(now, s.Task)
 	}
 	if s.View == m.view.ID {
 		for _, a := range s.Accusations {
 			m.note(now, a)
 		}
 	}
+}
+
+// deserted reports whether a member has left the view without a verdict about it, as when it asked for the next group while this one stood. It
+// will have no part in a verdict any more.
+func (m *Machine) deserted(s *State) bool {
+	return (s.Phase == Gathering || s.Phase == Failed) && s.View == m.view.ID && (s.Verdict == nil || s.Verdict.View != m.view.ID)
+}
+
+// desert notes that a member has deserted. It says so itself, so that nobody is blamed for saying it.
+func (m *Machine) desert(now time.Duration, task int) {
+	m.note(now, Accusation{task, task, Moved, "it asked for a new group"})
 }
 
 // larger reports whether the view of s prevails over v when two groups meet.
@@ -74,13 +85,17 @@ func (m *Machine) accuse(now time.Duration, who int, reason Reason, detail strin
 	m.note(now, Accusation{m.config.Task, who, reason, detail})
 }
 
-// note adds an accusation unless its author has made one against the same member already.
+// note adds an accusation. Where its author has made one against the same member already, for another reason, all members keep the same one of
+// the two, whichever they heard first.
 func (m *Machine) note(now time.Duration, a Accusation) {
 	if m.Verdict() != nil || m.view.Rank(a.By) < 0 || m.view.Rank(a.Who) < 0 {
 		return
 	}
 	at, found := slices.BinarySearchFunc(m.accusations, a, compareAccusations)
 	if found {
+		if old := &m.accusations[at]; a.Reason < old.Reason || a.Reason == old.Reason && a.Detail < old.Detail {
+			*old, m.dirty = a, true
+		}
 		return
 	}
 	if len(m.accusations) == 0 {
@@ -159,7 +174,14 @@ func (m *Machine) decide(now time.Duration) {
 			continue
 		}
 		s := m.peers[member.Task].state
-		if s == nil || s.View != m.view.ID || !slices.Equal(s.Accusations, m.accusations) {
+		switch {
+		case s == nil || s.View != m.view.ID:
+			return
+		case m.deserted(s): // it was no concern before there were accusations
+			m.desert(now, member.Task)
+			m.decide(now)
+			return
+		case !slices.Equal(s.Accusations, m.accusations):
 			return
 		}
 	}
@@ -216,7 +238,11 @@ func (m *Machine) adopt(now time.Duration, s *State) {
 	for _, a := range s.Verdict.Removed {
 		m.note(now, a)
 	}
-	if !expelled {
+	own := func(a Accusation) bool { return a.By == s.Task && a.Who == s.Task }
+	switch {
+	case !expelled:
 		m.accuse(now, s.Task, Moved, "it ended the group alone")
+	case !slices.ContainsFunc(s.Verdict.Removed, own): // whatever the others make of what it says, it is not in the group any more
+		m.note(now, Accusation{s.Task, s.Task, Moved, "it ended the group for itself"})
 	}
 }

@@ -18,10 +18,19 @@ func (m *Machine) Gather(now time.Duration, terms Terms) {
 // Abandon ends gathering: the layer above no longer waits for a group. If one formed meanwhile, its members are told.
 func (m *Machine) Abandon(now time.Duration, detail string) {
 	if m.phase == Gathering {
-		m.phase, m.dirty = Failed, true
-		m.proposal, m.accepted, m.offered = nil, ViewID{}, nil
+		m.stopGathering()
 	}
 	m.Withdraw(now, detail)
+}
+
+// stopGathering ends gathering without a view. A view that this worker has accepted will lack it: it promises not to install it, which tells
+// those who do.
+func (m *Machine) stopGathering() {
+	if m.offered != nil {
+		m.promised = max(m.promised, m.offered.ID.Generation+1)
+	}
+	m.phase, m.dirty = Failed, true
+	m.proposal, m.accepted, m.offered = nil, ViewID{}, nil
 }
 
 // Reached says whether this process can use the note of a candidate (map its shared memory).
@@ -70,12 +79,8 @@ func (m *Machine) gather(now time.Duration) {
 	if m.phase != Gathering {
 		return
 	}
-	leader := m.config.Task
-	for task := range m.peers {
-		if m.fresh(task, now) && m.peers[task].state.Phase == Gathering {
-			leader = min(leader, task)
-		}
-	}
+	present, _ := m.candidates(now)
+	leader := present[0]
 	switch {
 	case leader != m.config.Task:
 		if m.proposal != nil { // never committed, so nobody can be at work in it
@@ -96,8 +101,32 @@ func (m *Machine) gather(now time.Duration) {
 	}
 }
 
-// candidates lists the tasks that could be in a view now, and those alive that have not left theirs.
+// candidates lists the tasks that could be in a view now, of which each hears each other one, and those alive that have not left theirs. There
+// is always one that could be.
 func (m *Machine) candidates(now time.Duration) (present, busy []int) {
+	present, busy = m.gathered(now)
+	if apart := m.apart(present); len(apart) > 0 {
+		gone := Remove(present, apart)
+		present = slices.DeleteFunc(present, func(task int) bool { return slices.Contains(gone, task) })
+	}
+	return present, busy
+}
+
+// apart lists the pairs of which one does not hear the other.
+func (m *Machine) apart(tasks []int) []Accusation {
+	var pairs []Accusation
+	for _, by := range tasks {
+		for _, who := range tasks {
+			if by != who && !m.hears(by, who) {
+				pairs = append(pairs, Accusation{By: by, Who: who})
+			}
+		}
+	}
+	return pairs
+}
+
+// gathered lists the tasks that wait for a view, this one among them, and those alive that have not left theirs.
+func (m *Machine) gathered(now time.Duration) (present, busy []int) {
 	for task := range m.peers {
 		if task == m.config.Task {
 			present = append(present, task)
@@ -115,7 +144,7 @@ func (m *Machine) candidates(now time.Duration) (present, busy []int) {
 
 // propose makes a proposal if the terms allow it.
 func (m *Machine) propose(now time.Duration) {
-	present, busy := m.candidates(now)
+	present, busy := m.candidates(now) // with this one, which leads them
 	full := len(present) >= min(m.terms.Max, m.config.Size)
 	if len(busy) > 0 || len(present) < m.terms.Min || !full && now-m.began < m.terms.Patience {
 		m.ready = 0
@@ -248,13 +277,13 @@ func (m *Machine) install(now time.Duration, v *View) {
 }
 
 func (m *Machine) giveUp(now time.Duration) {
-	present, busy := m.candidates(now)
-	e := &JoinError{Present: present, Busy: busy, Min: m.terms.Min, After: m.terms.Timeout}
+	present, busy := m.gathered(now)
+	e := &JoinError{Present: present, Busy: busy, Apart: m.apart(present), Min: m.terms.Min, After: m.terms.Timeout}
 	for task := range m.config.Size {
 		if !slices.Contains(present, task) {
 			e.Missing = append(e.Missing, task)
 		}
 	}
-	m.joinError, m.phase, m.dirty = e, Failed, true
-	m.proposal, m.accepted, m.offered = nil, ViewID{}, nil
+	m.joinError = e
+	m.stopGathering()
 }

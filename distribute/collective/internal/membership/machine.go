@@ -25,6 +25,7 @@ type Machine struct {
 	dirty  bool          // the state changed since it was sent last
 	sent   time.Duration // when it was sent last
 	ticked time.Duration // the last time seen
+	deaf   []int         // tasks of which nothing came for the deadline
 
 	view      *View         // the last one installed
 	installed time.Duration // when
@@ -60,7 +61,11 @@ type Machine struct {
 
 // New returns a worker that has not asked for a group.
 func New(config Config, now time.Duration) *Machine {
-	return &Machine{config: config, peers: make([]peer, config.Size), ticked: now, dirty: true}
+	m := &Machine{config: config, peers: make([]peer, config.Size), ticked: now, dirty: true}
+	for task := range m.peers {
+		m.peers[task].heard = now
+	}
+	return m
 }
 
 // Phase returns what the worker is doing.
@@ -80,15 +85,55 @@ func (m *Machine) Verdict() *Verdict {
 // JoinError returns why gathering ended without a view, or nil.
 func (m *Machine) JoinError() *JoinError { return m.joinError }
 
-// Pending lists the tasks outside the view that wait to be taken in.
+// Pending lists the tasks outside the view that wait to be taken in and that all members of the view can work with.
 func (m *Machine) Pending(now time.Duration) []int {
 	var tasks []int
 	for task := range m.peers {
-		if m.fresh(task, now) && m.peers[task].state.Phase == Gathering && (m.view == nil || m.view.Rank(task) < 0) {
+		if m.fresh(task, now) && m.peers[task].state.Phase == Gathering && (m.view == nil || m.view.Rank(task) < 0 && m.heardByAll(task)) {
 			tasks = append(tasks, task)
 		}
 	}
 	return tasks
+}
+
+// heardByAll reports whether a task and each member of the view hear each other.
+func (m *Machine) heardByAll(task int) bool {
+	for _, member := range m.view.Members {
+		if !m.hears(member.Task, task) || !m.hears(task, member.Task) {
+			return false
+		}
+	}
+	return true
+}
+
+// hears reports whether, as far as is known, one task hears another.
+func (m *Machine) hears(by, who int) bool {
+	if by == m.config.Task {
+		return !slices.Contains(m.deaf, who)
+	}
+	s := m.peers[by].state
+	return s == nil || !slices.Contains(s.Unheard, who)
+}
+
+// listen notes of whom nothing comes. Others learn it, because a link may be broken that is none of theirs.
+func (m *Machine) listen(now time.Duration) {
+	gone := func(task int) bool { return task != m.config.Task && now-m.peers[task].heard >= m.config.Deadline }
+	same, n := true, 0
+	for task := range m.peers {
+		if gone(task) {
+			same = same && n < len(m.deaf) && m.deaf[n] == task
+			n++
+		}
+	}
+	if same && n == len(m.deaf) {
+		return
+	}
+	m.deaf, m.dirty = nil, true // others may have been given the old list
+	for task := range m.peers {
+		if gone(task) {
+			m.deaf = append(m.deaf, task)
+		}
+	}
 }
 
 // Peer returns the newest state of a task, or nil.
@@ -99,6 +144,26 @@ func (m *Machine) currentView() ViewID {
 		return ViewID{}
 	}
 	return m.view.ID
+}
+
+// First reports whether this worker is the first member of the last view that is still there: those before it are gone, in another way than
+// with [Machine.Leave], and it has not been removed itself.
+func (m *Machine) First(now time.Duration) bool {
+	if m.view == nil {
+		return false
+	}
+	if v := m.Verdict(); v != nil && v.Removes(m.config.Task) && m.phase != Left {
+		return false
+	}
+	for _, member := range m.view.Members {
+		if member.Task == m.config.Task {
+			return true
+		}
+		if s := m.peers[member.Task].state; s != nil && s.Incarnation == member.Incarnation && (s.Phase == Left || m.fresh(member.Task, now)) {
+			return false
+		}
+	}
+	return false
 }
 
 // fresh reports whether a task is known to be alive.
@@ -121,6 +186,7 @@ func (m *Machine) Tick(now time.Duration) {
 
 // step does all that follows from what is known.
 func (m *Machine) step(now time.Duration) {
+	m.listen(now)
 	m.gather(now)
 	m.watch(now)
 	m.order(now)
@@ -137,7 +203,7 @@ func (m *Machine) Poll(now time.Duration) (*State, bool) {
 	s := &State{
 		Task: m.config.Task, Incarnation: m.config.Incarnation, Serial: m.serial, Phase: m.phase, View: m.currentView(),
 		Promised: m.promised, Accusations: slices.Clone(m.accusations), Verdict: m.verdict, Answers: slices.Clone(m.answers),
-		Completed: m.completed, Settling: m.settling,
+		Completed: m.completed, Settling: m.settling, Unheard: m.deaf,
 	}
 	m.told = m.completed
 	if m.view != nil {

@@ -62,8 +62,10 @@ type simulation struct {
 	queue     events
 	order     int
 	nodes     []*process
-	part      []int // the part of the network each task is in
+	part      []int           // the part of the network each task is in
+	deaf      map[[2]int]bool // from and to where nothing arrives
 	faulty    bool
+	streams   bool // a member that sees the end of a view ends its streams to the others
 	terms     Terms
 	deadline  time.Duration
 	views     map[ViewID]string
@@ -75,7 +77,7 @@ type simulation struct {
 
 func newSimulation(t *testing.T, seed uint64, size int, terms Terms) *simulation {
 	s := &simulation{t: t, rng: rand.New(rand.NewPCG(seed, 7)), part: make([]int, size), nodes: make([]*process, size), terms: terms,
-		deadline: time.Second, views: map[ViewID]string{}, verdicts: map[ViewID]map[int]*Verdict{}}
+		deaf: map[[2]int]bool{}, deadline: time.Second, views: map[ViewID]string{}, verdicts: map[ViewID]map[int]*Verdict{}}
 	for task := range size {
 		s.create(task)
 	}
@@ -142,6 +144,9 @@ func (p *process) react() {
 	switch m.Phase() {
 	case Failed:
 		p.working = false
+		if s.streams {
+			s.breakStreams(p)
+		}
 		terms := s.terms
 		terms.HasState, terms.Step = p.hasState, p.step
 		m.Gather(s.now, terms)
@@ -266,7 +271,8 @@ func (p *process) resume(view ViewID) {
 }
 
 func (s *simulation) send(from *process, to int, deliver func(q *process)) {
-	if s.part[from.task] != s.part[to] {
+	cut := func() bool { return s.part[from.task] != s.part[to] || s.deaf[[2]int{from.task, to}] }
+	if cut() {
 		return
 	}
 	copies := 1
@@ -284,7 +290,7 @@ func (s *simulation) send(from *process, to int, deliver func(q *process)) {
 	var arrive func()
 	arrive = func() {
 		switch {
-		case target.dead || s.part[from.task] != s.part[to]:
+		case target.dead || cut():
 		case target.stopped():
 			s.after(target.frozen-s.now+time.Duration(s.rng.IntN(5))*time.Millisecond, arrive)
 		default:
@@ -329,8 +335,32 @@ func (s *simulation) freeze(task int, d time.Duration) {
 	s.nodes[task].frozen = s.now + d
 }
 
+// breakStreams tells the others of a view, of which a member has just seen the end, that its streams are gone: they may hear that before they
+// hear why.
+func (s *simulation) breakStreams(p *process) {
+	view := p.machine.View()
+	if view == nil {
+		return
+	}
+	for _, member := range view.Members {
+		q := s.nodes[member.Task]
+		if q == p || s.part[q.task] != s.part[p.task] {
+			continue
+		}
+		s.after(time.Duration(s.rng.IntN(3000))*time.Microsecond, func() {
+			if !q.dead && !q.stopped() && q.machine.Phase() == Serving && q.machine.View().ID == view.ID {
+				q.machine.Disconnected(s.now, s.now, p.task, "the stream ended")
+				q.react()
+			}
+		})
+	}
+}
+
 // checkVerdicts requires that members which both survive have the same verdict.
 func (s *simulation) checkVerdicts(view ViewID) {
+	if s.streams { // those who hear first that a stream ended blame the member at its end
+		return
+	}
 	for i, a := range s.verdicts[view] {
 		for j, b := range s.verdicts[view] {
 			if !a.Removes(i) && !a.Removes(j) && !b.Removes(i) && !b.Removes(j) {
@@ -439,6 +469,33 @@ func TestScripted(t *testing.T) {
 		require.True(t, s.together())
 		s.dump()
 	})
+	// A link that is broken for good, or in one direction: one of the two at its ends stays out and waits, and the others work.
+	t.Run("broken link", func(t *testing.T) {
+		for size := 3; size <= 5; size++ {
+			for from := range size {
+				for to := range size {
+					for _, both := range []bool{false, true} {
+						if from == to || both && from > to {
+							continue
+						}
+						s := newSimulation(t, 6, size, terms(size-1, size))
+						s.run(2 * time.Second)
+						require.True(t, s.together())
+						s.deaf[[2]int{from, to}], s.deaf[[2]int{to, from}] = true, both
+						s.run(6 * time.Second)
+						before, steps := s.installed, s.steps
+						s.run(10 * time.Second)
+						require.Equal(t, before, s.installed, "%d to %d of %d, both ways %v: groups form again and again", from, to, size, both)
+						require.Greater(t, s.steps, steps+100*(size-1))
+						clear(s.deaf)
+						s.run(3 * time.Second)
+						require.True(t, s.together(), "the one that stayed out is taken in")
+						s.dump()
+					}
+				}
+			}
+		}
+	})
 	t.Run("one link", func(t *testing.T) {
 		s := newSimulation(t, 5, 3, terms(2, 3))
 		s.run(2 * time.Second)
@@ -479,7 +536,10 @@ func (s *simulation) chaos(parts bool) {
 	s.run(2 * time.Second)
 	for range 30 {
 		task := s.rng.IntN(len(s.nodes))
-		switch kind := s.rng.IntN(4); {
+		switch kind := s.rng.IntN(5); {
+		case kind == 4 && parts:
+			s.deaf[[2]int{task, s.rng.IntN(len(s.nodes))}] = true
+			s.logf("deaf %v", s.deaf)
 		case kind == 0 && s.nodes[task].dead:
 			s.start(task)
 		case kind == 0:
@@ -500,6 +560,7 @@ func (s *simulation) chaos(parts bool) {
 			s.logf("partition %v", s.part)
 		default:
 			clear(s.part)
+			clear(s.deaf)
 			s.logf("whole")
 		}
 		s.run(time.Duration(s.rng.IntN(2500)) * time.Millisecond)
@@ -509,6 +570,7 @@ func (s *simulation) chaos(parts bool) {
 func (s *simulation) heal() {
 	s.faulty = false
 	clear(s.part)
+	clear(s.deaf)
 	for task, p := range s.nodes {
 		p.frozen = min(p.frozen, s.now)
 		if p.dead {

@@ -159,6 +159,7 @@ type State struct {
 
 	View     ViewID // the last one installed
 	ViewSize int
+	Unheard  []int // tasks of which nothing came for the deadline
 
 	// While gathering.
 	HasState bool
@@ -207,6 +208,7 @@ type JoinError struct {
 	Missing []int // tasks that did not gather
 	Busy    []int // those of them that are alive in a view which they do not leave
 	Present []int
+	Apart   []Accusation // pairs of those that gathered of which one does not hear the other
 	Min     int
 	After   time.Duration
 }
