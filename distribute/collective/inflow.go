@@ -3,10 +3,7 @@ package collective
 import (
 	"encoding/binary"
 	"errors"
-	"sync"
 	"unsafe"
-
-	"google.golang.org/grpc/mem"
 )
 
 // inflow is the reading half of a socket: it has the kernel put payloads of HTTP/2 frames where gRPC, or even the collective, wants them.
@@ -34,65 +31,6 @@ type inflow struct {
 	err     error
 }
 
-// arrival is a frame as it comes in.
-type arrival struct {
-	header [frameHeader]byte
-	got    int // bytes of header and payload that are there
-	length int // of the payload, once the header is there
-	slot   *slot
-	term   []byte // where the payload comes in that is to be added to the slot; nil: it comes to the slot
-	added  bool
-	given  bool // the slot is gRPC's
-	dead   bool // the slot is a part of a tensor that must not be written to any more; nobody wants the payload
-}
-
-func (a *arrival) stream() uint32 { return binary.BigEndian.Uint32(a.header[5:]) &^ (1 << 31) }
-
-// plainData reports whether the frame is of type DATA without padding.
-func (a *arrival) plainData() bool { return a.header[3] == 0 && a.header[4]&8 == 0 }
-
-// memory is where the payload comes in.
-func (a *arrival) memory() []byte {
-	if a.term != nil {
-		return a.term
-	}
-	return a.slot.memory
-}
-
-// drop lets the memory go.
-func (a *arrival) drop() {
-	if a.slot != nil && !a.given {
-		a.slot.release()
-	}
-	*a = arrival{}
-}
-
-// passing is a message of which some frames have come.
-type passing struct {
-	stream uint32
-	offset int    // in it, of the next frame
-	end    int    // its bytes
-	target []byte // where its payload belongs; nil: anywhere
-	add    bool   // it is added to what stands there
-	serial uint64 // of the landing
-}
-
-func (m *passing) underway() bool { return m.offset < m.end }
-
-// align gives up the target of a sum when the next frame begins within an element.
-func (m *passing) align() {
-	if m.add && (m.offset-messageStart)%elementBytes != 0 {
-		m.target = nil
-	}
-}
-
-// slot is memory for one payload, in the form in which gRPC's pools hand it out.
-type slot struct {
-	handle []byte // is first, so that a pointer to it is one to the slot
-	memory []byte
-	own    bool // else it is a part of a tensor
-}
-
 const (
 	slotBytes    = 16 << 10
 	batchFrames  = 32 // are read at once at most
@@ -107,46 +45,11 @@ var (
 	errOtherMemory = errors.New("collective: gRPC reads to other memory than its pool has given")
 )
 
-var slots = sync.Pool{New: func() any { return &slot{memory: make([]byte, slotBytes), own: true} }}
-var places = sync.Pool{New: func() any { return new(slot) }}
-
-func ownSlot() *slot { return slots.Get().(*slot) }
-
-func (s *slot) release() {
-	s.handle = nil
-	if s.own {
-		slots.Put(s)
-		return
-	}
-	s.memory = nil
-	places.Put(s)
-}
-
 func (in *inflow) init(s *socket, plain int) {
 	in.socket, in.plain = s, plain
 	in.frames = make([]arrival, 0, batchFrames+1)
 	in.reader.init(s.Conn)
 }
-
-// Get implements gRPC's pool for what comes on this connection. It is called by the goroutine that reads.
-func (in *inflow) Get(length int) *[]byte {
-	s := in.offered
-	switch {
-	case s != nil && length == in.frames[in.first].length:
-		in.offered, in.frames[in.first].given = nil, true
-	case length <= slotBytes:
-		s = ownSlot()
-	default:
-		s = &slot{memory: make([]byte, length)}
-	}
-	s.handle = s.memory[:length]
-	return &s.handle
-}
-
-// Put implements gRPC's pool.
-func (*inflow) Put(b *[]byte) { (*slot)(unsafe.Pointer(b)).release() }
-
-var _ mem.BufferPool = (*inflow)(nil)
 
 // read implements net.Conn's Read.
 func (in *inflow) read(b []byte) (int, error) {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -107,6 +108,10 @@ func combineHalf(h half, op Reduction, dst, a, b []uint16) {
 
 // reduceBytes sets dst to a op b for numbers of type d. All three have the same length.
 func reduceBytes(d ir.DType, op Reduction, dst, a, b []byte) {
+	if d == ir.Float32 && (op == Sum || op == Mean) {
+		cpu.Add(view[float32](dst), view[float32](a), view[float32](b))
+		return
+	}
 	switch d {
 	case ir.Float32:
 		combine(op, view[float32](dst), view[float32](a), view[float32](b))

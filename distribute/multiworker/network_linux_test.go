@@ -20,6 +20,7 @@ import (
 const (
 	networkSecret   = "a secret between the namespaces"
 	networkDeadline = 1500 * time.Millisecond
+	partedEpochs    = 120 // some 10 s: those who stay must not be done before the others are back
 )
 
 // hosts makes a network with the address of a worker on each host, and what starts a worker there.
@@ -194,7 +195,7 @@ func TestNetworkLinkBack(t *testing.T) {
 
 // With Elastic the others go on, and take the worker back with the state of the training when the link is back.
 func TestNetworkElastic(t *testing.T) {
-	config := chaosConfig{Elastic: &distribute.Elastic{Min: 2, Patience: 200 * time.Millisecond}, Deadline: networkDeadline, Epochs: 60}
+	config := chaosConfig{Elastic: &distribute.Elastic{Min: 2, Patience: 200 * time.Millisecond}, Deadline: networkDeadline, Epochs: partedEpochs}
 	network, j := apart(t, 3, config)
 	for _, victim := range []int{2, 0} {
 		j.await(j.latest() + 5)
@@ -225,7 +226,7 @@ func TestNetworkPartition(t *testing.T) {
 			least = 1 // below a majority: both go on, and meet again
 		}
 		t.Run(fmt.Sprint(minority, " of 3, at least ", least), func(t *testing.T) {
-			config := chaosConfig{Elastic: &distribute.Elastic{Min: least, Patience: 200 * time.Millisecond}, Deadline: networkDeadline, Epochs: 50}
+			config := chaosConfig{Elastic: &distribute.Elastic{Min: least, Patience: 200 * time.Millisecond}, Deadline: networkDeadline, Epochs: partedEpochs}
 			network, j := apart(t, 3, config)
 			j.await(5)
 			others := slices.DeleteFunc([]int{0, 1, 2}, func(i int) bool { return slices.Contains(minority, i) })
@@ -249,7 +250,7 @@ func TestNetworkPartition(t *testing.T) {
 
 // A link that works one way only is a broken one: one of the two workers at its ends goes, and comes back when it is whole.
 func TestNetworkOneWay(t *testing.T) {
-	config := chaosConfig{Elastic: &distribute.Elastic{Min: 2, Patience: 200 * time.Millisecond}, Deadline: networkDeadline, Epochs: 50}
+	config := chaosConfig{Elastic: &distribute.Elastic{Min: 2, Patience: 200 * time.Millisecond}, Deadline: networkDeadline, Epochs: partedEpochs}
 	network, j := apart(t, 3, config)
 	j.await(5)
 	began := time.Now()

@@ -1,0 +1,50 @@
+package collective
+
+import (
+	"sync"
+	"unsafe"
+
+	"google.golang.org/grpc/mem"
+)
+
+// slot is memory for one payload, in the form in which gRPC's pools hand it out.
+type slot struct {
+	handle []byte // is first, so that a pointer to it is one to the slot
+	memory []byte
+	own    bool // else it is a part of a tensor
+}
+
+var slots = sync.Pool{New: func() any { return &slot{memory: make([]byte, slotBytes), own: true} }}
+var places = sync.Pool{New: func() any { return new(slot) }}
+
+func ownSlot() *slot { return slots.Get().(*slot) }
+
+func (s *slot) release() {
+	s.handle = nil
+	if s.own {
+		slots.Put(s)
+		return
+	}
+	s.memory = nil
+	places.Put(s)
+}
+
+// Get implements gRPC's pool for what comes on this connection. It is called by the goroutine that reads.
+func (in *inflow) Get(length int) *[]byte {
+	s := in.offered
+	switch {
+	case s != nil && length == in.frames[in.first].length:
+		in.offered, in.frames[in.first].given = nil, true
+	case length <= slotBytes:
+		s = ownSlot()
+	default:
+		s = &slot{memory: make([]byte, length)}
+	}
+	s.handle = s.memory[:length]
+	return &s.handle
+}
+
+// Put implements gRPC's pool.
+func (*inflow) Put(b *[]byte) { (*slot)(unsafe.Pointer(b)).release() }
+
+var _ mem.BufferPool = (*inflow)(nil)
