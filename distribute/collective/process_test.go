@@ -366,11 +366,16 @@ func TestProcesses(t *testing.T) {
 	}
 }
 
-// TestChaos plays as many random faults as COLLECTIVE_CHAOS says; 200 take some minutes.
+// TestChaos plays random faults: 5, or as many as COLLECTIVE_CHAOS says; 200 take some minutes.
 func TestChaos(t *testing.T) {
-	faults, err := strconv.Atoi(os.Getenv("COLLECTIVE_CHAOS"))
-	if err != nil {
-		t.Skip("set COLLECTIVE_CHAOS to a number of faults")
+	if testing.Short() {
+		t.Skip("starts processes: not with -short")
+	}
+	faults := 5
+	if text := os.Getenv("COLLECTIVE_CHAOS"); text != "" {
+		var err error
+		faults, err = strconv.Atoi(text)
+		require.NoError(t, err, "COLLECTIVE_CHAOS is a number of faults")
 	}
 	deadline := time.Second
 	j := startJob(t, 3, "COLLECTIVE_TEST_MIN=2", "COLLECTIVE_TEST_DEADLINE="+deadline.String(), "COLLECTIVE_TEST_STREAM="+os.Getenv("COLLECTIVE_TEST_STREAM"))
