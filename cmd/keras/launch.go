@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"runtime"
 	"slices"
 	"strconv"
 	"sync"
@@ -32,8 +33,8 @@ func newLaunch() *cobra.Command {
 		Use:   "launch -n WORKERS -- PROGRAM [ARGUMENTS]",
 		Short: "Start a program as a cluster of workers on this machine",
 		Long: "Start a program several times as the workers of one job: TF_CONFIG tells each who it is and where the others are, and KERAS_SECRET\n" +
-			"is a text that only they know, from which keras fit derives certificates, so that no other program can join. Lines of their output\n" +
-			"begin with the worker's name. A worker that fails is started again, up to --restarts times for each; when it stays away the\n" +
+			"is a text that only they know, from which keras fit derives certificates, so that no other program can join. Unless GOMAXPROCS is\n" +
+			"set, each worker is told to use its share of this machine's processors. Lines of their output begin with the worker's name. A worker that fails is started again, up to --restarts times for each; when it stays away the\n" +
 			"job goes on while --min-workers are left. Ctrl-C and SIGTERM are passed on, so that the workers save what they have and end, with\n" +
 			"status 75 where the same command goes on later; a second signal is passed on too, which ends them at once, and what has not ended\n" +
 			"after --grace is killed. The status is 0, or 75 where the workers were stopped so, or 1. A worker with status 75 is not started again.",
@@ -101,6 +102,9 @@ func localCluster(n int) (*cluster.Spec, error) {
 	return cluster.NewSpec(map[string][]string{cluster.Worker: addresses})
 }
 
+// processorsVariable is how many processors a Go program computes on.
+const processorsVariable = "GOMAXPROCS"
+
 // launcher looks after the workers.
 type launcher struct {
 	*launchFlags
@@ -126,6 +130,9 @@ func (l *launcher) start(i int) error {
 	stdout, stderr := l.out.prefixed(prefix), l.err.prefixed(prefix)
 	c := exec.Command(l.command[0], l.command[1:]...)
 	c.Env = append(os.Environ(), cluster.TFConfigVariable+"="+config, restartsVariable+"="+strconv.Itoa(l.starts[i]))
+	if os.Getenv(processorsVariable) == "" {
+		c.Env = append(c.Env, processorsVariable+"="+strconv.Itoa(max(runtime.GOMAXPROCS(0)/l.workers, 1)))
+	}
 	if os.Getenv(secretVariable) == "" {
 		c.Env = append(c.Env, secretVariable+"="+l.secret)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -60,7 +61,7 @@ func work(how string) int {
 	if err := os.WriteFile(note, nil, 0o600); err != nil {
 		return 3
 	}
-	fmt.Printf("hello from %v\n", task.Index)
+	fmt.Printf("hello from %v on %d\n", task.Index, runtime.GOMAXPROCS(0))
 	switch {
 	case how == "fail once" && first && task.Index == 1, how == "fail" && task.Index == 1:
 		fmt.Fprint(os.Stderr, "out of memory")
@@ -81,11 +82,18 @@ func launch(t *testing.T, ctx context.Context, how string, args ...string) (stat
 }
 
 func TestLaunch(t *testing.T) {
+	t.Setenv(processorsVariable, "")
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(6))
 	status, stdout, stderr := launch(t, t.Context(), "work", "-n", "3")
 	require.Zero(t, status, stderr)
 	for i := range 3 {
-		assert.Contains(t, stdout, fmt.Sprintf("[worker %d] hello from %d\n", i, i))
+		assert.Contains(t, stdout, fmt.Sprintf("[worker %d] hello from %d on 2\n", i, i))
 	}
+	_, stdout, _ = launch(t, t.Context(), "work", "-n", "7")
+	assert.Contains(t, stdout, "hello from 6 on 1\n")
+	t.Setenv(processorsVariable, "5")
+	_, stdout, _ = launch(t, t.Context(), "work", "-n", "3")
+	assert.Contains(t, stdout, "hello from 2 on 5\n")
 }
 
 func TestLaunchStartsAgain(t *testing.T) {

@@ -39,6 +39,7 @@ func (a *arrival) drop() {
 type passing struct {
 	stream uint32
 	offset int    // in it, of the next frame
+	start  int    // of its payload
 	end    int    // its bytes
 	target []byte // where its payload belongs; nil: anywhere
 	add    bool   // it is added to what stands there
@@ -49,7 +50,7 @@ func (m *passing) underway() bool { return m.offset < m.end }
 
 // align gives up the target of a sum when the next frame begins within an element.
 func (m *passing) align() {
-	if m.add && (m.offset-messageStart)%elementBytes != 0 {
+	if m.add && (m.offset-m.start)%elementBytes != 0 {
 		m.target = nil
 	}
 }

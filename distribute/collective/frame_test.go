@@ -68,6 +68,7 @@ func TestPool(t *testing.T) {
 
 func FuzzFrame(f *testing.F) {
 	f.Add(make([]byte, 40), uint8(3))
+	f.Add(make([]byte, longPayload+longHeader), uint8(45))
 	f.Fuzz(func(t *testing.T, data []byte, cut uint8) {
 		at := min(int(cut), len(data))
 		var in frame
@@ -76,8 +77,35 @@ func FuzzFrame(f *testing.F) {
 		}
 		payload := make([]byte, in.size())
 		in.copyTo(payload)
-		require.Equal(t, data[headerSize:], payload)
+		require.Equal(t, data[headerBytes(len(data)):], payload)
 	})
+}
+
+// Chunks cover the data without gaps, and those of large data end where lines of the cache end.
+func TestChunks(t *testing.T) {
+	for _, dtype := range []ir.DType{ir.Float32, ir.Float64, ir.Uint8} {
+		for _, n := range []int{1, 2, 3, 7} {
+			for _, count := range []int{0, 1, n - 1, n + 1, 1001, 100_003 * n, 1 << 20} {
+				p := plan{dtype: dtype, n: n, count: count}
+				at, least, most := 0, count*dtype.Size(), 0
+				for c := range n {
+					from, to := p.chunk(c)
+					require.Equal(t, at, from)
+					require.GreaterOrEqual(t, to, from)
+					if from < to {
+						require.Equal(t, c, p.chunkOf(from))
+						require.Equal(t, c, p.chunkOf(to-1))
+					}
+					if count*dtype.Size() >= n*longPayload && c < n-1 {
+						require.Zero(t, to%cacheLine)
+					}
+					at, least, most = to, min(least, to-from), max(most, to-from)
+				}
+				require.Equal(t, count*dtype.Size(), at)
+				require.Less(t, most-least, 2*cacheLine)
+			}
+		}
+	}
 }
 
 // The machine of the ring, without data: whatever the order in which segments are taken, all n workers end with every chunk

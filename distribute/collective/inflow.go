@@ -33,11 +33,11 @@ type inflow struct {
 
 const (
 	slotBytes    = 16 << 10
-	batchFrames  = 32 // are read at once at most
-	messageStart = prefixBytes + headerSize
-	unpooled     = 1 << 10 // payloads up to here do not come from gRPC's pool
-	prefaceBytes = 24      // come before the first frame of a client
-	elementBytes = 8       // of the largest type
+	batchFrames  = 32                       // are read at once at most
+	messageStart = prefixBytes + headerSize // is all of the header that says anything
+	unpooled     = 1 << 10                  // payloads up to here do not come from gRPC's pool
+	prefaceBytes = 24                       // come before the first frame of a client
+	elementBytes = 8                        // of the largest type
 )
 
 var (
@@ -175,9 +175,9 @@ func (in *inflow) foretell(at *int) {
 
 // place returns memory for the part of the message under way at an offset.
 func (in *inflow) place(at, size int) *slot {
-	if m := &in.message; m.target != nil && at >= messageStart && at+size <= m.end && size > unpooled {
+	if m := &in.message; m.target != nil && at >= m.start && at+size <= m.end && size > unpooled {
 		s := places.Get().(*slot)
-		s.memory = m.target[at-messageStart : at-messageStart+size : at-messageStart+size]
+		s.memory = m.target[at-m.start : at-m.start+size : at-m.start+size]
 		return s
 	}
 	return ownSlot()
@@ -383,7 +383,7 @@ func (in *inflow) open(a *arrival) {
 	if start[0] != 0 || end <= a.length || end > maxSegmentBytes+slotBytes {
 		return // it ends with this frame, or is none of ours
 	}
-	in.message = passing{stream: a.stream(), offset: a.length, end: end}
+	in.message = passing{stream: a.stream(), offset: a.length, start: prefixBytes + headerBytes(end-prefixBytes), end: end}
 	if in.socket.trusted.Load() {
 		in.socket.t.landing.find(start[prefixBytes:], &in.message)
 		in.message.align()

@@ -33,7 +33,7 @@ type Options struct {
 	Listener net.Listener // takes connections for this worker; nil: listen on its address. Closed by Close
 
 	NoSharedMemory bool // use the network between workers of one host too
-	SegmentBytes   int  // size of one message of a ring, up to 16 KiB more; 0: 1 MiB
+	SegmentBytes   int  // size of one message of a ring, up to 16 KiB more; 0: 512 KiB
 	// SlowAfter is how long a collective waits before the workers that have not come to it are named to Observe, at least 200 ms; 0: 1 s
 	SlowAfter time.Duration
 	// Observe is told about groups that form and end, and about workers that keep the others waiting for longer than SlowAfter. It must return soon and
@@ -87,7 +87,7 @@ func (o Options) resolve() (*settings, error) {
 	defaults(&s.Timeout, 10*time.Minute)
 	defaults(&s.SlowAfter, time.Second)
 	defaults(&s.version, membership.Version)
-	defaults(&s.SegmentBytes, 1<<20)
+	defaults(&s.SegmentBytes, 512<<10)
 	switch {
 	case s.MinMembers < 1 || s.MaxMembers > len(members) || s.MinMembers > s.MaxMembers:
 		return nil, fmt.Errorf("collective: MinMembers %d and MaxMembers %d do not fit a cluster of %d", s.MinMembers, s.MaxMembers, len(members))

@@ -3,7 +3,7 @@ package collective
 import "github.com/gokeras/gokeras/kernels/ir"
 
 // plan is what the algorithms need to know of an all-reduce. Chunk c of n is the part of the elements that rank c begins with in the
-// ring; chunk sizes differ by at most one element.
+// ring; chunk sizes differ by at most one element, of large data by one line of the processor's cache, where all but the last end.
 //
 // The order of additions of an element in chunk c is x[c] + x[c+1] + ... + x[c+n-1] (ranks modulo n), whatever the transport: so
 // the result has the same bits on all workers and on every run.
@@ -16,24 +16,38 @@ type plan struct {
 	count  int // elements
 }
 
+// units returns the size in bytes of what chunks are whole numbers of, and how many there are; the last may be cut short.
+func (p *plan) units() (size, count int) {
+	size = p.dtype.Size()
+	bytes := p.count * size
+	if bytes >= p.n*longPayload {
+		size = cacheLine
+	}
+	return size, (bytes + size - 1) / size
+}
+
+const cacheLine = 64 // bytes, a multiple of all elements
+
 // chunk returns the range of bytes of chunk c.
 func (p *plan) chunk(c int) (from, to int) {
-	base, more, size := p.count/p.n, p.count%p.n, p.dtype.Size()
+	size, count := p.units()
+	base, more := count/p.n, count%p.n
 	first := c*base + min(c, more)
 	last := first + base
 	if c < more {
 		last++
 	}
-	return first * size, last * size
+	return first * size, min(last*size, p.count*p.dtype.Size())
 }
 
 // chunkOf returns the chunk of the element at a byte offset.
 func (p *plan) chunkOf(offset int) int {
-	element, base, more := offset/p.dtype.Size(), p.count/p.n, p.count%p.n
-	if long := more * (base + 1); element < long {
-		return element / (base + 1)
+	size, count := p.units()
+	unit, base, more := offset/size, count/p.n, count%p.n
+	if long := more * (base + 1); unit < long {
+		return unit / (base + 1)
 	} else {
-		return more + (element-long)/base
+		return more + (unit-long)/base
 	}
 }
 
@@ -68,7 +82,10 @@ type ring struct {
 // It is a little more than the size, so that a chunk of a power of two leaves no crumb.
 func (p *plan) segmentBytes(size int) int {
 	if size >= slotBytes {
-		size = (size/slotBytes+1)*slotBytes - messageStart
+		size = (size/slotBytes+1)*slotBytes - prefixBytes - headerSize
+		if size >= longPayload {
+			size -= longHeader - headerSize
+		}
 	}
 	if p.narrow {
 		size *= 2
@@ -77,7 +94,7 @@ func (p *plan) segmentBytes(size int) int {
 }
 
 // lead is how many segments of the first round are sent ahead of what was received.
-const lead = 4
+const lead = 3
 
 func newRing(p plan, segmentBytes int) *ring {
 	r := &ring{plan: p, segment: max(segmentBytes/p.dtype.Size(), 1) * p.dtype.Size()}

@@ -49,8 +49,22 @@ const (
 	batchBytes  = 1 << 20 // wait at most, well below the window of a stream
 )
 
+// hostBuffer is how many bytes wait in the kernel between two processes of one host. Left alone, the kernel lets the queue grow to several MB, which
+// then lie in no cache when they are read. To another host the kernel decides: there, the queue has to fill a line with delay.
+const hostBuffer = 400 << 10
+
+// sameHost reports whether both ends of a connection have the same address.
+func sameHost(conn net.Conn) bool {
+	near, ok := conn.LocalAddr().(*net.TCPAddr)
+	far, other := conn.RemoteAddr().(*net.TCPAddr)
+	return ok && other && near.IP.Equal(far.IP)
+}
+
 // newSocket wraps a connection on which plain bytes come before the first frame.
 func newSocket(conn net.Conn, t *transport, plain int, closed func()) *socket {
+	if tcp, ok := conn.(*net.TCPConn); ok && sameHost(conn) {
+		_ = tcp.SetWriteBuffer(hostBuffer) // it works without, somewhat slower
+	}
 	s := &socket{Conn: conn, t: t, closed: closed, veiled: t.buffer() > 0}
 	if !s.veiled {
 		s.open, s.copies = map[uint32]*message{}, make([]byte, 0, copiesBytes)

@@ -152,3 +152,28 @@ func TestTakeAddPieces(t *testing.T) {
 		return nil
 	}))
 }
+
+// addressed is a connection of which only the addresses matter.
+type addressed struct {
+	net.Conn
+	near, far net.Addr
+}
+
+func (a addressed) LocalAddr() net.Addr  { return a.near }
+func (a addressed) RemoteAddr() net.Addr { return a.far }
+
+func TestSameHost(t *testing.T) {
+	at := func(ip string, port int) net.Addr { return &net.TCPAddr{IP: net.ParseIP(ip), Port: port} }
+	for _, test := range []struct {
+		near, far net.Addr
+		want      bool
+	}{
+		{at("127.0.0.1", 1), at("127.0.0.1", 2), true},
+		{at("10.0.0.7", 1), at("10.0.0.7", 2), true},
+		{at("10.0.0.7", 1), at("::ffff:10.0.0.7", 2), true},
+		{at("10.0.0.7", 1), at("10.0.0.8", 1), false},
+		{&net.UnixAddr{Name: "a"}, &net.UnixAddr{Name: "a"}, false},
+	} {
+		require.Equal(t, test.want, sameHost(addressed{near: test.near, far: test.far}), "%v %v", test.near, test.far)
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
 	"time"
 
@@ -190,7 +192,7 @@ func tryLaunch(name string, n int, peers string) (*contestant, error) {
 		if script[name] != "" {
 			cmd = exec.Command(python[name], filepath.Join(peers, script[name]))
 		}
-		cmd.Env = append(os.Environ(), cluster.TFConfigVariable+"="+configs[i])
+		cmd.Env = append(os.Environ(), cluster.TFConfigVariable+"="+configs[i], "GOMAXPROCS="+strconv.Itoa(max(runtime.NumCPU()/n, 1))) // as keras launch sets it
 		if name == "gloo" {
 			_, port, _ := net.SplitHostPort(list[0]) // it is one of ours
 			cmd.Env = append(cmd.Env, "MASTER_ADDR=127.0.0.1", "MASTER_PORT="+port, fmt.Sprintf("RANK=%d", i), fmt.Sprintf("WORLD_SIZE=%d", n))

@@ -47,20 +47,19 @@ func work(path string) error {
 	if err != nil {
 		return err
 	}
-	tensors, ones := map[int][]float32{}, []float32{}
+	tensors := map[int][]float32{}
 	err = serve(func(size, count int) (*sample, error) {
 		x, ok := tensors[size]
 		if !ok {
 			x = make([]float32, size/4)
 			tensors[size] = x
 		}
-		for len(ones) < len(x) {
-			ones = append(ones, 1)
-		}
 		s := &sample{}
 		before := g.Stats().Sent
 		for range count {
-			copy(x, ones)
+			for i := range x {
+				x[i] = 1
+			}
 			if err := g.Barrier(context.Background()); err != nil {
 				return nil, err
 			}

@@ -7,7 +7,7 @@ import (
 )
 
 // Version is the version of the protocol; workers of different versions do not talk to each other.
-const Version = 2
+const Version = 3
 
 // Bounds of what is read from outside.
 const (
