@@ -124,6 +124,7 @@ func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) 
 	g.group()
 	if aliases && !c.plain {
 		g.hoistUpdates()
+		g.bucketUpdates()
 	}
 	g.addWaits()
 	p := g.place(aliases)

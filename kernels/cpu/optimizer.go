@@ -7,31 +7,65 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
+// update is the work on one variable.
+type update struct {
+	n     int
+	begin func()
+	run   func(lo, hi int)
+}
+
+// buildOptimizerUpdate updates one variable, or a bucket of them in one loop over all their elements.
 func buildOptimizerUpdate(b *build) (func(), error) {
-	if b.in(0).typ.DType == ir.Float64 {
-		return optimizerUpdate[float64](b)
+	updates, ends, total := make([]update, len(b.u.nodes)), make([]int, len(b.u.nodes)), 0
+	for i, node := range b.u.nodes {
+		b.n = &b.p.Nodes[node]
+		var err error
+		if b.in(0).typ.DType == ir.Float64 {
+			updates[i], err = optimizerUpdate[float64](b)
+		} else {
+			updates[i], err = optimizerUpdate[float32](b)
+		}
+		if err != nil {
+			return nil, err
+		}
+		total += updates[i].n
+		ends[i] = total
 	}
-	return optimizerUpdate[float32](b)
+	const block = 1 << 13
+	loop := b.rt().parallel(total, block, func(_ *worker, lo, hi int) {
+		for i := range updates {
+			first := ends[i] - updates[i].n
+			if from, to := max(lo, first), min(hi, ends[i]); from < to {
+				updates[i].run(from-first, to-first)
+			}
+		}
+	})
+	return func() {
+		for i := range updates {
+			updates[i].begin()
+		}
+		loop()
+	}, nil
 }
 
 // optimizerUpdate copies the variable and its slots to the results unless they share memory, and updates them there.
-func optimizerUpdate[T float](b *build) (func(), error) {
+func optimizerUpdate[T float](b *build) (update, error) {
 	a := b.n.Attrs.(ir.OptimizerAttrs)
 	w, gradient, rate, step := b.out(0), b.in(1), b.in(2), b.in(3)
+	n := b.n
 	begin := func() {
-		copyOperand(w, b.in(0))
-		for i := range b.n.Inputs[4:] {
-			copyOperand(b.out(1+i), b.in(4+i))
+		copyOperand(w, &b.operands[n.Inputs[0]])
+		for i, slot := range n.Inputs[4:] {
+			copyOperand(&b.operands[n.Outputs[1+i]], &b.operands[slot])
 		}
 	}
-	const block = 1 << 13
-	var update func(lo, hi int)
+	var run func(lo, hi int)
 	switch a.Rule {
 	case "sgd":
-		update = func(lo, hi int) { vec.SGD(data[T](w)[lo:hi], data[T](gradient)[lo:hi], data[T](rate)[0], 0) }
+		run = func(lo, hi int) { vec.SGD(data[T](w)[lo:hi], data[T](gradient)[lo:hi], data[T](rate)[0], 0) }
 	case "momentum", "nesterov":
 		velocity, mu, nesterov := b.out(1), T(a.Values[0]), a.Rule == "nesterov"
-		update = func(lo, hi int) {
+		run = func(lo, hi int) {
 			vec.Momentum(data[T](w)[lo:hi], data[T](velocity)[lo:hi], data[T](gradient)[lo:hi], data[T](rate)[0], mu, 0, nesterov)
 		}
 	case "adam":
@@ -43,14 +77,13 @@ func optimizerUpdate[T float](b *build) (func(), error) {
 			t := float64(data[T](step)[0])
 			alpha = T(float64(data[T](rate)[0]) * math.Sqrt(1-math.Pow(beta2, t)) / (1 - math.Pow(beta1, t)))
 		}
-		update = func(lo, hi int) {
+		run = func(lo, hi int) {
 			args := vec.AdamArgs[T]{W: data[T](w)[lo:hi], M: data[T](m)[lo:hi], V: data[T](v)[lo:hi], G: data[T](gradient)[lo:hi],
 				Alpha: alpha, OneMinusBeta1: T(1 - beta1), OneMinusBeta2: T(1 - beta2), Epsilon: T(epsilon), GradientScale: 1}
 			vec.Adam(&args)
 		}
 	default:
-		return nil, b.unsupported("unknown rule %q", a.Rule)
+		return update{}, b.unsupported("unknown rule %q", a.Rule)
 	}
-	loop := b.rt().parallel(w.n, block, func(_ *worker, lo, hi int) { update(lo, hi) })
-	return func() { begin(); loop() }, nil
+	return update{w.n, begin, run}, nil
 }

@@ -209,10 +209,19 @@ func (p *placement) overwrites(u *unit, v, old ir.Value) bool {
 	if u.elementwise {
 		return p.elementwiseOverwrites(u, v, old)
 	}
-	if len(u.nodes) != 1 {
+	if u.fused != nil {
 		return false
 	}
-	n := &p.p.Nodes[u.nodes[0]]
+	at := slices.IndexFunc(u.nodes, func(i int) bool { return slices.Contains(p.p.Nodes[i].Outputs, v) })
+	if at < 0 {
+		return false
+	}
+	n := &p.p.Nodes[u.nodes[at]]
+	for i, other := range u.nodes { // of a bucket of updates
+		if i != at && slices.ContainsFunc(p.p.Nodes[other].Inputs, func(x ir.Value) bool { r, _ := p.root(x); return r == old }) {
+			return false
+		}
+	}
 	for j, w := range n.Outputs {
 		operand := inPlaceOperand(n.Op, j)
 		if n.Op == ir.Scan {

@@ -1,0 +1,57 @@
+package cpu
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// TestSmallUpdatesAreJoined: the updates of small variables by one rule are one unit, which computes all of them in place.
+func TestSmallUpdatesAreJoined(t *testing.T) {
+	p := ir.New("")
+	scalar := ir.Type{DType: ir.Float32}
+	x, rate, step := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{8}}), p.AddInput("rate", scalar), p.AddInput("step", scalar)
+	add := func(op ir.Op, a ir.Attrs, in ...ir.Value) []ir.Value {
+		out, err := p.Add("", op, a, in...)
+		require.NoError(t, err)
+		return out
+	}
+	inputs := 3
+	variable := func(rule string, size int) {
+		typ := ir.Type{DType: ir.Float32, Shape: ir.Shape{size, 8}}
+		in := []ir.Value{p.AddInput("w", typ), add(ir.Broadcast, ir.BroadcastAttrs{Shape: typ.Shape, Axes: []int{1}}, x)[0], rate, step}
+		in[1] = add(ir.Cumulative, ir.CumulativeAttrs{Kind: ir.Sum, Axis: 1}, in[1])[0]
+		a := ir.OptimizerAttrs{Rule: rule, Values: []float64{0.9}}
+		in = append(in, p.AddInput("m", typ))
+		if rule == "adam" {
+			a.Values = []float64{0.9, 0.999, 1e-7}
+			in = append(in, p.AddInput("v", typ))
+		}
+		for i, out := range add(ir.OptimizerUpdate, a, in...) {
+			p.AddAlias("", out, inputs+i)
+		}
+		inputs += len(in) - 3
+	}
+	variable("adam", 1)
+	variable("adam", 100)
+	variable("momentum", 5)
+	variable("adam", bucketVariable/8+1)
+	variable("adam", 7)
+	for range bucketTotal / bucketVariable {
+		variable("momentum", bucketVariable/8)
+	}
+	g := newGraph(p)
+	g.group()
+	g.hoistUpdates()
+	g.bucketUpdates()
+	var joined []int
+	for _, u := range g.units {
+		if p.Nodes[u.nodes[0]].Op == ir.OptimizerUpdate {
+			joined = append(joined, len(u.nodes))
+		}
+	}
+	require.Equal(t, []int{1, 3, bucketTotal / bucketVariable, 1}, joined)
+	require.Empty(t, g.place(true).copies, "every update is made in place")
+}
