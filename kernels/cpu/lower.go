@@ -123,6 +123,7 @@ func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) 
 	g.plain, g.overlap = c.plain, c.rt.overlapper != nil
 	g.group()
 	if aliases && !c.plain {
+		g.joinDescent()
 		g.hoistUpdates()
 		g.bucketUpdates()
 	}
@@ -196,7 +197,12 @@ func (c *compiler) lower(p *placement, u *unit, s *schedule) (step, error) {
 	b := &build{placement: p, c: c, u: u, n: &p.p.Nodes[anchor]}
 	var err error
 	special := false
-	if b.n.Op == ir.Dot && !c.plain {
+	switch {
+	case b.n.Op != ir.Dot || c.plain:
+	case u.fused == nil && len(u.nodes) == 2:
+		st.run, err = buildDescent(b)
+		return st, err
+	default:
 		st.run, special = b.specialDot()
 	}
 	if !special {
