@@ -31,7 +31,7 @@ func (g *graph) bucketUpdates() {
 		if !ok {
 			continue
 		}
-		if ok, _ := g.updates(u, replaces, read); !ok {
+		if ok, awaited := g.updates(u, replaces, read); !ok || awaited { // others read what it computes: a constraint, say
 			continue
 		}
 		if before, open := last[rule]; open && g.updated(kept[before])+g.updated(u) <= bucketTotal {

@@ -39,6 +39,12 @@ func TestSmallUpdatesAreJoined(t *testing.T) {
 	variable("momentum", 5)
 	variable("adam", bucketVariable/8+1)
 	variable("adam", 7)
+	w, m, v := p.AddInput("w", scalar), p.AddInput("m", scalar), p.AddInput("v", scalar)
+	constrained := add(ir.OptimizerUpdate, ir.OptimizerAttrs{Rule: "adam", Values: []float64{0.9, 0.999, 1e-7}}, w, rate, rate, step, m, v)
+	for i, out := range []ir.Value{add(ir.Abs, nil, constrained[0])[0], constrained[1], constrained[2]} {
+		p.AddAlias("", out, inputs+i)
+	}
+	inputs += 3
 	for range bucketTotal / bucketVariable {
 		variable("momentum", bucketVariable/8)
 	}
@@ -52,6 +58,6 @@ func TestSmallUpdatesAreJoined(t *testing.T) {
 			joined = append(joined, len(u.nodes))
 		}
 	}
-	require.Equal(t, []int{1, 3, bucketTotal / bucketVariable, 1}, joined)
+	require.Equal(t, []int{1, 1, 3, bucketTotal / bucketVariable, 1}, joined, "a constraint waits for one update")
 	require.Empty(t, g.place(true).copies, "every update is made in place")
 }
