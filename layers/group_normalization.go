@@ -70,6 +70,11 @@ func (l *GroupNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 	axis := channelAxis(c.Graph(), l.Axis, x.Shape())
 	channels := x.Dim(axis)
 	groups := l.groups(c.Graph(), channels)
+	if axis == x.Rank()-1 && axis > 0 {
+		gamma, beta := l.affineWeights(c, x)
+		y := ops.GroupNormalization(x, orFull(gamma, x, 1, channels), orFull(beta, x, 0, channels), groups, number(l.Epsilon, 1e-3))
+		return []*ops.Tensor{ops.Cast(y, c.ComputeDType())}
+	}
 	split := func(s ir.Shape) ir.Shape { return slices.Insert(s.WithOnes(axis), axis+1, channels/groups) }
 	grouped := split(x.Shape())
 	grouped[axis] = groups

@@ -103,12 +103,11 @@ func Mish(x *Tensor) *Tensor { x = float(x); return Multiply(x, Tanh(Softplus(x)
 // x · (1 + tanh(√(2/π) · (x + 0.044715 x³))) / 2. Source: Hendrycks, Gimpel, 2016.
 func Gelu(x *Tensor, approximate bool) *Tensor {
 	x = float(x)
-	half := MultiplyScalar(x, 0.5)
-	if approximate {
-		inner := Multiply(x, AddScalar(MultiplyScalar(Square(x), 0.044715), 1))
-		return Multiply(half, AddScalar(Tanh(MultiplyScalar(inner, math.Sqrt(2/math.Pi))), 1)).WithMask(x.mask)
+	if !approximate {
+		return unary(ir.Gelu, x)
 	}
-	return Multiply(half, AddScalar(Erf(MultiplyScalar(x, math.Sqrt2/2)), 1)).WithMask(x.mask)
+	inner := Multiply(x, AddScalar(MultiplyScalar(Square(x), 0.044715), 1))
+	return Multiply(MultiplyScalar(x, 0.5), AddScalar(Tanh(MultiplyScalar(inner, math.Sqrt(2/math.Pi))), 1)).WithMask(x.mask)
 }
 
 // Glu cuts x into halves a and b along axis and returns a · sigmoid(b). Source: Dauphin et al., 2017.

@@ -258,6 +258,16 @@ func init() {
 	derive(ir.Tanh, func(_, y *Tensor) *Tensor { return oneMinusSquare(y) })
 	derive(ir.Sigmoid, func(_, y *Tensor) *Tensor { return Multiply(y, Subtract(OnesLike(y), y)) })
 	derive(ir.Erf, func(x, _ *Tensor) *Tensor { return MultiplyScalar(Exp(Negative(Square(x))), 2/math.Sqrt(math.Pi)) })
+	rules[ir.Gelu] = func(c *vjp) []*Tensor { return []*Tensor{apply1(ir.GeluGrad, nil, c.in(0), c.dy(0))} }
+	rules[ir.GeluGrad] = func(c *vjp) []*Tensor { // the derivative of Φ(x) + x·φ(x) is φ(x)·(2 - x²)
+		return c.each(
+			func() *Tensor {
+				square := Square(c.in(0))
+				density := MultiplyScalar(Exp(MultiplyScalar(square, -0.5)), 1/math.Sqrt(2*math.Pi))
+				return Multiply(Multiply(c.dy(0), c.in(1)), Multiply(density, Subtract(Scalar(square, 2), square)))
+			},
+			func() *Tensor { return apply1(ir.GeluGrad, nil, c.in(0), c.dy(0)) })
+	}
 	derive(ir.ErfInv, func(_, y *Tensor) *Tensor { return MultiplyScalar(Exp(Square(y)), math.Sqrt(math.Pi)/2) })
 }
 

@@ -25,6 +25,17 @@ func LayerNormalization(x, gamma, beta *Tensor, epsilon float64) *Tensor {
 	return out[0].WithMask(x.mask)
 }
 
+// GroupNormalization normalises groups of channels of x (batch, ..., channels), each by itself in each example:
+//
+//	y = gamma · (x - mean) / sqrt(variance + epsilon) + beta
+//
+// gamma and beta are (channels), of which groups is a divisor; the variance is biased. Source: Wu, He, "Group Normalization", ECCV 2018.
+func GroupNormalization(x, gamma, beta *Tensor, groups int, epsilon float64) *Tensor {
+	x = float(x)
+	out := apply(ir.GroupNorm, ir.GroupNormAttrs{Groups: groups, Epsilon: epsilon}, x, Cast(gamma, x.DType()), Cast(beta, x.DType()))
+	return out[0].WithMask(x.mask)
+}
+
 // RmsNormalization divides each row of x by its root mean square over the last axis and multiplies by scale (nil for 1):
 //
 //	y = scale · x / sqrt(mean(x²) + epsilon)
@@ -69,6 +80,7 @@ func leastNormal(d ir.DType) float64 {
 func init() {
 	rules[ir.BatchNorm] = batchNormRule
 	rules[ir.LayerNorm] = layerNormRule
+	rules[ir.GroupNorm] = groupNormRule
 }
 
 // batchNormRule: gamma and beta only reach y; x also reaches mean and variance, whose slopes are 1/n and 2(x-mean)/n.
@@ -103,6 +115,29 @@ func layerNormRule(c *vjp) []*Tensor {
 	if c.dys[2] != nil {
 		scale := MultiplyScalar(Multiply(c.dy(2), Multiply(rstd, Square(rstd))), -1/n)
 		grads[0] = sumOf(grads[0], Multiply(Subtract(x, ExpandDims(mean, -1)), ExpandDims(scale, -1)))
+	}
+	return grads
+}
+
+// groupNormRule: the slopes of mean and rstd are those of [layerNormRule], which gradients of gradients meet.
+func groupNormRule(c *vjp) []*Tensor {
+	x, mean, rstd := c.in(0), c.out(1), c.out(2)
+	grads := make([]*Tensor, 3)
+	if c.dys[0] != nil {
+		copy(grads, apply(ir.GroupNormGrad, c.node.Attrs, x, c.in(1), mean, rstd, c.dy(0)))
+	}
+	batch, groups := mean.Dim(0), mean.Dim(1)
+	positions, members := x.Shape()[1:x.Rank()-1].Size(), x.Dim(-1)/groups
+	perGroup := func(v *Tensor) *Tensor { return Reshape(v, batch, 1, groups, 1) }
+	n := float64(positions * members)
+	if c.dys[1] != nil {
+		wide := BroadcastTo(perGroup(DivideScalar(c.dy(1), n)), batch, positions, groups, members)
+		grads[0] = sumOf(grads[0], Reshape(wide, x.Shape()...))
+	}
+	if c.dys[2] != nil {
+		scale := MultiplyScalar(Multiply(c.dy(2), Multiply(rstd, Square(rstd))), -1/n)
+		centered := Subtract(Reshape(x, batch, positions, groups, members), perGroup(mean))
+		grads[0] = sumOf(grads[0], Reshape(Multiply(centered, perGroup(scale)), x.Shape()...))
 	}
 	return grads
 }

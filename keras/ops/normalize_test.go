@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -37,6 +38,11 @@ func init() {
 		addCase(caseName("l2 normalize", in[0]), true, unary(func(x *ops.Tensor) *ops.Tensor {
 			return ops.Multiply(ops.L2Normalize(x, -1, 1e-6), ops.L2Normalize(x, 0, 1e-6))
 		}), in[0])
+	}
+	for _, groups := range []int{1, 2, 4} {
+		addCase(fmt.Sprintf("group norm, %d groups", groups), true, ternary(func(x, gamma, beta *ops.Tensor) *ops.Tensor {
+			return ops.Square(ops.GroupNormalization(x, gamma, beta, groups, 0.1))
+		}), n(1, 2, 3, 4), n(2, 4), n(3, 4))
 	}
 	addCase("batch norm of no examples", false, batch(0), n(1, 0, 2), n(2, 2), n(3, 2))
 	addCase("layer norm of no examples", true, ternary(func(x, gamma, beta *ops.Tensor) *ops.Tensor {

@@ -2,8 +2,10 @@ package cpu
 
 import (
 	"math"
+	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -96,8 +98,43 @@ func (p *product[T]) args() gemm.Args[T] {
 }
 
 func (p *product[T]) run(scratch []T) {
+	if p.isSmall() {
+		p.runSmall()
+		return
+	}
 	a := p.args()
 	gemm.Run(nil, &a, scratch)
+}
+
+// A product that takes a few microseconds is spared the preparations that larger ones need.
+const (
+	smallProduct = 1 << 18 // multiplications
+	smallSum     = 256     // of which are added before the sum goes through memory
+	aliasBytes   = 2048    // rows that far apart compete for the same few places in the first-level cache
+)
+
+// isSmall reports whether the product is small, and can be computed panel by panel from the operands as they are.
+func (p *product[T]) isSmall() bool {
+	var zero T
+	return p.k > 0 && p.k <= smallSum && p.m*p.n*p.k <= smallProduct && (p.packed || p.n%vec.ScoreStride(1) == 0) &&
+		p.lda*int(unsafe.Sizeof(zero))%aliasBytes != 0
+}
+
+func (p *product[T]) runSmall() {
+	width := micro.PanelWidth[T]()
+	t := micro.Tile[T]{Rows: p.m, K: p.k, Segments: 1, Outer: 1, A: p.a, ARow: p.lda, AK: 1, CRow: p.ldc, Accumulate: p.accumulate}
+	if p.transA {
+		t.ARow, t.AK = 1, p.lda
+	}
+	for col := 0; col < p.n; col += width {
+		t.Cols, t.C = min(width, p.n-col), p.c[col:]
+		if p.packed {
+			t.B, t.BK = p.b[col*p.k:], width
+		} else {
+			t.B, t.BK = p.b[col:], p.ldb
+		}
+		micro.Run(&t)
+	}
 }
 
 // headProducts are the products of a block of queries, without their operands.
@@ -108,14 +145,14 @@ type headProducts[T float] struct {
 
 // productsOf returns the products of m queries that see n keys.
 func productsOf[T float](h *heads, m, n int) headProducts[T] {
-	strideD, strideV := h.heads*h.depth, h.heads*h.width
+	strideD, strideV, stride := h.heads*h.depth, h.heads*h.width, vec.ScoreStride(n)
 	return headProducts[T]{
-		scores:   product[T]{m: m, n: n, k: h.depth, lda: strideD, ldc: n, packed: true},
-		values:   product[T]{m: m, n: h.width, k: n, lda: n, ldb: strideV, ldc: strideV},
-		upstream: product[T]{m: m, n: n, k: h.width, lda: strideV, ldc: n, packed: true},
-		dv:       product[T]{m: n, n: h.width, k: m, lda: n, ldb: strideV, ldc: strideV, transA: true, accumulate: true},
-		dk:       product[T]{m: n, n: h.depth, k: m, lda: n, ldb: strideD, ldc: strideD, transA: true, accumulate: true},
-		dq:       product[T]{m: m, n: h.depth, k: n, lda: n, ldb: strideD, ldc: strideD},
+		scores:   product[T]{m: m, n: n, k: h.depth, lda: strideD, ldc: stride, packed: true},
+		values:   product[T]{m: m, n: h.width, k: n, lda: stride, ldb: strideV, ldc: strideV},
+		upstream: product[T]{m: m, n: n, k: h.width, lda: strideV, ldc: stride, packed: true},
+		dv:       product[T]{m: n, n: h.width, k: m, lda: stride, ldb: strideV, ldc: strideV, transA: true},
+		dk:       product[T]{m: n, n: h.depth, k: m, lda: stride, ldb: strideD, ldc: strideD, transA: true},
+		dq:       product[T]{m: m, n: h.depth, k: n, lda: stride, ldb: strideD, ldc: strideD},
 	}
 }
 
@@ -148,6 +185,20 @@ func atStep[T float](h *heads, o *operand, batch, steps, step, head, size int) [
 	return data[T](o)[h.at(batch, steps, step, head, size):]
 }
 
+// headBytes is the size of an operand of a head that is worth fetching ahead: several have room in the second-level cache.
+const headBytes = 64 << 10
+
+// fetchHead brings a part of an operand of a head, whose rows lie apart, into the cache.
+func fetchHead[T float](h *heads, o *operand, head, steps, size, part, parts int) {
+	if steps*size*o.typ.DType.Size() > headBytes {
+		return
+	}
+	first, last := part*steps/parts, (part+1)*steps/parts
+	if first < last {
+		vec.Fetch(atStep[T](h, o, head/h.heads, steps, first, head%h.heads, size), last-first, size, h.heads*size)
+	}
+}
+
 // packHead packs the transpose of the keys or values of a head, which have the given size.
 func packHead[T float](h *heads, dst []T, o *operand, batch, head, size int) {
 	gemm.PackB(nil, dst, atStep[T](h, o, batch, h.keys, 0, head, size), size, h.keys, h.heads*size, true)
@@ -170,7 +221,7 @@ func attention[T float](b *build) func() {
 		mask = b.in(3)
 	}
 	f.heads = newHeads(b, mask)
-	tile, keys, extra := f.rows*f.keys, gemm.PackedSize[T](f.keys, f.depth), productScratch[T](f.heads)
+	tile, keys, extra := f.rows*vec.ScoreStride(f.keys), gemm.PackedSize[T](f.keys, f.depth), productScratch[T](f.heads)
 	b.rt().need((tile + keys + extra) * f.q.typ.DType.Size())
 	blocks := f.blocks()
 	work := f.queries * f.keys * (f.depth + f.width) / max(f.items, 1)
@@ -181,6 +232,11 @@ func attention[T float](b *build) func() {
 			bn, hd := head/f.heads.heads, head%f.heads.heads
 			packHead(f.heads, memory[tile:], f.k, bn, hd, f.depth)
 			for block := part * blocks / f.items; block < (part+1)*blocks/f.items; block++ {
+				if item+1 < hi && (item+1)%f.items == 0 { // of the next head
+					fetchHead[T](f.heads, f.k, head+1, f.keys, f.depth, block, blocks)
+					fetchHead[T](f.heads, f.v, head+1, f.keys, f.width, block, blocks)
+					fetchHead[T](f.heads, f.q, head+1, f.queries, f.depth, block, blocks)
+				}
 				f.block(bn, hd, block*f.rows, memory[:tile], memory[tile:tile+keys], memory[tile+keys:])
 			}
 		}
@@ -195,56 +251,54 @@ func (f *attentionForward[T]) block(bn, hd, first int, scores, keys, scratch []T
 	p := productsOf[T](f.heads, m, n)
 	p.scores.with(q, keys, scores).run(scratch)
 	total := data[T](f.total)[(bn*f.heads.heads+hd)*f.queries+first:]
-	for r := range m {
-		total[r] = probabilities(f.heads, scores[r*n:(r+1)*n], bn, hd, first+r)
-	}
+	block := f.scores(first, m, n)
+	vec.SoftmaxRows(scores, total, block, look(f.heads, scores, &block, bn, hd, first))
 	p.values.with(scores, v, y).run(scratch)
 }
 
-// look returns the part of a row of scores that the query sees, with -inf where the mask hides a key, and the positive number that the
-// scores are to be multiplied by. The rest of the row becomes 0.
-func look[T float](h *heads, row []T, batch, head, query int) ([]T, T) {
-	if h.Causal && query+1 < len(row) {
-		clear(row[query+1:])
-		row = row[:query+1]
+// scores describes the scores of m queries from first on, which see at most n keys.
+func (h *heads) scores(first, m, n int) vec.Scores {
+	s := vec.Scores{Rows: m, Cols: n, Stride: vec.ScoreStride(n), Seen: n}
+	if h.Causal {
+		s.Seen, s.Step = first+1, 1
 	}
-	scale := T(h.Scale)
-	if !(scale > 0) { // hidden scores must stay hidden
-		vec.Scale(row, row, scale)
-		scale = 1
-	}
-	hide(h, row, batch, head, query)
-	return row, scale
+	return s
 }
 
-// probabilities turns the products of a query with the keys into probabilities and returns their logsumexp. A query that sees
-// nothing gets zeros and -inf.
-func probabilities[T float](h *heads, row []T, batch, head, query int) T {
-	seen, scale := look(h, row, batch, head, query)
-	largest := vec.MaxOf(seen) * scale
-	if math.IsInf(float64(largest), -1) || len(seen) == 0 {
-		clear(seen)
-		return T(math.Inf(-1))
+// look puts -inf where the mask hides a key from the queries from first on, and returns the positive number that the scores are to be
+// multiplied by.
+func look[T float](h *heads, scores []T, s *vec.Scores, batch, head, first int) T {
+	scale := T(h.Scale)
+	if scale > 0 && h.mask == nil {
+		return scale
 	}
-	sum := vec.ExpAffine(seen, seen, scale, -largest, 1)
-	vec.Scale(seen, seen, 1/sum)
-	return largest + T(math.Log(float64(sum)))
+	for r := range s.Rows {
+		row := scores[r*s.Stride:][:min(s.Cols, s.Seen+r*s.Step)]
+		if !(scale > 0) { // hidden scores must stay hidden
+			vec.Scale(row, row, scale)
+		}
+		hide(h, row, batch, head, first+r)
+	}
+	if !(scale > 0) {
+		return 1
+	}
+	return scale
 }
 
 func buildAttentionGrad(b *build) (func(), error) {
 	return byFloat(b, attentionGrad[float64], attentionGrad[float32])
 }
 
-// attentionGrad: with p the probabilities, dv = pᵀ·dy, ds = scale·p∘(dy·vᵀ - Σ y∘dy), dq = ds·k and dk = dsᵀ·q. The blocks of a
-// head add to dk and dv one after the other.
+// attentionGrad: with p the probabilities and dp = dy·vᵀ, dv = pᵀ·dy, ds = scale·p∘(dp - Σ p∘dp), dq = ds·k and dk = dsᵀ·q. The blocks of a
+// head add to dk and dv one after the other, the last one, which sees the most keys, first.
 func attentionGrad[T float](b *build) func() {
-	g := &attentionGradient[T]{q: b.in(0), k: b.in(1), v: b.in(2), y: b.in(3), total: b.in(4), dy: b.in(5), dq: b.out(0), dk: b.out(1), dv: b.out(2)}
+	g := &attentionGradient[T]{q: b.in(0), k: b.in(1), v: b.in(2), total: b.in(4), dy: b.in(5), dq: b.out(0), dk: b.out(1), dv: b.out(2)}
 	var mask *operand
 	if len(b.n.Inputs) == 7 {
 		mask = b.in(6)
 	}
 	g.heads = newHeads(b, mask)
-	tile, extra := g.rows*g.keys, productScratch[T](g.heads)
+	tile, extra := g.rows*vec.ScoreStride(g.keys), productScratch[T](g.heads)
 	keys, values := gemm.PackedSize[T](g.keys, g.depth), gemm.PackedSize[T](g.keys, g.width)
 	size := 2*tile + keys + values + extra
 	b.rt().need(size * g.q.typ.DType.Size())
@@ -258,14 +312,21 @@ func attentionGrad[T float](b *build) func() {
 		g.packedV, g.scratch = memory[:values], memory[values:]
 		for head := lo; head < hi; head++ {
 			bn, hd := head/g.heads.heads, head%g.heads.heads
-			for s := range g.keys {
+			for s := g.visible(g.queries) * min(g.queries, 1); s < g.keys; s++ { // what no query sees
 				clear(data[T](g.dk)[g.at(bn, g.keys, s, hd, g.depth):][:g.depth])
 				clear(data[T](g.dv)[g.at(bn, g.keys, s, hd, g.width):][:g.width])
 			}
 			packHead(g.heads, g.packedK, g.k, bn, hd, g.depth)
 			packHead(g.heads, g.packedV, g.v, bn, hd, g.width)
-			for first := 0; first < g.queries; first += g.rows {
-				g.block(bn, hd, first)
+			blocks := g.blocks()
+			for block := blocks - 1; block >= 0; block-- {
+				if head+1 < hi {
+					fetchHead[T](g.heads, g.k, head+1, g.keys, g.depth, block, blocks)
+					fetchHead[T](g.heads, g.v, head+1, g.keys, g.width, block, blocks)
+					fetchHead[T](g.heads, g.q, head+1, g.queries, g.depth, block, blocks)
+					fetchHead[T](g.heads, g.dy, head+1, g.queries, g.width, block, blocks)
+				}
+				g.block(bn, hd, block*g.rows)
 			}
 		}
 	})
@@ -273,8 +334,8 @@ func attentionGrad[T float](b *build) func() {
 
 type attentionGradient[T float] struct {
 	*heads
-	q, k, v, y, total, dy, dq, dk, dv *operand
-	p, ds, packedK, packedV, scratch  []T // of the worker: a block of probabilities and of their gradients, the head's operands
+	q, k, v, total, dy, dq, dk, dv   *operand
+	p, ds, packedK, packedV, scratch []T // of the worker: a block of probabilities and of their gradients, the head's operands
 }
 
 // block adds the gradients of the queries from first on.
@@ -282,30 +343,21 @@ func (g *attentionGradient[T]) block(bn, hd, first int) {
 	h := g.heads
 	last := min(first+g.rows, g.queries)
 	m, n := last-first, g.visible(last)
-	strideV := h.heads * g.width
 	q, dq := atStep[T](h, g.q, bn, g.queries, first, hd, g.depth), atStep[T](h, g.dq, bn, g.queries, first, hd, g.depth)
 	k, dk := atStep[T](h, g.k, bn, g.keys, 0, hd, g.depth), atStep[T](h, g.dk, bn, g.keys, 0, hd, g.depth)
 	dv := atStep[T](h, g.dv, bn, g.keys, 0, hd, g.width)
-	y, dy := atStep[T](h, g.y, bn, g.queries, first, hd, g.width), atStep[T](h, g.dy, bn, g.queries, first, hd, g.width)
+	dy := atStep[T](h, g.dy, bn, g.queries, first, hd, g.width)
 	total := data[T](g.total)[(bn*h.heads+hd)*g.queries+first:]
+	block := h.scores(first, m, n)
 	p := productsOf[T](h, m, n)
 	p.scores.with(q, g.packedK, g.p).run(g.scratch)
 	p.upstream.with(dy, g.packedV, g.ds).run(g.scratch)
-	for r := range m {
-		row, scale := look(h, g.p[r*n:(r+1)*n], bn, hd, first+r)
-		d := g.ds[r*n : (r+1)*n]
-		clear(d[len(row):])
-		t := total[r]
-		if math.IsInf(float64(t), -1) { // nothing was seen: all scores are -inf
-			t = 0
-		}
-		vec.ExpAffine(row, row, scale, -t, 1)
-		mean := T(0)
-		if g.width > 0 {
-			mean = vec.Dot(y[r*strideV:r*strideV+g.width], dy[r*strideV:r*strideV+g.width])
-		}
-		vec.AffineMul(d[:len(row)], d[:len(row)], row, T(g.Scale), -mean*T(g.Scale))
+	scale := look(h, g.p, &block, bn, hd, first)
+	vec.SoftmaxRowsGrad(g.p, g.ds, total, block, scale)
+	if by := T(h.Scale); by != scale {
+		vec.Scale(g.ds[:m*block.Stride], g.ds[:m*block.Stride], by)
 	}
+	p.dv.accumulate, p.dk.accumulate = last < g.queries, last < g.queries
 	p.dv.with(g.p, dy, dv).run(g.scratch)
 	p.dk.with(g.ds, q, dk).run(g.scratch)
 	p.dq.with(g.ds, k, dq).run(g.scratch)

@@ -19,14 +19,19 @@ func TestAttentionInBlocks(t *testing.T) {
 		queries, keys, depth, width int
 		causal                      bool
 		mask                        ir.Shape
+		scale                       float64
 	}{
-		{100, 700, 5, 3, false, nil},
-		{150, 700, 8, 33, true, nil},
-		{300, 290, 16, 16, true, ir.Shape{2, 1, 300, 290}},
-		{270, 400, 3, 1, false, ir.Shape{1, 2, 1, 400}},
-		{40, 5000, 2, 2, false, ir.Shape{2, 1, 1, 5000}},
-		{128, 128, 256, 128, false, nil}, // rows of the operands lie powers of two apart, so that products copy them
-		{130, 120, 256, 256, true, nil},
+		{100, 700, 5, 3, false, nil, 0.3},
+		{150, 700, 8, 33, true, nil, 0.3},
+		{300, 290, 16, 16, true, ir.Shape{2, 1, 300, 290}, 0.3},
+		{270, 400, 3, 1, false, ir.Shape{1, 2, 1, 400}, 0.3},
+		{40, 5000, 2, 2, false, ir.Shape{2, 1, 1, 5000}, 0.3},
+		{128, 128, 256, 128, false, nil, 0.3}, // rows of the operands lie powers of two apart, so that products copy them
+		{130, 120, 256, 256, true, nil, 0.3},
+		{128, 128, 32, 32, true, nil, 0.3}, // products small enough to be computed at once
+		{50, 40, 24, 64, false, ir.Shape{2, 1, 50, 40}, 0.3},
+		{90, 80, 16, 16, true, ir.Shape{2, 1, 90, 80}, -0.3},
+		{20, 50, 16, 16, true, nil, 0}, // keys that no query sees
 	}
 	for _, c := range cases {
 		p := ir.New("attention")
@@ -53,7 +58,7 @@ func TestAttentionInBlocks(t *testing.T) {
 		if c.mask != nil {
 			mask = []ir.Value{input(ir.Bool, 0.3, c.mask...)}
 		}
-		a := ir.AttentionAttrs{Scale: 0.3, Causal: c.causal, Masked: c.mask != nil}
+		a := ir.AttentionAttrs{Scale: c.scale, Causal: c.causal, Masked: c.mask != nil}
 		out, err := p.Add("", ir.Attention, a, append(operands[:3:3], mask...)...)
 		require.NoError(t, err)
 		dy := input(ir.Float32, 0, batch, c.queries, heads, c.width)

@@ -317,10 +317,8 @@ func buildGemm[T gemm.Float](b *build, plan *dotPlan) func() {
 		s := data[T](scratch)
 		xs, ys, zs := data[T](x), data[T](y), data[T](out)
 		args.Packed = false
-		if kept != nil {
-			if panels := inPanels[T](y.mem.whose, kept, rt.pool); panels != nil {
-				ys, args.Packed = panels, true
-			}
+		if panels := panelsOf[T](kept, y, rt.pool); panels != nil {
+			ys, args.Packed = panels, true
 		}
 		for _, o := range l.outer {
 			args.A, args.B, args.C = xs[o[0]:], ys[o[1]:], zs[o[2]:]
@@ -330,18 +328,15 @@ func buildGemm[T gemm.Float](b *build, plan *dotPlan) func() {
 	}
 }
 
-// keptForm returns the form in which the vector operand may be kept in panels, or nil: it must be a matrix in an input that no output
-// replaces, as weights are in programs that predict.
+// keptForm returns the form in which the vector operand may be kept in panels, or nil.
 func (b *build) keptForm(plan *dotPlan, l *batchLoop) *form {
 	m := &plan.b
-	if m.o.mem.kind != inInput || b.replaced(m.o.mem.index) || l.dims != [2]int{1, 1} || len(l.outer) != 1 {
+	if l.dims != [2]int{1, 1} || len(l.outer) != 1 {
 		return nil
 	}
-	f := &form{off: m.o.off, k: m.rows, n: m.cols, size: m.o.typ.DType.Size()}
-	if f.ld, f.trans = m.layout(); !f.worthKeeping() {
-		return nil
-	}
-	return f
+	f := &form{off: m.o.off, k: m.rows, n: m.cols}
+	f.ld, f.trans = m.layout()
+	return b.kept(m.o, f)
 }
 
 // replaced reports whether an output replaces input i of the program.

@@ -15,6 +15,9 @@ type epilogue struct {
 	perm   []int // transpose of a contraction's result; without bias and relu
 	pool   bool  // 2x2 maxima are taken of a convolution's result, which is then not stored
 	result ir.Value
+
+	// Of a batch normalisation's gradient behind that of a relu: the gradient of the relu's result; bias is then the normalisation's beta. Or -1.
+	upstream ir.Value
 }
 
 // findEpilogues makes units of products whose only reader adds a bias or is a relu, of convolutions that are pooled, of pooling gradients that go through a
@@ -23,11 +26,12 @@ func (g *graph) findEpilogues() {
 	for i := range g.p.Nodes {
 		g.findPoolGradient(i)
 		g.findNormEpilogue(i)
+		g.findNormGradient(i)
 		n := &g.p.Nodes[i]
 		if n.Op != ir.Dot && n.Op != ir.Conv || !hasEpilogue(g.p.Type(n.Outputs[0]).DType) || g.constant[i] {
 			continue
 		}
-		e := &epilogue{anchor: i, bias: -1, addend: -1, result: n.Outputs[0]}
+		e := &epilogue{anchor: i, bias: -1, addend: -1, upstream: -1, result: n.Outputs[0]}
 		nodes := []int{i}
 		if next, bias, ok := g.biasAdd(e.result); ok && g.def[bias] < i {
 			nodes, e.bias, e.result = append(nodes, next), bias, g.p.Nodes[next].Outputs[0]
@@ -55,7 +59,7 @@ func (g *graph) findNormEpilogue(i int) {
 	if n.Op != ir.BatchNorm || g.constant[i] {
 		return
 	}
-	e := &epilogue{anchor: i, bias: -1, addend: -1, result: n.Outputs[0]}
+	e := &epilogue{anchor: i, bias: -1, addend: -1, upstream: -1, result: n.Outputs[0]}
 	nodes := []int{i}
 	if next, ok := g.onlyReader(e.result); ok && g.p.Nodes[next].Op == ir.Add {
 		other := g.p.Nodes[next].Inputs[0]
@@ -72,6 +76,33 @@ func (g *graph) findNormEpilogue(i int) {
 	if len(nodes) > 1 { // at the place of the normalisation: its mean and variance may be read before its result is
 		g.fuse(&unit{nodes: nodes, position: i, fused: e})
 	}
+}
+
+// findNormGradient looks for the gradient of relu(batch normalisation of x): what the relu lets through is computed again from x, so that its
+// gradient is neither stored nor its result read.
+func (g *graph) findNormGradient(i int) {
+	n := &g.p.Nodes[i]
+	if n.Op != ir.BatchNormGrad || g.constant[i] {
+		return
+	}
+	through := g.node(n.Inputs[4])
+	if only, ok := g.onlyReader(n.Inputs[4]); !ok || only != i || through == nil || g.unitOf[g.def[n.Inputs[4]]] != nil {
+		return
+	}
+	y, mask, ok := g.reluGradient(through)
+	if !ok || len(g.users[g.p.Nodes[mask].Outputs[0]]) != 1 || g.isOutput[g.p.Nodes[mask].Outputs[0]] {
+		return
+	}
+	if relu := g.node(y); relu != nil && relu.Op == ir.Relu {
+		y = relu.Inputs[0]
+	}
+	f := g.node(y)
+	if f == nil || f.Op != ir.BatchNorm || f.Outputs[0] != y || f.Attrs != n.Attrs ||
+		!slices.Equal(n.Inputs[:4], []ir.Value{f.Inputs[0], f.Inputs[1], f.Outputs[1], f.Outputs[2]}) {
+		return
+	}
+	g.fuse(&unit{nodes: []int{mask, g.def[n.Inputs[4]], i}, position: i,
+		fused: &epilogue{anchor: i, bias: f.Inputs[2], addend: -1, upstream: through.Inputs[1], relu: true, result: n.Outputs[0]}})
 }
 
 func (g *graph) fuse(u *unit) {
@@ -101,7 +132,7 @@ func (g *graph) findPoolGradient(i int) {
 		return
 	}
 	j := g.def[anchor.Outputs[0]]
-	u := &unit{nodes: []int{j, mask, i}, position: i, fused: &epilogue{anchor: j, bias: -1, addend: -1, relu: true, result: n.Outputs[0]}}
+	u := &unit{nodes: []int{j, mask, i}, position: i, fused: &epilogue{anchor: j, bias: -1, addend: -1, upstream: -1, relu: true, result: n.Outputs[0]}}
 	for _, r := range g.users[n.Outputs[0]] {
 		reader := &g.p.Nodes[r]
 		s, ok := g.sinkOf(reader)
@@ -194,12 +225,14 @@ func (g *graph) readEpilogue(u *unit) {
 		g.fromMemory(v)
 	}
 	for _, v := range g.p.Nodes[u.fused.anchor].Inputs {
-		g.read(u, v, u.position)
+		if !slices.Contains(u.nodes, g.def[v]) {
+			g.read(u, v, u.position)
+		}
 	}
 	for _, v := range g.p.Nodes[u.fused.anchor].Outputs[1:] {
 		g.fromMemory(v)
 	}
-	for _, v := range []ir.Value{u.fused.bias, u.fused.addend} {
+	for _, v := range []ir.Value{u.fused.bias, u.fused.addend, u.fused.upstream} {
 		if v >= 0 {
 			g.read(u, v, u.position)
 		}

@@ -128,16 +128,16 @@ func buildGather(b *build) (func(), error) {
 
 func buildScatter(b *build) (func(), error) {
 	a := b.n.Attrs.(ir.ScatterAttrs)
-	copyFirst := func(out, in *operand) { copyOperand(out, in) }
-	return scatterInto(b, b.in(0), b.in(1), b.in(2), a.Axis, a.Kind, a.Mode, copyFirst)
+	return scatterInto(b, b.in(0), b.in(1), b.in(2), a.Axis, a.Kind, a.Mode, false)
 }
 
 // buildEmbeddingGrad sums the rows of dy that came from the same row of the table.
 func buildEmbeddingGrad(b *build) (func(), error) {
-	return scatterInto(b, b.in(0), b.in(1), b.in(2), 0, ir.Sum, ir.IndexError, func(out, _ *operand) { clear(raw(out)) })
+	return scatterInto(b, b.in(0), b.in(1), b.in(2), 0, ir.Sum, ir.IndexError, true)
 }
 
-func scatterInto(b *build, in, indices, updates *operand, axis int, kind ir.Kind, mode ir.IndexMode, begin func(out, in *operand)) (func(), error) {
+// scatterInto combines updates with a copy of an operand, or with zeros.
+func scatterInto(b *build, in, indices, updates *operand, axis int, kind ir.Kind, mode ir.IndexMode, zeros bool) (func(), error) {
 	combine, err := b.rowCombiner(kind, in.typ.DType)
 	if err != nil {
 		return nil, err
@@ -147,34 +147,84 @@ func scatterInto(b *build, in, indices, updates *operand, axis int, kind ir.Kind
 	size := in.typ.DType.Size()
 	positions, find := b.lookup(indices, axis, g.length, mode)
 	count := indices.n
-	// Columns are independent, so they are what is shared out; updates that meet are combined in index order.
-	width := max(64/size, 1)
-	columns := (g.inner + width - 1) / width
-	scatter := b.rt().parallel(g.outer*columns, grain(count*width), func(_ *worker, lo, hi int) {
+	share := newScatterShare(g, count, size, b.rt().pool.Size())
+	scatter := b.rt().parallel(share.pieces(), 1, func(_ *worker, lo, hi int) {
 		at := data[int64](positions)
-		for k := lo; k < hi; {
-			o, first := k/columns, k%columns*width
-			run := min(hi-k, columns-k%columns)
-			n := min(run*width, g.inner-first)
-			for i, p := range at {
-				if p == dropped {
-					continue
-				}
-				dst := unsafe.Add(out.ptr(), ((o*g.length+int(p))*g.inner+first)*size)
-				src := unsafe.Add(updates.ptr(), ((o*count+i)*g.inner+first)*size)
-				combine(dst, dst, src, nil, n)
+		for k := lo; k < hi; k++ {
+			o, row, end, first, n := share.piece(k)
+			base := unsafe.Add(out.ptr(), (o*g.length*g.inner+first)*size)
+			if zeros {
+				clearColumns(unsafe.Add(base, row*g.inner*size), end-row, n*size, g.inner*size)
 			}
-			k += run
+			src := unsafe.Add(updates.ptr(), (o*count*g.inner+first)*size)
+			for i, p := range at {
+				if int(p) >= row && int(p) < end { // not if dropped
+					dst := unsafe.Add(base, int(p)*g.inner*size)
+					combine(dst, dst, unsafe.Add(src, i*g.inner*size), nil, n)
+				}
+			}
 		}
 	})
 	return func() {
-		if find() && out.n > 0 {
-			begin(out, in)
-			if updates.n > 0 {
-				scatter()
-			}
+		switch {
+		case !find() || out.n == 0:
+			return
+		case !zeros:
+			copyOperand(out, in)
+		case updates.n == 0:
+			clear(raw(out))
+		}
+		if updates.n > 0 {
+			scatter()
 		}
 	}, nil
+}
+
+// scatterShare is how a scatter is shared out. Rows are independent, and so are columns; updates that meet are combined in the order of
+// their indices, so the result does not depend on it.
+type scatterShare struct {
+	g               axisGroup
+	rows, rowPieces int
+	cols, colPieces int
+}
+
+// scatterRows is the fewest rows in a piece. Every piece goes through all indices.
+const scatterRows = 16
+
+// newScatterShare cuts rows into pieces for the workers, and columns where there are too few rows.
+func newScatterShare(g axisGroup, count, size, workers int) scatterShare {
+	want := 1
+	if workers > 1 {
+		want = min(2*workers, max(g.outer*count*g.inner/chunkWork, 1))
+	}
+	want = max(want/max(g.outer, 1), 1)
+	s := scatterShare{g: g, rowPieces: max(min(want, g.length/scatterRows), 1)}
+	s.rows = max((g.length+s.rowPieces-1)/s.rowPieces, 1)
+	width := max(64/size, 1)
+	lines := (g.inner + width - 1) / width
+	s.cols = max((lines+want/s.rowPieces-1)/max(want/s.rowPieces, 1), 1) * width
+	s.rowPieces, s.colPieces = (g.length+s.rows-1)/s.rows, (g.inner+s.cols-1)/s.cols
+	return s
+}
+
+func (s *scatterShare) pieces() int { return s.g.outer * s.rowPieces * s.colPieces }
+
+// piece returns the rows [row, end) and the n columns from the first on that make up piece k, which belongs to entry o of the axes in front.
+func (s *scatterShare) piece(k int) (o, row, end, first, n int) {
+	col, rest := k%s.colPieces, k/s.colPieces
+	row, o = rest%s.rowPieces*s.rows, rest/s.rowPieces
+	first = col * s.cols
+	return o, row, min(row+s.rows, s.g.length), first, min(s.cols, s.g.inner-first)
+}
+
+// clearColumns clears the first bytes of rows that lie stride bytes apart.
+func clearColumns(p unsafe.Pointer, rows, bytes, stride int) {
+	if bytes == stride {
+		rows, bytes = 1, rows*bytes
+	}
+	for r := range rows {
+		clear(bytesAt(unsafe.Add(p, r*stride), bytes))
+	}
 }
 
 // rowCombiner returns the block kernel that combines a row of updates with the row they meet.

@@ -91,6 +91,8 @@ func floatBinary[T float](op ir.Op) blockFn {
 		return eachPair[T](math.Mod)
 	case ir.Atan2:
 		return eachPair[T](math.Atan2)
+	case ir.GeluGrad:
+		return mapBinary(func(dst, x, dy []T) { vec.GeluGrad(dst, dy, x) })
 	}
 	return nil
 }

@@ -188,6 +188,8 @@ func floatUnary[T float](op ir.Op) blockFn {
 		return mapUnary(vec.Sigmoid[T])
 	case ir.Erf:
 		return mapUnary(vec.Erf[T])
+	case ir.Gelu:
+		return mapUnary(vec.Gelu[T])
 	case ir.Sign:
 		return signBlock[T]
 	case ir.Identity:

@@ -45,12 +45,47 @@ func longProduct[T gemm.Float](b *build) (func(), bool) {
 	if out.n == 0 || !gemm.IsLong(args) {
 		return nil, false
 	}
-	long, rt := &gemm.Long[T]{}, b.rt()
+	long, rt, sums := &gemm.Long[T]{}, b.rt(), b.sumsBeside()
 	return func() {
+		if sums != nil {
+			long.Sums = data[T](sums)
+		}
 		args.A, args.B, args.C = data[T](x), data[T](y), data[T](out)
 		long.Run(rt.pool, args)
-		args.A, args.B, args.C = nil, nil, nil
+		args.A, args.B, args.C, long.Sums = nil, nil, nil, nil
 	}, true
+}
+
+// sumsBeside looks for a reduction that sums the right side of the long product over the same axes, as the gradient of a bias does beside
+// that of a matrix. The product reads all of it anyway, so it computes these sums too; it returns where to.
+func (b *build) sumsBeside() *operand {
+	y := b.n.Inputs[1]
+	for _, i := range b.users[y] {
+		n, u := &b.p.Nodes[i], b.unitOf[i]
+		a, ok := n.Attrs.(ir.ReduceAttrs)
+		if !ok || a.Kind != ir.Sum || !slices.Equal(a.Axes, b.n.Attrs.(ir.DotAttrs).RhsContract) || u == nil || u.elementwise || u.time <= b.u.time || b.sums[n] != nil {
+			continue
+		}
+		t := b.p.Type(n.Outputs[0])
+		sums := b.scratch(t.DType, t.Shape.Size())
+		sums.mem.last = u.time
+		if b.sums == nil {
+			b.sums = map[*ir.Node]*operand{}
+		}
+		b.sums[n] = sums
+		return sums
+	}
+	return nil
+}
+
+// summedBefore copies the sums that a product has computed. It reports false for other reductions.
+func (b *build) summedBefore() (func(), bool) {
+	sums := b.sums[b.n]
+	if sums == nil {
+		return nil, false
+	}
+	out := b.out(0)
+	return func() { copy(raw(out), raw(sums)) }, true
 }
 
 // alignSums lets sums over examples and steps read both operands in the order of memory: where one operand is the stack (batch, steps, ...)

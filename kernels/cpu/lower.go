@@ -16,6 +16,8 @@ type build struct {
 	u    *unit
 	n    *ir.Node // the one node, or the product of a fused unit
 	kids []child
+
+	gathers bool // a convolution gathers the moments of its result
 }
 
 // builders holds the kernels of the ops that are not elementwise. A builder returns the function that runs the unit.
@@ -38,6 +40,7 @@ func init() {
 		ir.MaxPool: buildMaxPool, ir.MaxPoolGrad: buildMaxPoolGrad, ir.AvgPool: buildAvgPool, ir.AvgPoolGrad: buildAvgPoolGrad,
 		ir.BatchNorm: buildBatchNorm, ir.BatchNormGrad: buildBatchNormGrad,
 		ir.LayerNorm: buildLayerNorm, ir.LayerNormGrad: buildLayerNormGrad,
+		ir.GroupNorm: buildGroupNorm, ir.GroupNormGrad: buildGroupNormGrad,
 		ir.LstmCell: buildLstmCell, ir.LstmCellGrad: buildLstmCellGrad, ir.GruCell: buildGruCell, ir.GruCellGrad: buildGruCellGrad,
 		ir.Softmax: buildSoftmax, ir.SoftmaxGrad: buildSoftmaxGrad, ir.LogSoftmax: buildLogSoftmax, ir.LogSoftmaxGrad: buildLogSoftmaxGrad,
 		ir.SparseSoftmaxCrossEntropy: buildCrossEntropy, ir.SparseSoftmaxCrossEntropyGrad: buildCrossEntropyGrad,
@@ -49,7 +52,7 @@ func init() {
 	inPlace = map[ir.Op][]int{
 		ir.Softmax: {0}, ir.LogSoftmax: {0}, ir.SoftmaxGrad: {1}, ir.LogSoftmaxGrad: {1},
 		ir.Dropout: {0}, ir.OptimizerUpdate: {0, 4, 5, 6, 7}, ir.Scatter: {0}, ir.DynamicUpdateSlice: {0},
-		ir.CollectiveBroadcast: {0}, ir.Cumulative: {0},
+		ir.CollectiveBroadcast: {0}, ir.Cumulative: {0}, ir.BatchNormGrad: {4}, ir.GroupNormGrad: {4},
 		ir.LstmCell: {-1, 1, 0}, ir.LstmCellGrad: {0, 3}, ir.GruCell: {2, 0}, ir.GruCellGrad: {0, 1, 3},
 	}
 }
@@ -101,8 +104,8 @@ type compiler struct {
 	device   kernels.Device
 	replica  int
 	replicas int
-	plain    bool             // see graph
-	packed   map[int]*operand // by input of a scan's body: the matrix packed, which products read instead
+	plain    bool                     // see graph
+	packed   map[packedRight]*operand // matrices of a scan's body, packed
 }
 
 // compile turns a verified program into a schedule.
@@ -162,13 +165,20 @@ func improveScans(p *ir.Program, replicas int) (*ir.Program, error) {
 		q, err = pullIntoScans(q, replicas)
 	}
 	if err == nil {
-		q, err = transposeBeforeScans(q)
+		q, err = transposeBeforeScans(q, replicas)
 	}
 	if err == nil && q != p {
 		q, err = normalize(q, replicas)
 	}
 	if err == nil {
 		q, err = alignSums(q)
+	}
+	if err != nil {
+		return nil, err
+	}
+	bySteps, err := lookUpBySteps(q)
+	if err == nil && bySteps != q {
+		return normalize(bySteps, replicas)
 	}
 	return q, err
 }
@@ -198,15 +208,20 @@ func (c *compiler) lower(p *placement, u *unit, s *schedule) (step, error) {
 	var err error
 	special := false
 	switch {
-	case b.n.Op != ir.Dot || c.plain:
-	case u.fused == nil && len(u.nodes) == 2:
+	case c.plain:
+	case b.n.Op == ir.Dot && u.fused == nil && len(u.nodes) == 2:
 		st.run, err = buildDescent(b)
 		return st, err
-	default:
+	case b.n.Op == ir.Dot:
 		st.run, special = b.specialDot()
+	case b.n.Op == ir.Reduce:
+		st.run, special = b.summedBefore()
 	}
 	if !special {
 		st.run, err = builders[b.n.Op](b)
+	}
+	if b.gathers {
+		st.name += "+moments"
 	}
 	s.children = append(s.children, b.kids...)
 	return st, err

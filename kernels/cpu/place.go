@@ -15,6 +15,9 @@ type placement struct {
 	inputs   []*storage
 	outputs  []*storage
 	copies   []outputCopy
+	gathered map[ir.Value]*moments // of results of convolutions that batch normalizations read
+	spaced   map[ir.Value]*operand // left sides of several products, with gaps between their rows
+	sums     map[*ir.Node]*operand // reductions that a product computes besides
 }
 
 // outputCopy moves a value that could not be computed in the output buffer. Staged copies go through a temporary, because
@@ -209,6 +212,9 @@ func (p *placement) overwrites(u *unit, v, old ir.Value) bool {
 	if u.elementwise {
 		return p.elementwiseOverwrites(u, v, old)
 	}
+	if e := u.fused; e != nil && e.upstream >= 0 && v == e.result {
+		return p.gradientOverwrites(e, old)
+	}
 	if u.fused != nil {
 		return false
 	}
@@ -239,6 +245,17 @@ func (p *placement) overwrites(u *unit, v, old ir.Value) bool {
 		return r == old && offset == 0 && p.p.Type(old).Bytes() == p.p.Type(v).Bytes()
 	}
 	return false
+}
+
+// gradientOverwrites reports whether the gradient of a normalisation may lie where the gradient behind it is, and nothing else.
+func (p *placement) gradientOverwrites(e *epilogue, old ir.Value) bool {
+	for _, x := range p.p.Nodes[e.anchor].Inputs[:4] {
+		if r, _ := p.root(x); r == old {
+			return false
+		}
+	}
+	r, offset := p.root(e.upstream)
+	return r == old && offset == 0 && e.bias != old
 }
 
 // elementwiseOverwrites requires that the unit reads old element by element and not after v is written.

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -142,8 +143,10 @@ func runOnce(t *testing.T, p *ir.Program, inputs []reference.Value, plain bool) 
 		require.NoError(t, b.Write(v.Bytes()))
 		in = append(in, b)
 	}
-	for _, o := range p.Outputs {
-		out = append(out, newBuffer(testDevice, p.Type(o.Value)))
+	for _, o := range p.Outputs { // full of what is no number: nothing may be left of it
+		b := newBuffer(testDevice, p.Type(o.Value))
+		require.NoError(t, b.Write(bytes.Repeat([]byte{0xff}, b.Type().Bytes())))
+		out = append(out, b)
 	}
 	require.NoError(t, e.Run(context.Background(), in, out))
 	results := make([]reference.Value, len(out))

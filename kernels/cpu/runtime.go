@@ -29,6 +29,8 @@ type runtime struct {
 	overlapper kernels.Overlapper
 	err        error // the first failure; steps after it do not run
 
+	ahead []span // what the steps of a loop read or write next, until a product brings it into the cache
+
 	profiling bool
 	nested    time.Duration // of the steps of sub-programs, while steps are timed
 }

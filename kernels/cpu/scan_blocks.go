@@ -38,7 +38,8 @@ type blockScan struct {
 
 // scanPacked is a matrix that all steps multiply by, in the layout that products read fastest.
 type scanPacked struct {
-	constant int // of the scan
+	constant int  // of the scan
+	trans    bool // they multiply by its transpose
 	to       *operand
 }
 
@@ -107,26 +108,43 @@ func (s *blockScan) findHomes(body *ir.Program) (dropped []bool) {
 	return dropped
 }
 
-// pack reserves memory for the matrices that products of all steps have on their right, by input of the body.
-func (s *blockScan) pack(b *build, rows *rowBody) map[int]*operand {
+// packedRight names a matrix that products of all steps have on their right: its number among the inputs of the body, and whether they
+// multiply by its transpose.
+type packedRight struct {
+	input int
+	trans bool
+}
+
+// rightOf returns what the product reads on its right, if that can be packed.
+func rightOf(p *ir.Program, n *ir.Node) (packedRight, bool) {
+	if n.Op != ir.Dot || !packable(p, n) {
+		return packedRight{}, false
+	}
+	j := slices.IndexFunc(p.Inputs, func(in ir.Input) bool { return in.Value == n.Inputs[1] })
+	return packedRight{j, n.Attrs.(ir.DotAttrs).RhsContract[0] == 1}, j >= 0
+}
+
+// pack reserves memory for the matrices that products of all steps have on their right.
+func (s *blockScan) pack(b *build, rows *rowBody) map[packedRight]*operand {
 	first := s.attrs.Carry + s.attrs.Xs
-	packed := map[int]*operand{}
+	packed := map[packedRight]*operand{}
 	for i := range rows.program.Nodes {
 		n := &rows.program.Nodes[i]
-		if n.Op != ir.Dot || !rows.row[n.Outputs[0]] || !packable(rows.program, n) {
-			continue
-		}
-		j := slices.IndexFunc(rows.program.Inputs, func(in ir.Input) bool { return in.Value == n.Inputs[1] })
-		if j < first || packed[j] != nil {
+		right, ok := rightOf(rows.program, n)
+		if !ok || right.input < first || packed[right] != nil || !rows.row[n.Outputs[0]] {
 			continue
 		}
 		t := rows.program.Type(n.Inputs[1])
-		size := gemm.PackedSize[float32](t.Shape[1], t.Shape[0])
-		if t.DType == ir.Float64 {
-			size = gemm.PackedSize[float64](t.Shape[1], t.Shape[0])
+		k, columns := t.Shape[0], t.Shape[1]
+		if right.trans {
+			k, columns = columns, k
 		}
-		packed[j] = b.scratch(t.DType, size)
-		s.packed = append(s.packed, scanPacked{j - first, packed[j]})
+		size := gemm.PackedSize[float32](columns, k)
+		if t.DType == ir.Float64 {
+			size = gemm.PackedSize[float64](columns, k)
+		}
+		packed[right] = b.scratch(t.DType, size)
+		s.packed = append(s.packed, scanPacked{right.input - first, right.trans, packed[right]})
 	}
 	return packed
 }
@@ -136,7 +154,7 @@ func packable(p *ir.Program, n *ir.Node) bool {
 	a := n.Attrs.(ir.DotAttrs)
 	l, r := p.Type(n.Inputs[0]), p.Type(n.Inputs[1])
 	return hasEpilogue(r.DType) && len(l.Shape) == 2 && len(r.Shape) == 2 && len(a.LhsBatch) == 0 && len(a.LhsContract) == 1 && a.LhsContract[0] == 1 &&
-		a.RhsContract[0] == 0 && r.Shape.Size() > 0
+		r.Shape.Size() > 0
 }
 
 // chooseBlocks cuts the batch into blocks of equal size, or nearly: for several workers twice as many as workers, so that one that is
@@ -159,11 +177,11 @@ func (s *blockScan) rowsOf(block int) (first, rows, size int) {
 }
 
 // compile compiles the bodies of all workers.
-func (s *blockScan) compile(b *build, rows *rowBody, dropped []bool, packed map[int]*operand) error {
+func (s *blockScan) compile(b *build, rows *rowBody, dropped []bool, packed map[packedRight]*operand) error {
 	s.bodies = make([]scanBodies, min(s.rt.pool.Size(), s.blocks))
 	for i := range s.bodies {
 		body := &s.bodies[i]
-		body.rt = &runtime{workers: make([]worker, 1)}
+		body.rt = &runtime{workers: make([]worker, 1), ahead: make([]span, 0, len(s.xs)+len(s.ys))}
 		c := &compiler{rt: body.rt, device: b.c.device, replica: b.c.replica, replicas: b.c.replicas, packed: packed}
 		for size := range body.sizes {
 			n := s.batch/s.blocks + size
@@ -185,11 +203,10 @@ func (s *blockScan) compile(b *build, rows *rowBody, dropped []bool, packed map[
 
 func (s *blockScan) run() {
 	for _, p := range s.packed {
-		o := s.constants[p.constant]
-		if shape := o.typ.Shape; o.typ.DType == ir.Float64 {
-			gemm.PackB(s.rt.pool, data[float64](p.to), data[float64](o), shape[0], shape[1], 0, false)
+		if o := s.constants[p.constant]; o.typ.DType == ir.Float64 {
+			packRight[float64](s.rt, p.to, o, p.trans)
 		} else {
-			gemm.PackB(s.rt.pool, data[float32](p.to), data[float32](o), shape[0], shape[1], 0, false)
+			packRight[float32](s.rt, p.to, o, p.trans)
 		}
 	}
 	begin := time.Now()
@@ -208,6 +225,14 @@ func (s *blockScan) run() {
 		s.share.took += took
 		s.rt.nested += took
 	}
+}
+
+func packRight[T gemm.Float](rt *runtime, to, o *operand, trans bool) {
+	k, columns := o.typ.Shape[0], o.typ.Shape[1]
+	if trans {
+		k, columns = columns, k
+	}
+	gemm.PackB(rt.pool, data[T](to), data[T](o), k, columns, 0, trans)
 }
 
 // Run implements pool.Task: it takes blocks of rows through all steps.
@@ -265,6 +290,7 @@ func (s *blockScan) block(b *scanBodies, block int) {
 				body.outputs[i].ptr = s.rowPointer(s.ys[j-a.Carry], at(n), a.Length, first)
 			}
 		}
+		b.rt.ahead = s.ahead(b.rt.ahead[:0], n, at, first, rows)
 		if body.execute(b.rt); b.rt.err != nil {
 			return
 		}
@@ -287,40 +313,26 @@ func (s *blockScan) carry(k, n int, at func(int) int, first int) unsafe.Pointer 
 	return s.rowPointer(s.other[k], 0, 1, first)
 }
 
-// packedDot multiplies by a matrix that the scan has packed. It reports false for products with another form.
-func (b *build) packedDot() (func(), bool) {
-	j := slices.IndexFunc(b.p.Inputs, func(in ir.Input) bool { return in.Value == b.n.Inputs[1] })
-	o := b.c.packed[j]
-	if o == nil || !packable(b.p, b.n) || b.u.fused != nil && b.u.fused.perm != nil {
-		return nil, false
+// ahead lists the memory that is read or written soon after the products of step n: the slices of the next step, and what this step
+// writes.
+func (s *blockScan) ahead(list []span, n int, at func(int) int, first, rows int) []span {
+	length := s.attrs.Length
+	add := func(o *operand, i int) {
+		list = append(list, span{s.rowPointer(o, i, length, first), o.n / length / s.batch * rows * o.typ.DType.Size()})
 	}
-	if o.typ.DType == ir.Float64 {
-		return multiplyPacked[float64](b, o), true
-	}
-	return multiplyPacked[float32](b, o), true
-}
-
-func multiplyPacked[T gemm.Float](b *build, packed *operand) func() {
-	x, out := b.in(0), b.out(0)
-	args := &gemm.Args[T]{M: x.typ.Shape[0], K: x.typ.Shape[1], N: b.in(1).typ.Shape[1], Packed: true}
-	var bias *operand
-	if e := b.u.fused; e != nil {
-		args.ReLU = e.relu
-		if e.bias >= 0 {
-			bias = &b.operands[e.bias]
+	if n+1 < length {
+		for _, o := range s.xs {
+			add(o, at(n+1))
 		}
 	}
-	if out.n == 0 {
-		return func() {}
-	}
-	scratch := b.scratch(out.typ.DType, gemm.ScratchSize(args, b.rt().pool.Size()))
-	rt := b.rt()
-	return func() {
-		if bias != nil {
-			args.Bias = data[T](bias)
+	for y, o := range s.ys {
+		switch {
+		case slices.ContainsFunc(s.xs, func(x *operand) bool { return x.ptr() == o.ptr() }): // it was read in this step
+		case !slices.Contains(s.home, y):
+			add(o, at(n))
+		case n+1 < length:
+			add(o, at(n+1))
 		}
-		args.A, args.B, args.C = data[T](x), data[T](packed), data[T](out)
-		gemm.Run(rt.pool, args, data[T](scratch))
-		args.A, args.B, args.C, args.Bias = nil, nil, nil, nil
 	}
+	return list
 }

@@ -175,7 +175,7 @@ func runWith(t *testing.T, p *ir.Program, inputs []reference.Value, workers int)
 	}
 	run := func() { require.NoError(t, e.Run(context.Background(), in, out)) }
 	run()
-	assert.Zero(t, testing.AllocsPerRun(2, run), "a run allocates nothing")
+	assert.Zero(t, testing.AllocsPerRun(10, run), "a run allocates nothing")
 	var results [][]byte
 	for _, b := range out {
 		results = append(results, b.Bytes())
@@ -189,6 +189,7 @@ func TestScanBlocks(t *testing.T) {
 	for _, s := range []layerSizes{
 		{steps: 5, batch: 8, features: 3, units: 7}, {steps: 1, batch: 9, features: 16, units: 16}, {steps: 4, batch: 70, features: 5, units: 32},
 		{steps: 40, batch: 64, features: 32, units: 32}, // the sums for the weights are long
+		{steps: 4, batch: 40, features: 12, units: 128}, // rows of gates lie 2 KB apart
 		{steps: 6, batch: 13, features: 4, units: 10, reverse: true}, {steps: 3, batch: 16, features: 4, units: 16, masked: true},
 		{steps: 4, batch: 21, features: 4, units: 8, dropout: true}, {steps: 4, batch: 10, features: 4, units: 9, masked: true, dropout: true},
 		{steps: 3, batch: 5, features: 4, units: 8}, {steps: 7, batch: 16, features: 4, units: 4}, // too few rows; the state times four is as long as the batch
@@ -239,7 +240,7 @@ func TestScansTakeProducts(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, []ir.Shape{{13, 32}, {32, 8}, {32, 5}}, shapes, "input and state in one product; the gradients of both")
+	assert.Equal(t, []ir.Shape{{13, 32}, {8, 32}, {5, 32}}, shapes, "input and state in one product; the gradients of both")
 	y := 0
 	for j := back.Carry; j < len(scans[1].Outputs); j++ {
 		if x := scanInPlace(scans[1], j); x >= 0 {

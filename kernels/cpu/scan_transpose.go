@@ -3,7 +3,8 @@ package cpu
 import "github.com/gokeras/gokeras/kernels/ir"
 
 // A product reads a matrix on its right fastest when its rows lie along the result's. The gradient of a recurrent layer multiplies by the
-// transposed recurrent kernel in every step: transposeBeforeScans does that once, in front of the loop.
+// transposed recurrent kernel in every step: transposeBeforeScans does that once, in front of the loop. Loops that run by blocks of rows
+// pack their matrices instead, transposed or not.
 
 // transposeMinSteps is the number of steps from which on that pays.
 const transposeMinSteps = 4
@@ -15,12 +16,16 @@ type turned struct {
 }
 
 // transposeBeforeScans rewrites the scans of a program.
-func transposeBeforeScans(p *ir.Program) (*ir.Program, error) {
+func transposeBeforeScans(p *ir.Program, replicas int) (*ir.Program, error) {
 	r, found := newRewriter(p), false
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
 		attrs, operands := n.Attrs, r.operands(n)
-		if list := findTurned(n); len(list) > 0 {
+		list, err := findTurned(n, replicas)
+		if err != nil {
+			return nil, err
+		}
+		if len(list) > 0 {
 			found = true
 			a := n.Attrs.(ir.ScanAttrs)
 			body, err := turnBody(a.Body, list)
@@ -52,10 +57,13 @@ func transposeBeforeScans(p *ir.Program) (*ir.Program, error) {
 }
 
 // findTurned looks for matrices that are the same in all steps and are summed over their columns, as the right side of a product.
-func findTurned(n *ir.Node) []turned {
+func findTurned(n *ir.Node, replicas int) ([]turned, error) {
 	a, ok := n.Attrs.(ir.ScanAttrs)
 	if !ok || a.Length < transposeMinSteps {
-		return nil
+		return nil, nil
+	}
+	if body, err := normalize(a.Body, replicas); err != nil || byRows(body, a) != nil {
+		return nil, err
 	}
 	var list []turned
 	for j := a.Carry + a.Xs; j < len(a.Body.Inputs); j++ {
@@ -75,7 +83,7 @@ func findTurned(n *ir.Node) []turned {
 			list = append(list, found)
 		}
 	}
-	return list
+	return list, nil
 }
 
 // turnBody returns the body with further inputs, the transposed matrices, in whose terms the products are.

@@ -26,7 +26,7 @@ type storage struct {
 	bytes int
 	kind  storageKind
 	index int
-	whose *buffer // of an input of the executable whose buffer is of this backend, while it runs
+	whose *buffer // of an input of the executable, if it is of this backend: what the last run took
 
 	first, last int   // the steps between which the contents are needed
 	taken       *unit // the last unit that wrote a result over an operand here

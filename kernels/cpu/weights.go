@@ -45,6 +45,24 @@ func (f *form) worthKeeping() bool {
 // changing notes that the contents change; it is called before and after, so that what reads them in between is not taken for either.
 func (b *buffer) changing() { b.version.Add(1) }
 
+// kept returns the form of an operand that may be kept in panels, or nil: it must be an input that no output replaces, as weights are in
+// programs that predict.
+func (b *build) kept(o *operand, f *form) *form {
+	f.size = o.typ.DType.Size()
+	if o.mem.kind != inInput || b.replaced(o.mem.index) || !f.worthKeeping() {
+		return nil
+	}
+	return f
+}
+
+// panelsOf returns an operand in panels, or nil where it is not kept in them.
+func panelsOf[T gemm.Float](f *form, o *operand, p *pool.Pool) []T {
+	if f == nil {
+		return nil
+	}
+	return inPanels[T](o.mem.whose, f, p)
+}
+
 // inPanels returns the contents in panels, or nil where a product has to read them as they are: because the memory is the caller's or known
 // to others, so that it may change unseen, because another form is kept, or because they may be of no further use.
 func inPanels[T gemm.Float](b *buffer, f *form, p *pool.Pool) []T {

@@ -155,3 +155,33 @@ func TestKeptWeightsAllocateNothing(t *testing.T) {
 	in, out := []kernels.Buffer{f.x, w}, []kernels.Buffer{f.y}
 	require.Zero(t, testing.AllocsPerRun(100, func() { _ = f.e.Run(context.Background(), in, out) }))
 }
+
+// TestKeptKernels: the kernel of a convolution is kept as a matrix is, whatever follows the convolution.
+func TestKeptKernels(t *testing.T) {
+	for _, c := range []struct {
+		channels, size int // of the result, of the kernel
+		pooled, kept   bool
+	}{{70, 3, false, true}, {70, 3, true, true}, {70, 1, false, true}, {70, 1, true, true}, {64, 3, true, false}} {
+		p := ir.New("")
+		x := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{1, 14, 14, 64}})
+		w := p.AddInput("w", ir.Type{DType: ir.Float32, Shape: ir.Shape{c.size, c.size, 64, c.channels}})
+		y, err := p.Add("", ir.Conv, ir.ConvAttrs{Strides: []int{1, 1}, Dilation: []int{1, 1}, PadLow: []int{0, 0}, PadHigh: []int{0, 0}, Groups: 1}, x, w)
+		require.NoError(t, err)
+		if c.pooled {
+			y, err = p.Add("", ir.MaxPool, ir.PoolAttrs{Window: []int{2, 2}, Strides: []int{2, 2}, PadLow: []int{0, 0}, PadHigh: []int{0, 0}}, y[0])
+			require.NoError(t, err)
+		}
+		p.AddOutput("y", y[0])
+		e, err := Backend{}.compile(p, kernels.CompileOptions{Device: here}, false)
+		require.NoError(t, err)
+		f := &predictor{t, e, newBuffer(here, p.Type(x)), newBuffer(here, p.Type(y[0]))}
+		require.NoError(t, f.x.Write(float32s(14*14*64)))
+		weights := newBuffer(here, p.Type(w))
+		require.NoError(t, weights.Write(float32s(c.size*c.size*64*c.channels)))
+		f.check(weights, c.kept)
+		require.NoError(t, weights.Write(float32s(c.size * c.size * 64 * c.channels)[:len(weights.data)]))
+		f.check(weights, c.kept)
+		in, out := []kernels.Buffer{f.x, weights}, []kernels.Buffer{f.y}
+		require.Zero(t, testing.AllocsPerRun(100, func() { _ = e.Run(context.Background(), in, out) }))
+	}
+}

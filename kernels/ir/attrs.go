@@ -164,6 +164,11 @@ type (
 	}
 	// NormAttrs give the epsilon added to the variance under the root.
 	NormAttrs struct{ Epsilon float64 }
+	// GroupNormAttrs give the number of groups of channels besides, each of which is normalized by itself in each example.
+	GroupNormAttrs struct {
+		Groups  int
+		Epsilon float64
+	}
 	// DropoutAttrs: elements are zeroed with probability Rate, the others scaled by 1/(1-Rate). Element i (row-major) is
 	// kept when (bits_i >> 8) * 2^-24 >= Rate, where bits are those of RngBits of the same shape and Stream.
 	DropoutAttrs struct {
@@ -253,6 +258,7 @@ func (ConvGradAttrs) attrs()     {}
 func (PoolAttrs) attrs()         {}
 func (PoolGradAttrs) attrs()     {}
 func (NormAttrs) attrs()         {}
+func (GroupNormAttrs) attrs()    {}
 func (DropoutAttrs) attrs()      {}
 func (AttentionAttrs) attrs()    {}
 func (RnnAttrs) attrs()          {}

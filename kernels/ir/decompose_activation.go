@@ -6,6 +6,12 @@ func init() {
 	decompositions[Relu] = func(b *builder, n *Node) []Value {
 		return []Value{b.op(Maximum, nil, n.Inputs[0], b.like(n.Inputs[0], 0))}
 	}
+	decompositions[Gelu] = func(b *builder, n *Node) []Value { return []Value{b.mul(n.Inputs[0], b.normal(n.Inputs[0]))} }
+	decompositions[GeluGrad] = func(b *builder, n *Node) []Value {
+		x := n.Inputs[0]
+		density := b.scale(b.op(Exp, nil, b.scale(b.mul(x, x), -0.5)), 1/math.Sqrt(2*math.Pi))
+		return []Value{b.mul(n.Inputs[1], b.add(b.normal(x), b.mul(x, density)))}
+	}
 }
 
 // activations are the functions that a recurrent cell may name, with Keras's formulas. Where a branch is not taken, its
@@ -34,9 +40,12 @@ var activations = map[string]func(b *builder, x Value) Value{
 		negative := b.scale(b.op(Expm1, nil, b.op(Minimum, nil, x, b.like(x, 0))), scale*alpha)
 		return b.op(Select, nil, b.compare(Gt, x, b.like(x, 0)), b.scale(x, scale), negative)
 	},
-	"gelu": func(b *builder, x Value) Value { // x·Φ(x), Φ the normal distribution function
-		return b.mul(b.scale(x, 0.5), b.add(b.like(x, 1), b.op(Erf, nil, b.scale(x, 1/math.Sqrt2))))
-	},
+	"gelu": func(b *builder, x Value) Value { return b.op(Gelu, nil, x) },
+}
+
+// normal is the distribution function of the normal distribution, (1 + erf(x/√2))/2.
+func (b *builder) normal(x Value) Value {
+	return b.scale(b.add(b.like(x, 1), b.op(Erf, nil, b.scale(x, 1/math.Sqrt2))), 0.5)
 }
 
 // elu is x for x > 0, else exp(x)-1.

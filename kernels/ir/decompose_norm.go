@@ -5,6 +5,8 @@ func init() {
 	decompositions[BatchNormGrad] = decomposeBatchNormGrad
 	decompositions[LayerNorm] = decomposeLayerNorm
 	decompositions[LayerNormGrad] = decomposeLayerNormGrad
+	decompositions[GroupNorm] = decomposeGroupNorm
+	decompositions[GroupNormGrad] = decomposeGroupNormGrad
 }
 
 // mean averages x over the axes.
@@ -87,4 +89,29 @@ func decomposeLayerNormGrad(b *builder, n *Node) []Value {
 	last := len(b.shape(in[0])) - 1
 	dx, dgamma, dbeta := b.normGrad(in[0], in[1], in[2], in[3], in[4], []int{last}, upTo(last))
 	return b.narrow(n.Inputs[0], dx, dgamma, dbeta)
+}
+
+// byGroup returns (batch, positions, groups, channels of a group), the shape in which a group's statistics are those over axes 1 and 3.
+func byGroup(s Shape, groups int) Shape {
+	last := len(s) - 1
+	return Shape{s[0], s[1:last].Size(), groups, s[last] / groups}
+}
+
+func decomposeGroupNorm(b *builder, n *Node) []Value {
+	in, a := b.wideAll(n.Inputs), n.Attrs.(GroupNormAttrs)
+	s := byGroup(b.shape(in[0]), a.Groups)
+	mean, variance, centered := b.moments(b.reshape(in[0], s...), 1, 3)
+	rstd := b.rstd(variance, a.Epsilon)
+	perChannel := func(v Value) Value { return b.spread(b.reshape(v, s[2], s[3]), s, 0, 1) }
+	y := b.add(b.mul(b.mul(centered, b.spread(rstd, s, 1, 3)), perChannel(in[1])), perChannel(in[2]))
+	return b.narrow(n.Inputs[0], b.reshape(y, b.shape(in[0])...), mean, rstd)
+}
+
+func decomposeGroupNormGrad(b *builder, n *Node) []Value {
+	in := b.wideAll(n.Inputs)
+	s := byGroup(b.shape(in[0]), n.Attrs.(GroupNormAttrs).Groups)
+	x, dy, gamma := b.reshape(in[0], s...), b.reshape(in[4], s...), b.reshape(in[1], s[2], s[3])
+	dx, dgamma, dbeta := b.normGrad(x, gamma, in[2], in[3], dy, []int{1, 3}, []int{0, 1})
+	channels := b.shape(in[1])
+	return b.narrow(n.Inputs[0], b.reshape(dx, b.shape(in[0])...), b.reshape(dgamma, channels...), b.reshape(dbeta, channels...))
 }

@@ -213,6 +213,11 @@ func ExampleNormAttrs() {
 	// Output: float32[8 14 14 16] float32[16] float32[16]
 }
 
+func ExampleGroupNormAttrs() {
+	show(ir.GroupNorm, ir.GroupNormAttrs{Groups: 4, Epsilon: 1e-3}, f32(8, 14, 14, 16), f32(16), f32(16))
+	// Output: float32[8 14 14 16] float32[8 4] float32[8 4]
+}
+
 func ExampleDropoutAttrs() {
 	show(ir.Dropout, ir.DropoutAttrs{Rate: 0.5, Stream: 3}, f32(8, 64), rngState)
 	// Output: float32[8 64]

@@ -210,6 +210,39 @@ func inferLayerNormGrad(in []Type, attrs Attrs) ([]Type, error) {
 	return []Type{in[0], c, c}, checkOperands(in, in[0], c, lead, lead, in[0])
 }
 
+// groupOperand checks x, and returns the types of the means and of the channels' numbers.
+func groupOperand(in []Type, attrs Attrs) (mean, channels Type, err error) {
+	a, ok := attrs.(GroupNormAttrs)
+	if !ok {
+		return mean, channels, wrongAttrs(attrs, a)
+	}
+	x := in[0]
+	if !x.DType.IsFloat() || len(x.Shape) < 2 {
+		return mean, channels, fmt.Errorf("x must be floats (batch, ..., channels), received %v", x)
+	}
+	c := x.Shape[len(x.Shape)-1]
+	if a.Groups < 1 || c%a.Groups != 0 {
+		return mean, channels, fmt.Errorf("the %d channels of x must be divisible by the groups, received %d", c, a.Groups)
+	}
+	return Type{x.DType, Shape{x.Shape[0], a.Groups}}, Type{x.DType, Shape{c}}, nil
+}
+
+func inferGroupNorm(in []Type, attrs Attrs) ([]Type, error) {
+	mean, c, err := groupOperand(in, attrs)
+	if err != nil {
+		return nil, err
+	}
+	return []Type{in[0], mean, mean}, checkOperands(in, in[0], c, c)
+}
+
+func inferGroupNormGrad(in []Type, attrs Attrs) ([]Type, error) {
+	mean, c, err := groupOperand(in, attrs)
+	if err != nil {
+		return nil, err
+	}
+	return []Type{in[0], c, c}, checkOperands(in, in[0], c, mean, mean, in[0])
+}
+
 func inferSparseXent(in []Type, attrs Attrs) ([]Type, error) {
 	if attrs != nil {
 		return nil, fmt.Errorf("takes no attributes, received %T", attrs)

@@ -88,6 +88,22 @@ func TestInferNorm(t *testing.T) {
 	})
 }
 
+func TestInferGroupNorm(t *testing.T) {
+	x, c, mean, a := f32(2, 3, 6), f32(6), f32(2, 3), GroupNormAttrs{3, 1e-3}
+	checkRules(t, []rule{
+		{op: GroupNorm, attrs: a, in: in(x, c, c), want: "float32[2 3 6], float32[2 3], float32[2 3]"},
+		{op: GroupNorm, attrs: a, in: in(x, c, mean), err: "operand 2 must be float32[6], received float32[2 3]"},
+		{op: GroupNorm, attrs: a, in: in(f32(6), c, c), err: "x must be floats (batch, ..., channels), received float32[6]"},
+		{op: GroupNorm, attrs: a, in: in(i32(2, 6), c, c), err: "x must be floats"},
+		{op: GroupNorm, attrs: GroupNormAttrs{Groups: 4}, in: in(x, c, c), err: "the 6 channels of x must be divisible by the groups, received 4"},
+		{op: GroupNorm, attrs: GroupNormAttrs{}, in: in(x, c, c), err: "divisible by the groups, received 0"},
+		{op: GroupNorm, attrs: NormAttrs{}, in: in(x, c, c), err: "needs attributes"},
+		{op: GroupNormGrad, attrs: a, in: in(x, c, mean, mean, x), want: "float32[2 3 6], float32[6], float32[6]"},
+		{op: GroupNormGrad, attrs: a, in: in(x, c, c, mean, x), err: "operand 2 must be float32[2 3], received float32[6]"},
+		{op: GroupNormGrad, in: in(x, c, mean, mean, x), err: "needs attributes"},
+	})
+}
+
 func TestInferSoftmaxFamily(t *testing.T) {
 	x, labels, loss := f32(4, 5), i32(4), f32(4)
 	rules := []rule{

@@ -45,6 +45,7 @@ const (
 	ErfInv
 	Lgamma
 	Relu     // max(x, 0); NaN stays
+	Gelu     // x·Φ(x), with the distribution function Φ of the normal distribution
 	IsFinite // float -> bool
 	Not      // bool: logical; integers: bitwise
 	Identity // copies; stops gradients, marks custom gradients
@@ -60,8 +61,9 @@ const (
 	Minimum // NaN wins
 	Rem     // sign of the dividend, as in C; integers: 0 for a zero divisor
 	Atan2
-	BitAnd // also logical and
-	BitOr  // also logical or
+	GeluGrad // (x, dy) -> dy·(Φ(x) + x·φ(x)), with the density φ of the normal distribution
+	BitAnd   // also logical and
+	BitOr    // also logical or
 	BitXor
 	ShiftLeft  // by the element's width or more, or by a negative amount: 0
 	ShiftRight // arithmetic for signed, logical for unsigned; by the width or more, or by a negative amount: 0, or -1 for negative numbers
@@ -107,6 +109,8 @@ const (
 	BatchNormGrad                 // (x, gamma, mean, variance, dy) -> dx, dgamma, dbeta
 	LayerNorm                     // (x, gamma, beta) -> y, mean, rstd; over the last axis; mean, rstd lack that axis
 	LayerNormGrad                 // (x, gamma, mean, rstd, dy) -> dx, dgamma, dbeta
+	GroupNorm                     // (x, gamma, beta) -> y, mean, rstd; x is (batch, ..., channels), mean and rstd (batch, groups)
+	GroupNormGrad                 // (x, gamma, mean, rstd, dy) -> dx, dgamma, dbeta
 	Softmax                       // (x); last axis
 	SoftmaxGrad                   // (y, dy) -> dx
 	LogSoftmax                    // (x); last axis
@@ -181,6 +185,7 @@ func init() {
 		ErfInv:   {"erf_inv", "chlo.erf_inv", 1, 1, inferFloat},
 		Lgamma:   {"lgamma", "chlo.lgamma", 1, 1, inferFloat},
 		Relu:     {"relu", "", 1, 1, inferNumeric},
+		Gelu:     {"gelu", "", 1, 1, inferFloat},
 		IsFinite: {"is_finite", "is_finite", 1, 1, inferIsFinite},
 		Not:      {"not", "not", 1, 1, inferBitwise},
 		Identity: {"identity", "optimization_barrier", 1, 1, inferSame},
@@ -195,6 +200,7 @@ func init() {
 		Minimum:    {"min", "minimum", 2, 2, inferNumeric},
 		Rem:        {"rem", "remainder", 2, 2, inferNumeric},
 		Atan2:      {"atan2", "atan2", 2, 2, inferFloat},
+		GeluGrad:   {"gelu_grad", "", 2, 2, inferFloat},
 		BitAnd:     {"and", "and", 2, 2, inferBitwise},
 		BitOr:      {"or", "or", 2, 2, inferBitwise},
 		BitXor:     {"xor", "xor", 2, 2, inferBitwise},
@@ -238,6 +244,8 @@ func init() {
 		BatchNormGrad:                 {"batch_norm_grad", "batch_norm_grad", 5, 5, inferBatchNormGrad},
 		LayerNorm:                     {"layer_norm", "", 3, 3, inferLayerNorm},
 		LayerNormGrad:                 {"layer_norm_grad", "", 5, 5, inferLayerNormGrad},
+		GroupNorm:                     {"group_norm", "", 3, 3, inferGroupNorm},
+		GroupNormGrad:                 {"group_norm_grad", "", 5, 5, inferGroupNormGrad},
 		LstmCell:                      {"lstm_cell", "", 2, 2, inferLstmCell},
 		LstmCellGrad:                  {"lstm_cell_grad", "", 4, 4, inferLstmCellGrad},
 		GruCell:                       {"gru_cell", "", 3, 3, inferGruCell},

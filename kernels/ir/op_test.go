@@ -26,14 +26,14 @@ func TestOpTable(t *testing.T) {
 
 func TestOpFamilies(t *testing.T) {
 	for op, want := range map[Op][3]bool{ // elementwise, collective, composite
-		Neg: {true, false, false}, Select: {true, false, false}, Convert: {true, false, false}, Relu: {true, false, true}, Constant: {}, Reshape: {},
+		Neg: {true, false, false}, Select: {true, false, false}, Convert: {true, false, false}, Relu: {true, false, true}, GeluGrad: {true, false, true}, Constant: {}, Reshape: {},
 		Dot: {}, Scan: {}, Conv: {false, false, true}, OptimizerUpdate: {false, false, true}, AllReduce: {false, true, false},
 		CollectiveBroadcast: {false, true, false}, ReplicaID: {},
 	} {
 		assert.Equal(t, want, [3]bool{op.IsElementwise(), op.IsCollective(), op.IsComposite()}, "%v", op)
 	}
 	for _, op := range Ops() {
-		want := op == Relu || op >= Conv && op <= OptimizerUpdate
+		want := op == Relu || op == Gelu || op == GeluGrad || op >= Conv && op <= OptimizerUpdate
 		assert.Equal(t, want, op.IsComposite(), "%v", op)
 	}
 }

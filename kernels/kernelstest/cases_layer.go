@@ -52,6 +52,45 @@ func normCases(s *suite) {
 	}
 }
 
+func groupNormCases(s *suite) {
+	for _, dtype := range floats {
+		for _, c := range []struct {
+			shape  ir.Shape
+			groups int
+		}{
+			{ir.Shape{4, 3}, 1}, {ir.Shape{1, 7}, 7}, {ir.Shape{3, 5, 6}, 3}, {ir.Shape{2, 3, 4, 8}, 8}, {ir.Shape{2, 3, 2, 2, 10}, 2}, {ir.Shape{2, 40, 33}, 3},
+			{ir.Shape{9, 17, 64}, 32}, {ir.Shape{2, 4, 0}, 2}, {ir.Shape{0, 4, 4}, 2},
+		} {
+			attrs := ir.GroupNormAttrs{Groups: c.groups, Epsilon: 1e-3}
+			channels := c.shape[len(c.shape)-1]
+			d := s.new(ir.GroupNorm, "%v%v in %d groups", dtype, c.shape, c.groups).withinWhole(loose(dtype))
+			x, gamma, beta := d.normal(dtype, c.shape...), d.positive(dtype, channels), d.normal(dtype, channels)
+			d.add(attrs, x, gamma, beta)
+			if c.shape.Size() == 0 {
+				continue
+			}
+			forward := d.results(ir.GroupNorm, attrs, x, gamma, beta)
+			d = s.new(ir.GroupNormGrad, "%v%v in %d groups", dtype, c.shape, c.groups).withinWhole(loose(dtype) * 4)
+			d.add(attrs, x, gamma, forward[1], forward[2], d.normal(dtype, c.shape...))
+		}
+	}
+	for _, dtype := range wide {
+		d := s.new(ir.GroupNorm, "%v far from zero", dtype).withinWhole(1 << 12)
+		far := value(dtype, ir.Shape{3, 50, 4}, func(int) float64 { return 1000 + d.rng.NormFloat64() })
+		d.add(ir.GroupNormAttrs{Groups: 2, Epsilon: 1e-3}, far, d.positive(dtype, 4), d.normal(dtype, 4))
+	}
+	for i, shape := range []ir.Shape{{2, 90, 91, 20}, {20, 30, 31, 36}} { // one example is cut into blocks, and many are not
+		attrs := ir.GroupNormAttrs{Groups: 4, Epsilon: 1e-3}
+		c := shape[3]
+		d := s.new(ir.GroupNorm, "large %d", i).withinWhole(64)
+		x, gamma, beta := d.normal(ir.Float32, shape...), d.positive(ir.Float32, c), d.normal(ir.Float32, c)
+		d.add(attrs, x, gamma, beta)
+		forward := d.results(ir.GroupNorm, attrs, x, gamma, beta)
+		d = s.new(ir.GroupNormGrad, "large %d", i).withinWhole(512)
+		d.add(attrs, x, gamma, forward[1], forward[2], d.normal(ir.Float32, shape...))
+	}
+}
+
 func lstmCases(s *suite) {
 	for _, dtype := range floats {
 		for _, shape := range []ir.Shape{{1}, {3, 0}, {0, 3}, {4, 1}, {5, 7}, {2, 16}, {3, 24}, {2, 33}, {2, 3, 5}} {

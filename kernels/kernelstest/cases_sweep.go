@@ -59,6 +59,8 @@ func sweep(dtype ir.DType, op ir.Op) reference.Value {
 			inside = size < 1000
 		case ir.Exp, ir.Expm1, ir.Sinh, ir.Cosh, ir.Sigmoid:
 			inside = size < 80 || size > 1000
+		case ir.Gelu:
+			inside = size < 20
 		case ir.Asin, ir.Acos, ir.Atanh, ir.ErfInv:
 			inside = size < 1
 		case ir.Lgamma:

@@ -142,7 +142,7 @@ func (g *grower) growInteger(v ir.Value) {
 
 func (g *grower) growFloat(v ir.Value) {
 	exactUnary := []ir.Op{ir.Neg, ir.Abs, ir.Relu, ir.Identity}
-	unary := []ir.Op{ir.Tanh, ir.Sigmoid, ir.Sin, ir.Cos, ir.Erf, ir.Atan}
+	unary := []ir.Op{ir.Tanh, ir.Sigmoid, ir.Sin, ir.Cos, ir.Erf, ir.Gelu, ir.Atan}
 	exactBinary := []ir.Op{ir.Maximum, ir.Minimum}
 	switch g.rng.IntN(9) {
 	case 0:

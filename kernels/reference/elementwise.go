@@ -47,6 +47,7 @@ var (
 			return y
 		},
 		ir.Relu: func(x float64) float64 { return math.Max(x, 0) },
+		ir.Gelu: func(x float64) float64 { return x * math.Erfc(-x/math.Sqrt2) / 2 },
 	}
 	floatBinary = map[ir.Op]func(x, y float64) float64{
 		ir.Add:     func(x, y float64) float64 { return x + y },
@@ -58,6 +59,9 @@ var (
 		ir.Minimum: minimum,
 		ir.Rem:     math.Mod,
 		ir.Atan2:   math.Atan2,
+		ir.GeluGrad: func(x, dy float64) float64 {
+			return dy * (math.Erfc(-x/math.Sqrt2)/2 + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi))
+		},
 	}
 )
 

@@ -107,3 +107,45 @@ func (c *call) layerNormGrad() error {
 	}
 	return nil
 }
+
+// groups returns the positions of the elements of each group of channels of each example, and the channels of these elements.
+func groups(s ir.Shape, count int) (at, channels [][]int) {
+	c := s[len(s)-1]
+	at, channels = make([][]int, s[0]*count), make([][]int, s[0]*count)
+	for i := range s.Size() {
+		k := i/(s.Size()/s[0])*count + i%c/(c/count)
+		at[k], channels[k] = append(at[k], i), append(channels[k], i%c)
+	}
+	return at, channels
+}
+
+func (c *call) groupNorm() error {
+	a := c.node.Attrs.(ir.GroupNormAttrs)
+	x, gamma, beta := c.in[0].F, c.in[1].F, c.in[2].F
+	at, channels := groups(c.in[0].Type.Shape, a.Groups)
+	for n, group := range at {
+		mean, variance := moments(x, group)
+		rstd := 1 / math.Sqrt(variance+a.Epsilon)
+		for k, i := range group {
+			ch := channels[n][k]
+			c.out[0].F[i] = gamma[ch]*(x[i]-mean)*rstd + beta[ch]
+		}
+		c.out[1].F[n], c.out[2].F[n] = mean, rstd
+	}
+	return nil
+}
+
+func (c *call) groupNormGrad() error {
+	x, gamma, mean, rstd, dy := c.in[0].F, c.in[1].F, c.in[2].F, c.in[3].F, c.in[4].F
+	g := scaled(dy, gamma)
+	at, channels := groups(c.in[0].Type.Shape, c.node.Attrs.(ir.GroupNormAttrs).Groups)
+	for n, group := range at {
+		normGrad(c.out[0].F, x, g, group, mean[n], rstd[n])
+		for k, i := range group {
+			ch := channels[n][k]
+			c.out[1].F[ch] += dy[i] * (x[i] - mean[n]) * rstd[n]
+			c.out[2].F[ch] += dy[i]
+		}
+	}
+	return nil
+}

@@ -181,6 +181,8 @@ func init() {
 		ir.BatchNormGrad:                 (*call).batchNormGrad,
 		ir.LayerNorm:                     (*call).layerNorm,
 		ir.LayerNormGrad:                 (*call).layerNormGrad,
+		ir.GroupNorm:                     (*call).groupNorm,
+		ir.GroupNormGrad:                 (*call).groupNormGrad,
 		ir.LstmCell:                      (*call).lstmCell,
 		ir.LstmCellGrad:                  (*call).lstmCellGrad,
 		ir.GruCell:                       (*call).gruCell,

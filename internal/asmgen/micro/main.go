@@ -43,6 +43,7 @@ const (
 	argCLine
 	argNext
 	argNextStep
+	argPair
 )
 
 const (
@@ -59,6 +60,7 @@ type kernel struct {
 	channels bool // A is a vector like B, else a scalar
 	vectors  int
 	rows     int
+	windows  int // of 2x2 rows whose maxima are stored, see pooled.go; 0: the rows are
 }
 
 func (k kernel) family() string {
@@ -74,10 +76,26 @@ func (k kernel) family() string {
 	if k.channels {
 		name += "Channels"
 	}
+	if k.windows > 0 {
+		name += "Pooled"
+	}
 	return fmt.Sprintf("%sV%d", name, k.vectors)
 }
 
-func (k kernel) name() string { return fmt.Sprintf("%sR%d", k.family(), k.rows) }
+func (k kernel) name() string {
+	if k.windows > 0 {
+		return fmt.Sprintf("%sW%d", k.family(), k.windows)
+	}
+	return fmt.Sprintf("%sR%d", k.family(), k.rows)
+}
+
+// number tells the functions of a family apart.
+func (k kernel) number() int {
+	if k.windows > 0 {
+		return k.windows
+	}
+	return k.rows
+}
 
 func (k kernel) vectorBytes() int {
 	if k.wide {
@@ -96,10 +114,18 @@ func (k kernel) vector() reg.VecVirtual {
 // rowsPerBase is how many rows one base register reaches with the strides 1, 3 and 5 in registers.
 const rowsPerBase = 7
 
+// perBase returns the number of rows that one base register reaches.
+func (k kernel) perBase() int {
+	if k.windows > 0 {
+		return 2 * k.windows
+	}
+	return rowsPerBase
+}
+
 // rowAddress returns the address of row r, given the base registers and 1, 3 and 5 times the row stride.
-func rowAddress(bases []reg.GPVirtual, strides [3]reg.GPVirtual, r int) Mem {
-	m := Mem{Base: bases[r/rowsPerBase]}
-	switch r % rowsPerBase {
+func (k kernel) rowAddress(bases []reg.GPVirtual, strides [3]reg.GPVirtual, r int) Mem {
+	m := Mem{Base: bases[r/k.perBase()]}
+	switch r % k.perBase() {
 	case 1:
 		return m.Idx(strides[0], 1)
 	case 2:
@@ -154,7 +180,9 @@ func (k kernel) emit() {
 	MOVQ(arg(argBK), stepB)
 
 	next := GP64() // walks over the rows of the vector operand of the next call, during the first tile
-	MOVQ(arg(argNext), next)
+	if k.windows == 0 {
+		MOVQ(arg(argNext), next)
+	}
 
 	Label("line")
 	move(runA, lineA)
@@ -175,11 +203,16 @@ func (k kernel) emit() {
 	move(segmentsLeft, arg(argSegments))
 
 	Label("segment")
-	bases := make([]reg.GPVirtual, (k.rows+rowsPerBase-1)/rowsPerBase)
+	bases := make([]reg.GPVirtual, (k.rows+k.perBase()-1)/k.perBase())
 	for i := range bases {
 		bases[i] = GP64()
-		if i == 0 {
+		switch {
+		case i == 0:
 			MOVQ(segmentA, bases[0])
+			continue
+		case k.windows > 0: // the second line of the windows
+			MOVQ(segmentA, bases[1])
+			ADDQ(arg(argPair), bases[1])
 			continue
 		}
 		LEAQ(Mem{Base: bases[i-1]}.Idx(strides[1], 2), bases[i])
@@ -217,7 +250,11 @@ func (k kernel) emit() {
 	DECQ(outerLeft)
 	JNE(LabelRef("outer"))
 
-	k.epilogue(sums, arg, runC, mask)
+	if k.windows > 0 {
+		k.maxima(sums, arg, runC, mask)
+	} else {
+		k.epilogue(sums, arg, runC, mask)
+	}
 	if k.fetches() {
 		MOVQ(U32(0), arg(argNextStep))
 	}
@@ -235,7 +272,7 @@ func (k kernel) emit() {
 }
 
 // fetches reports whether the kernel fetches ahead: those for products of large matrices do.
-func (k kernel) fetches() bool { return !k.channels && k.vectors == 2 && k.rows > 2 }
+func (k kernel) fetches() bool { return !k.channels && k.vectors == 2 && k.rows > 2 && k.windows == 0 }
 
 // fetchC fetches the tile of C, so that it is there when the sums are ready.
 func (k kernel) fetchC(arg func(int) Mem, runC Mem) {
@@ -267,7 +304,7 @@ func (k kernel) products(sums [][]reg.VecVirtual, bases []reg.GPVirtual, strides
 		k.load(Mem{Base: b, Disp: i * k.vectorBytes()}, vectors[i])
 	}
 	for r := range sums {
-		a := rowAddress(bases, strides, r)
+		a := k.rowAddress(bases, strides, r)
 		switch {
 		case k.channels:
 			for i, v := range vectors {
@@ -332,12 +369,15 @@ func main() {
 	dispatch := flag.String("dispatch", "", "Go file to write with the declarations and the dispatch")
 	flag.Parse()
 	var calls, stubs strings.Builder
-	for _, family := range families() {
-		name := family[0].family()
-		fmt.Fprintf(&calls, "\n//go:noinline\nfunc call%s(rows int, c *call) {\n\tswitch rows {\n", strings.ToUpper(name[:1])+name[1:])
+	for _, family := range append(families(), pooledFamilies()...) {
+		name, count := family[0].family(), "rows"
+		if family[0].windows > 0 {
+			count = "windows"
+		}
+		fmt.Fprintf(&calls, "\n//go:noinline\nfunc call%s(%s int, c *call) {\n\tswitch %[2]s {\n", strings.ToUpper(name[:1])+name[1:], count)
 		for _, k := range family {
 			k.emit()
-			fmt.Fprintf(&calls, "\tcase %d:\n\t\t%s(c)\n", k.rows, k.name())
+			fmt.Fprintf(&calls, "\tcase %d:\n\t\t%s(c)\n", k.number(), k.name())
 			fmt.Fprintf(&stubs, "\n//go:noescape\nfunc %s(c *call)\n", k.name())
 		}
 		calls.WriteString("\t}\n}\n")

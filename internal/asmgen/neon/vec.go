@@ -184,6 +184,9 @@ func (f *function) number(op string, a []string) bool {
 		} else {
 			asm("MOVD %s, %s", value(a[0]), value(a[1]))
 		}
+	case "PREFETCHT1":
+		base, offset := f.address(a[0])
+		asm("PRFM %d(%s), PLDL2KEEP", offset, base)
 	case "LEAQ":
 		base, offset := f.address(a[0])
 		asm("ADD $%d, %s, %s", offset, base, general[a[1]])
@@ -329,6 +332,9 @@ func (f *function) vector(op string, a []string) bool {
 		k.three("fadd", 0x4e20d400, d[0], x[0], b[0])
 	case "MOVSS":
 		asm("FMOVS F%d, %s", f.source(a[0], 0)[0], a[1])
+	case "VMOVSS":
+		base, offset := f.address(a[1])
+		asm("FMOVS F%d, %d(%s)", f.source(a[0], 0)[0], offset, base)
 	default:
 		return false
 	}

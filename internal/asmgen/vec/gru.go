@@ -24,12 +24,12 @@ func (m machine) gruCell() {
 		xs, us, to := gruPlaces(x, stride), gruPlaces(u, stride), gruPlaces(gates, stride)
 		sums := vectors{m.load(xs[0]), m.load(xs[1])}
 		sums.each(func(i int) { VADDPS(us[i], sums[i], sums[i]) })
-		s := m.sigmoid(sums)
+		s := m.gates(sums)
 		inner := m.load(us[2])
 		VFMADD213PS(xs[2], s[1], inner)
 		VMOVUPS(s[0], to[0])
 		VMOVUPS(s[1], to[1])
-		g := m.tanh(vectors{inner})[0]
+		g := m.squash(vectors{inner})[0]
 		VMOVUPS(g, to[2])
 		// z·h + (1 − z)·g
 		rest := m.vector()

@@ -131,8 +131,13 @@ func (m machine) or(a, b mask) mask {
 // loop emits a loop over n elements (a multiple of the vector's) that advances the pointers; body handles the vectors at the
 // given byte offsets.
 func (m machine) loop(unroll int, n reg.GPVirtual, pointers []reg.GPVirtual, body func(offsets []int)) {
+	m.namedLoop("", unroll, n, pointers, body)
+}
+
+// namedLoop is loop for functions that have several.
+func (m machine) namedLoop(name string, unroll int, n reg.GPVirtual, pointers []reg.GPVirtual, body func(offsets []int)) {
 	for _, u := range []int{unroll, 1} {
-		top, bottom := fmt.Sprintf("loop%d", u), fmt.Sprintf("end%d", u)
+		top, bottom := fmt.Sprintf("%sloop%d", name, u), fmt.Sprintf("%send%d", name, u)
 		Label(top)
 		CMPQ(n, U32(u*m.bytes()/4))
 		JB(LabelRef(bottom))
@@ -191,6 +196,7 @@ func main() {
 	for _, m := range []machine{{false}, {true}} {
 		m.binaryKernels()
 		m.unaryKernels()
+		m.geluKernels()
 		m.scalarKernels()
 		m.reductions()
 		m.expAffine()
@@ -201,6 +207,9 @@ func main() {
 		m.pooling()
 		m.pixels()
 		m.layerNorm()
+		m.softmaxRows()
+		m.softmaxRowsGrad()
+		m.fetchRows()
 		m.lstm()
 		m.gru()
 	}

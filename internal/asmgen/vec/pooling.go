@@ -6,14 +6,34 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// pooling emits one row of windows of the 2x2 maximum and of its gradient; size is the bytes of a pixel's channels, a multiple of
-// the vector's.
+// pixelSize returns how many bytes of a pixel are done, how many it has, and the difference.
+func pixelSize() (length, size, rest reg.GPVirtual) {
+	length, size, rest = param("length"), param("size"), GP64()
+	MOVQ(size, rest)
+	SUBQ(length, rest)
+	return length, size, rest
+}
+
+// nextWindow moves pointers that have walked over length bytes of a pixel to the next window, which is two pixels or one further.
+func nextWindow(size, rest reg.GPVirtual, two, one []reg.GPVirtual) {
+	for _, p := range one {
+		ADDQ(rest, p)
+	}
+	for _, p := range two {
+		ADDQ(rest, p)
+		ADDQ(size, p)
+	}
+}
+
+// pooling emits one row of windows of the 2x2 maximum and of its gradient; size is the bytes of a pixel's channels. Of each pixel length
+// bytes are done, a multiple of the vector's. Windows come in order: what is stored behind a pixel is the next one's.
 func (m machine) pooling() {
-	m.begin("", "maxPoolRow", "dst, x0, x1 *float32, windows, size uintptr", "")
-	dst, x0, x1, windows, size := param("dst"), param("x0"), param("x1"), param("windows"), param("size")
+	m.begin("", "maxPoolRow", "dst, x0, x1 *float32, windows, length, size uintptr", "")
+	dst, x0, x1, windows := param("dst"), param("x0"), param("x1"), param("windows")
+	length, size, rest := pixelSize()
 	Label("window")
 	left := GP64()
-	MOVQ(size, left)
+	MOVQ(length, left)
 	Label("channel")
 	a, b, c, d, top := m.vector(), m.vector(), m.vector(), m.vector(), m.vector()
 	VMOVUPS(Mem{Base: x0}, a)
@@ -31,8 +51,7 @@ func (m machine) pooling() {
 	}
 	SUBQ(U32(m.bytes()), left)
 	JNE(LabelRef("channel"))
-	ADDQ(size, x0)
-	ADDQ(size, x1)
+	nextWindow(size, rest, []reg.GPVirtual{x0, x1}, []reg.GPVirtual{dst})
 	DECQ(windows)
 	JNE(LabelRef("window"))
 	end()
@@ -42,12 +61,13 @@ func (m machine) pooling() {
 		if relu {
 			name += "Relu"
 		}
-		m.begin("", name, "d0, d1, dy, x0, x1, y *float32, windows, size uintptr", "")
+		m.begin("", name, "d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr", "")
 		d0, d1, dy, x0, x1, y := param("d0"), param("d1"), param("dy"), param("x0"), param("x1"), param("y")
-		windows, size := param("windows"), param("size")
+		windows := param("windows")
+		length, size, rest := pixelSize()
 		Label("window")
 		left := GP64()
-		MOVQ(size, left)
+		MOVQ(length, left)
 		Label("channel")
 		top, g := m.vector(), m.vector()
 		VMOVUPS(Mem{Base: y}, top)
@@ -74,9 +94,7 @@ func (m machine) pooling() {
 		}
 		SUBQ(U32(m.bytes()), left)
 		JNE(LabelRef("channel"))
-		for _, p := range []reg.GPVirtual{d0, d1, x0, x1} {
-			ADDQ(size, p)
-		}
+		nextWindow(size, rest, []reg.GPVirtual{d0, d1, x0, x1}, []reg.GPVirtual{dy, y})
 		DECQ(windows)
 		JNE(LabelRef("window"))
 		end()

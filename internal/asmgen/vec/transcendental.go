@@ -17,6 +17,8 @@ func (m machine) horner(name string, x vectors, coefficients ...float64) vectors
 		p.each(func(j int) {
 			if i == 0 {
 				VMOVUPS(at, p[j])
+			} else if m.wide {
+				VFMADD213PS_BCST(at, x[j], p[j])
 			} else {
 				VFMADD213PS(at, x[j], p[j])
 			}
@@ -125,6 +127,16 @@ func (m machine) log(x vectors) vectors {
 func (m machine) tanh(x vectors) vectors {
 	original := m.vectors(len(x))
 	x.each(func(i int) { VMOVAPS(x[i], original[i]) })
+	p := m.squash(x)
+	x.each(func(i int) {
+		VANDPS(magnitude(), original[i], x[i])
+		m.blend(m.compare(lessThan, x[i], constant("tanhSmall", float(0.0004))), original[i], p[i])
+	})
+	return p
+}
+
+// squash is tanh but for the last bits of results near 0.
+func (m machine) squash(x vectors) vectors {
 	m.clamp(x, constant("tanhMin", float(-7.90531110763549805)), constant("tanhMax", float(7.90531110763549805)))
 	square := m.vectors(len(x))
 	x.each(func(i int) { VMULPS(x[i], x[i], square[i]) })
@@ -133,10 +145,6 @@ func (m machine) tanh(x vectors) vectors {
 	x.each(func(i int) { VMULPS(x[i], p[i], p[i]) })
 	q := m.horner("tanhQ", square, 1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03)
 	x.each(func(i int) { VDIVPS(q[i], p[i], p[i]) })
-	x.each(func(i int) {
-		VANDPS(magnitude(), original[i], x[i])
-		m.blend(m.compare(lessThan, x[i], constant("tanhSmall", float(0.0004))), original[i], p[i])
-	})
 	return p
 }
 

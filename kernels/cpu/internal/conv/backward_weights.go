@@ -12,6 +12,7 @@ const (
 	sumBytes   = 192 << 10 // input and output gradient that one block of the sum touches: stays in the second-level cache
 	partialMax = 4 << 20   // elements of partial results that are worth their memory
 	insideMax  = 1 << 16   // elements of the kernel up to which partial results are cheap
+	shortRun   = 8         // pixels of a row up to which the loop over rows is the inner one: along rows, memory is fetched ahead
 )
 
 // kernelGradient is a kernel gradient while it runs.
@@ -245,7 +246,7 @@ func (c *kernelGradient[T]) accumulate(dst []T, rowX, rowY, rows int, w span, g,
 	t := micro.Tile[T]{Cols: cols, Outer: 1, CRow: s.OutChannels, Accumulate: true}
 	t.K, t.AK, t.BK = w.end-w.first, s.Strides[2]*s.InChannels, s.OutChannels
 	t.Segments, t.ASegment, t.BSegment = rows, s.Strides[1]*s.In[2]*s.InChannels, c.out[2]*s.OutChannels
-	if t.K < t.Segments { // the longer loop inside
+	if t.K < shortRun && t.K < t.Segments {
 		t.K, t.AK, t.BK, t.Segments, t.ASegment, t.BSegment = t.Segments, t.ASegment, t.BSegment, t.K, t.AK, t.BK
 	}
 	startX := (rowX*s.In[2]+w.first*s.Strides[2]-s.PadLow[2]+w.tap*s.Dilation[2])*s.InChannels + g*inGroup

@@ -27,6 +27,7 @@ type correlation[T Float] struct {
 
 	x, y, w, bias []T
 	relu          bool
+	moments       []float64 // of blocks of y; nil if nobody wants them
 
 	wide wideCorrelation[T]
 
@@ -48,7 +49,7 @@ func getCorrelation[T Float]() *correlation[T] {
 }
 
 func putCorrelation[T Float](c *correlation[T]) {
-	c.x, c.y, c.w, c.bias = nil, nil, nil, nil // let go of the caller's memory
+	c.x, c.y, c.w, c.bias, c.moments = nil, nil, nil, nil, nil // let go of the caller's memory
 	c.wide = wideCorrelation[T]{}
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
@@ -63,6 +64,13 @@ func (c *correlation[T]) panels() int { return ceil(c.outGroup, micro.PanelWidth
 
 // run cuts the output into chunks and computes them.
 func (c *correlation[T]) run(p *pool.Pool) {
+	if chunks, grain := c.cut(); chunks > 0 {
+		p.Parallel(chunks, grain, c)
+	}
+}
+
+// cut cuts the output into chunks.
+func (c *correlation[T]) cut() (chunks, grain int) {
 	taps := 1
 	for i := range c.axes {
 		c.spans[i] = c.axes[i].spans(c.spans[i][:0])
@@ -71,7 +79,7 @@ func (c *correlation[T]) run(p *pool.Pool) {
 	height := c.axes[1].out
 	images := c.batch * c.axes[0].out
 	if height == 0 || images == 0 || c.axes[2].out == 0 || c.out == 0 {
-		return
+		return 0, 0
 	}
 	flopsPerRow := 2 * c.axes[2].out * c.out * max(taps*c.inGroup, 1)
 	if c.depthwise || c.wide.on {
@@ -81,8 +89,7 @@ func (c *correlation[T]) run(p *pool.Pool) {
 	c.rows = ceil(height, blocks)
 	c.rowChunks = ceil(height, c.rows)
 	c.block = c.blockRows(taps)
-	grain := max(chunkFlops/2/(c.rows*flopsPerRow), 1)
-	p.Parallel(images*c.rowChunks, grain, c)
+	return images * c.rowChunks, max(chunkFlops/2/(c.rows*flopsPerRow), 1)
 }
 
 // blockRows returns how many rows all panels of the weights visit before the next rows: as many as stay in the second-level cache,
@@ -102,12 +109,22 @@ func (c *correlation[T]) Run(worker, lo, hi int) {
 	for chunk := lo; chunk < hi; chunk++ {
 		block, image := chunk%c.rowChunks, chunk/c.rowChunks
 		first := block * c.rows
-		if c.wide.on {
-			c.widePlane(worker, image/c.axes[0].out, image%c.axes[0].out, first, min(first+c.rows, c.axes[1].out))
-			continue
+		end := min(first+c.rows, c.axes[1].out)
+		if c.moments != nil {
+			c.gather(worker, chunk, image, first, end)
+		} else {
+			c.compute(worker, image, first, end)
 		}
-		c.plane(image/c.axes[0].out, image%c.axes[0].out, first, min(first+c.rows, c.axes[1].out))
 	}
+}
+
+// compute computes the rows [first, end) of a plane of an image.
+func (c *correlation[T]) compute(worker, image, first, end int) {
+	if c.wide.on {
+		c.widePlane(worker, image/c.axes[0].out, image%c.axes[0].out, first, end)
+		return
+	}
+	c.plane(image/c.axes[0].out, image%c.axes[0].out, first, end)
 }
 
 // plane computes the rows [first, end) at depth d of image n.
@@ -159,6 +176,7 @@ func (c *correlation[T]) rectangle(n, d int, h, w span, g, col, cols int) {
 	case fill(countH) > fill(countW):
 		rows, xr, yr, lines, xl, yl = countH, xh, yh, countW, xw, yw
 	}
+	t.FetchC = c.moments != nil // then the model trains: results are kept for the backward pass, each in memory of its own
 	t.Rows, t.ARow, t.CRow = rows, xr, yr
 	t.Lines, t.ALine, t.CLine = lines, xl, yl
 	startX := (n*ax[0].in+d*ax[0].inStep+ax[0].inOffset+td*ax[0].tapStep)*planeX +

@@ -9,6 +9,10 @@
 //
 //	func ForwardScratch[T Float](s *Shape, workers int) int
 //	func Forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T)
+//	func KernelMatrix[T Float](s *Shape) (rows, columns int, packs bool) // as which package gemm may pack the kernel, once for many calls of
+//	func ForwardPacked[T Float](p *pool.Pool, s *Shape, x, panels, bias []T, relu bool, y, scratch []T)
+//	type Plan[T Float] struct{ ... }                                   // one shape, on one goroutine, with little besides the products
+//	type Moments[T Float] struct{ ... }                                // Forward that gathers the moments of channels besides
 //	func BackwardDataScratch[T Float](s *Shape, workers int) int
 //	func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T)
 //	func BackwardWeightsScratch[T Float](s *Shape, workers int) int
@@ -29,12 +33,18 @@
 //
 // # How
 //
-// No im2col and no padded copy. The outputs along each axis fall into spans within which the same kernel taps lie inside the
+// No im2col, and no padded copy but for [Plan.RunPooled]. The outputs along each axis fall into spans within which the same kernel taps lie inside the
 // input: one long span and, at the padded ends, short ones. Inside a span every output is the same strided sum, which the
 // microkernel of package micro computes in place; taps that would meet padding cost nothing. The kernel is repacked into
 // panels first where that pays. The input gradient is the same computation on dy with flipped, transposed kernel, once per
 // residue of the input position modulo the stride. The kernel gradient uses input channels as rows of the tile and output
 // positions as the summation axis, over blocks of images, whose partial results are added in order.
+//
+// A plan's RunPooled has the microkernel take the maxima of the sums of 2x2 outputs while they are in registers, so that what is pooled never is in
+// memory. There an image with padding is copied with zeros around it, so that all outputs see all taps.
+//
+// Moments have each block of rows looked at while it is in the cache (package vec), for the batch normalization that comes next. Blocks follow
+// from the shape, and their moments are put together in order.
 //
 // The order of every summation depends on the shape only, never on the number of workers.
 package conv

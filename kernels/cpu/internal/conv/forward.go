@@ -40,6 +40,22 @@ func packForward[T Float](s *Shape) bool {
 // Forward computes y from x, the kernel and an optional bias (nil, or one number per output channel), and applies max(·, 0)
 // if relu is set.
 func Forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T) {
+	forward(p, s, x, kernel, bias, relu, y, scratch, false)
+}
+
+// ForwardPacked is [Forward] with the kernel in the panels of package gemm, as the matrix that [KernelMatrix] names.
+func ForwardPacked[T Float](p *pool.Pool, s *Shape, x, panels, bias []T, relu bool, y, scratch []T) {
+	forward(p, s, x, panels, bias, relu, y, scratch, true)
+}
+
+// KernelMatrix returns the rows and columns of the kernel as a matrix, and whether [ForwardPacked] gains from having that in panels.
+func KernelMatrix[T Float](s *Shape) (rows, columns int, packs bool) {
+	n := s.checked()
+	packs = n.Groups == 1 && !isWide[T](&n) && (n.pointwise() || packForward[T](&n))
+	return volume(n.Kernel) * n.InChannels, n.OutChannels, packs
+}
+
+func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y, scratch []T, packed bool) {
 	n := s.checked()
 	n.need("x", len(x), n.sizeX())
 	n.need("kernel", len(kernel), n.sizeKernel())
@@ -49,10 +65,30 @@ func Forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 		n.need("bias", len(bias), n.OutChannels)
 	}
 	if n.pointwise() {
-		runProduct(p, pointwiseForward(&n, x, kernel, bias, relu, y), scratch)
+		a := pointwiseForward(&n, x, kernel, bias, relu, y)
+		a.Packed = packed
+		runProduct(p, a, scratch)
 		return
 	}
 	c := getCorrelation[T]()
+	c.forward(&n)
+	c.x, c.y, c.w, c.bias, c.relu = x[:n.sizeX()], y[:n.sizeY()], kernel, bias, relu
+	switch {
+	case packed:
+		c.packed = true
+	case isWide[T](&n):
+		c.wide = forwardWide[T](&n)
+		c.wide.prepare(kernel, bias, scratch, volume(n.Kernel))
+	case c.packed:
+		packKernel(p, &n, kernel, scratch)
+		c.w = scratch
+	}
+	c.run(p)
+	putCorrelation(c)
+}
+
+// forward sets what the convolution of the shape is, without its memory.
+func (c *correlation[T]) forward(n *Shape) {
 	c.outs = n.Out()
 	for i := range c.axes {
 		c.axes[i] = n.forwardAxis(i, c.outs)
@@ -60,22 +96,16 @@ func Forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 	c.batch, c.groups, c.depthwise = n.Batch, n.Groups, n.depthwise()
 	c.in, c.inGroup = n.InChannels, n.InChannels/n.Groups
 	c.out, c.outGroup = n.OutChannels, n.OutChannels/n.Groups
-	c.x, c.y, c.w, c.bias, c.relu = x[:n.sizeX()], y[:n.sizeY()], kernel, bias, relu
-	c.packed = packForward[T](&n)
-	switch {
-	case isWide[T](&n):
-		c.wide = forwardWide[T](&n)
-		c.wide.prepare(kernel, bias, scratch, volume(n.Kernel))
-	case c.packed:
-		k := getPacking[T]()
-		k.dst, k.kernel = scratch, kernel
-		k.rows = volume(n.Kernel) * c.inGroup
-		k.columns, k.groups = c.outGroup, n.Groups
-		k.out, k.shape, k.flip = n.OutChannels, n, false
-		k.run(p)
-		putPacking(k)
-		c.w = scratch
-	}
-	c.run(p)
-	putCorrelation(c)
+	c.packed = packForward[T](n)
+}
+
+// packKernel writes the kernel into panels.
+func packKernel[T Float](p *pool.Pool, n *Shape, kernel, panels []T) {
+	k := getPacking[T]()
+	k.dst, k.kernel = panels, kernel
+	k.rows = volume(n.Kernel) * n.InChannels / n.Groups
+	k.columns, k.groups = n.OutChannels/n.Groups, n.Groups
+	k.out, k.shape, k.flip = n.OutChannels, *n, false
+	k.run(p)
+	putPacking(k)
 }

@@ -35,6 +35,10 @@ type Args[T Float] struct {
 	// (i, j) uses A[i·StrideA[0] + j·StrideA[1]:] and so on; stride 0 shares an operand. Bias is shared by all.
 	Batch                     [2]int
 	StrideA, StrideB, StrideC [2]int
+
+	// Ahead is memory that the caller reads or writes next. Where B is packed and one worker computes the product, its kernels bring that
+	// memory into the second-level cache meanwhile, as far as they get.
+	Ahead [][]T
 }
 
 // ScratchSize returns the number of elements of scratch memory that Run needs on a pool of the given Size.
@@ -72,6 +76,9 @@ func Run[T Float](p *pool.Pool, a *Args[T], scratch []T) {
 	}
 	j := getJob[T]()
 	j.args, j.plan, j.scratch = n, plan, scratch
+	if p.Size() > 1 {
+		j.args.Ahead = nil
+	}
 	j.run(p)
 	putJob(j)
 }

@@ -14,7 +14,11 @@ type job[T Float] struct {
 	scratch []T
 	packing packTask[T]
 	row     rowTask[T]
+	ahead   fetched // how much of args.Ahead has been fetched
 }
+
+// fetched says how much of a list of slices has been brought into the cache.
+type fetched struct{ piece, done int }
 
 var (
 	jobs32 pool.Recycler[job[float32]]
@@ -34,7 +38,7 @@ func getJob[T Float]() *job[T] {
 }
 
 func putJob[T Float](j *job[T]) {
-	j.args, j.plan, j.scratch = Args[T]{}, plan[T]{}, nil // let go of the caller's memory
+	j.args, j.plan, j.scratch, j.ahead = Args[T]{}, plan[T]{}, nil, fetched{} // let go of the caller's memory
 	var zero T
 	if unsafe.Sizeof(zero) == 4 {
 		jobs32.Put((*job[float32])(unsafe.Pointer(j)))
@@ -128,6 +132,8 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 				t.B, t.BK = panel, width
 			case a.Packed:
 				t.B, t.BK = matrixB[c*a.K+k*width:], width
+				t.Next = j.fetch(t.K * width)
+				t.NextStep = ceil(len(t.Next), t.K)
 			case p.source == shared:
 				t.B, t.BK = p.shared[c*a.K+k*width:], width
 			case p.tail && t.Cols < width:
@@ -141,6 +147,22 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 			micro.Run(&t)
 		}
 	}
+}
+
+// fetch returns up to n further numbers of what the caller wants next.
+func (j *job[T]) fetch(n int) []T {
+	at := &j.ahead
+	for at.piece < len(j.args.Ahead) {
+		rest := j.args.Ahead[at.piece][at.done:]
+		if len(rest) == 0 {
+			at.piece, at.done = at.piece+1, 0
+			continue
+		}
+		n = min(n, len(rest))
+		at.done += n
+		return rest[:n]
+	}
+	return nil
 }
 
 // copyBlock copies a block of A, in A's own orientation, to rows that are stride apart.

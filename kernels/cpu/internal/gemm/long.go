@@ -3,6 +3,7 @@ package gemm
 import (
 	"fmt"
 	"runtime"
+	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
@@ -29,6 +30,9 @@ func IsLong[T Float](a *Args[T]) bool {
 // Long computes products for which [IsLong] holds. It keeps what a run needs, so that running allocates nothing; one Long is for one
 // goroutine at a time.
 type Long[T Float] struct {
+	// Sums is nil, or N numbers: a run sets them to the sums of the columns of B, which it reads anyway.
+	Sums []T
+
 	args                  Args[T]
 	rows, cols, rowChunks int
 }
@@ -40,6 +44,9 @@ func (l *Long[T]) Run(p *pool.Pool, a *Args[T]) {
 	}
 	l.args = a.normal()
 	l.args.check()
+	if l.Sums != nil && len(l.Sums) < a.N {
+		panic(fmt.Sprintf("gemm: room for %d sums, expected N = %d", len(l.Sums), a.N))
+	}
 	workers := min(p.Size(), runtime.GOMAXPROCS(0))
 	l.chunk(workers)
 	p.Parallel(l.rowChunks*ceil(a.N, l.cols), 1, l.task())
@@ -96,6 +103,24 @@ func (l *longTask[T]) block(m, rows, n int) {
 				t.Next = a.B[next*a.LDB+n:]
 			}
 			micro.Run(&t)
+			if l.Sums != nil && m == 0 {
+				sums := micro.Tile[T]{A: ones[T](), B: t.B, C: l.Sums[c:], Rows: 1, Cols: t.Cols, K: t.K, Segments: 1, Outer: 1, BK: t.BK, Accumulate: i > 0}
+				micro.Run(&sums)
+			}
 		}
 	}
+}
+
+var (
+	ones32 = []float32{1}
+	ones64 = []float64{1}
+)
+
+// ones is a row of ones, read with stride 0.
+func ones[T Float]() []T {
+	var zero T
+	if unsafe.Sizeof(zero) == 4 {
+		return unsafe.Slice((*T)(unsafe.Pointer(&ones32[0])), 1)
+	}
+	return unsafe.Slice((*T)(unsafe.Pointer(&ones64[0])), 1)
 }

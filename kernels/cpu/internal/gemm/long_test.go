@@ -40,12 +40,19 @@ func testLong[T Float](t *testing.T) {
 				got := a
 				got.C = append([]T{}, a.C...)
 				p := pool.New(workers)
-				var l Long[T]
+				l := Long[T]{Sums: fill(n)}
 				l.Run(p, &got)
-				assert.Zero(t, testing.AllocsPerRun(3, func() { l.Run(p, &got) }), "%d workers", workers)
+				assert.Zero(t, testing.AllocsPerRun(10, func() { l.Run(p, &got) }), "%d workers", workers)
 				copy(got.C, a.C)
 				l.Run(p, &got)
 				p.Close()
+				for c, sum := range l.Sums {
+					exact, size := 0.0, 0.0
+					for i := range k {
+						exact, size = exact+float64(a.B[i*ldb+c]), size+math.Abs(float64(a.B[i*ldb+c]))
+					}
+					require.InDelta(t, exact, float64(sum), epsilon[T]()*size*float64(k)/16, "sum of column %d, %d workers", c, workers)
+				}
 				for i := range want.C {
 					require.Equal(t, math.Float64bits(float64(want.C[i])), math.Float64bits(float64(got.C[i])), "%v, %d workers, element %d", s, workers, i)
 				}

@@ -30,6 +30,8 @@ const (
 	packMinRows = 256 // B is reused often enough for packing to pay
 	packMinCols = 96  // A is
 
+	rowGap = 16 // elements between the rows of a copied A
+
 	fetchMinSums   = 32      // shorter sums leave no time to fetch C ahead
 	fetchMinStride = 1024    // bytes
 	fetchMinBytes  = 1 << 20 // of C
@@ -77,11 +79,14 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 	default:
 		p.source = local
 	}
-	want := wantChunks
-	if workers > 1 && a.K <= longSum {
-		want = wantMore
+	want := 1
+	if workers > 1 {
+		want = wantChunks * workers
+		if a.K <= longSum {
+			want = wantMore * workers
+		}
 	}
-	p.chunk(a, want*max(workers, 1))
+	p.chunk(a, want)
 	p.packA = p.rows <= maxRows && conflicts(a) && a.N >= packMinCols
 	var zero T
 	p.fetchB = a.K >= fetchMinSums && a.LDB*int(unsafe.Sizeof(zero)) >= fetchMinStride
@@ -91,17 +96,24 @@ func newPlan[T Float](a *Args[T], workers int) plan[T] {
 
 // conflicts reports whether the lines of A that one tile needs at the same time compete for the same few places in the first-level
 // cache, because they lie a multiple of a large power of two apart.
-func conflicts[T Float](a *Args[T]) bool {
+func conflicts[T Float](a *Args[T]) bool { return SpacedRow[T](a.LDA) != a.LDA }
+
+// SpacedRow returns the least row stride, of k or more elements, with which the rows of A do not compete for places in the cache. A product
+// whose A has another one copies A first.
+func SpacedRow[T Float](k int) int {
 	var zero T
-	return a.LDA*int(unsafe.Sizeof(zero))%2048 == 0
+	if k*int(unsafe.Sizeof(zero))%2048 == 0 {
+		return k + rowGap
+	}
+	return k
 }
 
 // strideA is the row stride of a copied block of A.
 func (p *plan[T]) strideA(a *Args[T]) int {
 	if a.TransA {
-		return p.rows + 16
+		return p.rows + rowGap
 	}
-	return min(a.K, blockK()) + 16
+	return min(a.K, blockK()) + rowGap
 }
 
 // chunk chooses the block of C that one task computes, so that there are about as many as wanted.
@@ -154,7 +166,7 @@ func (p *plan[T]) localSizeA(a *Args[T]) int {
 	case a.TransA:
 		return min(a.K, BlockK) * p.strideA(a)
 	}
-	return p.rows * (min(a.K, BlockK) + 16)
+	return p.rows * (min(a.K, BlockK) + rowGap)
 }
 
 func (p *plan[T]) localSizeB(a *Args[T]) int {

@@ -22,24 +22,25 @@ type rowTask[T Float] struct{ job *job[T] }
 
 // runRow computes the product of a row. Columns are independent, so how they are shared out changes no bit of the result.
 func runRow[T Float](p *pool.Pool, a *Args[T]) {
-	j := getJob[T]()
-	j.args = *a
 	least, step := rowMinColumns, 16
 	if a.Packed {
 		least, step = micro.PanelWidth[T](), micro.PanelWidth[T]()
 	}
 	parts := min(p.Size(), a.N*a.K/rowMinElements, a.N/least)
-	grain := a.N
-	if parts > 1 {
-		grain = ceil(ceil(a.N, parts), step) * step
+	if parts <= 1 {
+		row(a, 0, a.N)
+		return
 	}
-	p.Parallel(a.N, grain, &j.row)
+	j := getJob[T]()
+	j.args = *a
+	p.Parallel(a.N, ceil(ceil(a.N, parts), step)*step, &j.row)
 	putJob(j)
 }
 
 // Run computes the columns [lo, hi).
-func (t *rowTask[T]) Run(_, lo, hi int) {
-	a := &t.job.args
+func (t *rowTask[T]) Run(_, lo, hi int) { row(&t.job.args, lo, hi) }
+
+func row[T Float](a *Args[T], lo, hi int) {
 	c := a.C[lo:hi]
 	switch {
 	case a.Accumulate && a.Bias != nil:

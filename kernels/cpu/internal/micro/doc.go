@@ -14,6 +14,8 @@
 //   - its input gradient: the same on dY with flipped and transposed weights;
 //   - its kernel gradient: r runs over input channels, k over output columns, s over output rows, o over images.
 //
+// [RunPooled] stores the maxima of 2x2 sums instead of the sums.
+//
 // Every sum is formed in the order o, s, k, one product after the other, whatever the position of the element in the tile,
 // so an element's bits do not depend on how a matrix is cut into tiles. They do depend on the kernel family, because
 // assembly uses fused multiply-add and portable Go may not.

@@ -26,7 +26,9 @@ type Tile[T Float] struct {
 	Lines        int // 0 means 1: the tile is repeated with A and C moved on by
 	ALine, CLine int // these strides
 
-	Next   []T  // the B of a later call with the same BK: K of its rows are brought into the second-level cache meanwhile
+	Next     []T // the B of a later call: K of its rows are brought into the second-level cache meanwhile
+	NextStep int // from one row of Next to the one after it; 0 means BK
+
 	FetchC bool // C is not expected in the cache
 
 	Accumulate bool // add to C instead of overwriting it

@@ -23,6 +23,7 @@ type call struct {
 	aLine, cLine               int
 	next                       unsafe.Pointer // what to fetch while the first tile is computed,
 	nextStep                   int            // a row of two vectors for each k; the assembly sets it to 0
+	pair                       int            // from the first line of a window to the second
 }
 
 const (
@@ -112,6 +113,9 @@ func runColumns[T Float](level isa.Level, t *Tile[T], c *call, col, n, vectors i
 	c.next, c.nextStep = c.b, 0
 	if col < len(t.Next) {
 		c.next, c.nextStep = unsafe.Pointer(&t.Next[col]), c.bK
+		if t.NextStep != 0 {
+			c.nextStep = t.NextStep * size
+		}
 	}
 	if t.Bias != nil {
 		c.bias = unsafe.Pointer(&t.Bias[col])

@@ -24300,6 +24300,969 @@ linear:
 	VZEROUPPER
 	RET
 
+// func f32AVX512PooledV1W1(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·f32AVX512PooledV1W1(SB), NOSPLIT, $80-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), DX
+	MOVQ  64(AX), DX
+	MOVQ  88(AX), BX
+
+line:
+	MOVQ 56(SP), SI
+	MOVQ SI, (SP)
+	MOVQ 64(SP), SI
+	MOVQ SI, 8(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 16(SP)
+
+tile:
+	MOVQ      24(AX), SI
+	TESTQ     SI, SI
+	JE        noBias
+	VMOVUPS.Z (SI), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+started:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 32(SP)
+	MOVQ 48(AX), SI
+	MOVQ SI, 40(SP)
+
+outer:
+	MOVQ 24(SP), SI
+	MOVQ 32(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	MOVQ SI, R8
+	MOVQ SI, R9
+	ADDQ 208(AX), R9
+	MOVQ DI, R10
+	MOVQ 32(AX), R11
+
+product:
+	VMOVUPS          (R10), Z4
+	VFMADD231PS.BCST (R8), Z4, Z0
+	VFMADD231PS.BCST (R8)(CX*1), Z4, Z1
+	VFMADD231PS.BCST (R9), Z4, Z2
+	VFMADD231PS.BCST (R9)(CX*1), Z4, Z3
+	ADDQ             DX, R8
+	ADDQ             DX, R9
+	ADDQ             BX, R10
+	DECQ             R11
+	JNE              product
+	ADDQ             72(AX), SI
+	ADDQ             96(AX), DI
+	DECQ             48(SP)
+	JNE              segment
+	MOVQ             80(AX), SI
+	ADDQ             SI, 24(SP)
+	MOVQ             104(AX), SI
+	ADDQ             SI, 32(SP)
+	DECQ             40(SP)
+	JNE              outer
+	MOVQ             160(AX), SI
+	MOVQ             112(AX), DI
+	VPXORD           Z5, Z5, Z5
+	TESTQ            $0x00000002, SI
+	JNE              pool
+	MOVL             $0xff800000, SI
+	VPBROADCASTD     SI, Z5
+
+pool:
+	MOVQ       8(SP), SI
+	VCMPPS     $0x03, Z0, Z1, K2
+	VCMPPS     $0x03, Z2, Z3, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z0, Z1, Z0
+	VMAXPS     Z0, Z2, Z0
+	VMAXPS     Z0, Z3, Z0
+	VMAXPS     Z0, Z5, Z0
+	VPTERNLOGD $0xff, Z0, Z0, K2, Z0
+	VMOVUPS    Z0, K1, (SI)
+	MOVQ       128(AX), SI
+	ADDQ       SI, (SP)
+	MOVQ       136(AX), SI
+	ADDQ       SI, 8(SP)
+	DECQ       16(SP)
+	JNE        tile
+	MOVQ       176(AX), SI
+	ADDQ       SI, 56(SP)
+	MOVQ       184(AX), SI
+	ADDQ       SI, 64(SP)
+	DECQ       72(SP)
+	JNE        line
+	VZEROUPPER
+	RET
+
+// func f32AVX512PooledV1W2(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·f32AVX512PooledV1W2(SB), NOSPLIT, $80-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), BX
+	MOVQ  88(AX), SI
+
+line:
+	MOVQ 56(SP), DI
+	MOVQ DI, (SP)
+	MOVQ 64(SP), DI
+	MOVQ DI, 8(SP)
+	MOVQ 120(AX), DI
+	MOVQ DI, 16(SP)
+
+tile:
+	MOVQ      24(AX), DI
+	TESTQ     DI, DI
+	JE        noBias
+	VMOVUPS.Z (DI), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+started:
+	MOVQ (SP), DI
+	MOVQ DI, 24(SP)
+	MOVQ 8(AX), DI
+	MOVQ DI, 32(SP)
+	MOVQ 48(AX), DI
+	MOVQ DI, 40(SP)
+
+outer:
+	MOVQ 24(SP), DI
+	MOVQ 32(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	MOVQ DI, R9
+	MOVQ DI, R10
+	ADDQ 208(AX), R10
+	MOVQ R8, R11
+	MOVQ 32(AX), R12
+
+product:
+	VMOVUPS          (R11), Z8
+	VFMADD231PS.BCST (R9), Z8, Z0
+	VFMADD231PS.BCST (R9)(CX*1), Z8, Z1
+	VFMADD231PS.BCST (R9)(CX*2), Z8, Z2
+	VFMADD231PS.BCST (R9)(DX*1), Z8, Z3
+	VFMADD231PS.BCST (R10), Z8, Z4
+	VFMADD231PS.BCST (R10)(CX*1), Z8, Z5
+	VFMADD231PS.BCST (R10)(CX*2), Z8, Z6
+	VFMADD231PS.BCST (R10)(DX*1), Z8, Z7
+	ADDQ             BX, R9
+	ADDQ             BX, R10
+	ADDQ             SI, R11
+	DECQ             R12
+	JNE              product
+	ADDQ             72(AX), DI
+	ADDQ             96(AX), R8
+	DECQ             48(SP)
+	JNE              segment
+	MOVQ             80(AX), DI
+	ADDQ             DI, 24(SP)
+	MOVQ             104(AX), DI
+	ADDQ             DI, 32(SP)
+	DECQ             40(SP)
+	JNE              outer
+	MOVQ             160(AX), DI
+	MOVQ             112(AX), R8
+	VPXORD           Z9, Z9, Z9
+	TESTQ            $0x00000002, DI
+	JNE              pool
+	MOVL             $0xff800000, DI
+	VPBROADCASTD     DI, Z9
+
+pool:
+	MOVQ       8(SP), DI
+	VCMPPS     $0x03, Z0, Z1, K2
+	VCMPPS     $0x03, Z4, Z5, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z0, Z1, Z0
+	VMAXPS     Z0, Z4, Z0
+	VMAXPS     Z0, Z5, Z0
+	VMAXPS     Z0, Z9, Z0
+	VPTERNLOGD $0xff, Z0, Z0, K2, Z0
+	VMOVUPS    Z0, K1, (DI)
+	ADDQ       R8, DI
+	VCMPPS     $0x03, Z2, Z3, K2
+	VCMPPS     $0x03, Z6, Z7, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z2, Z3, Z2
+	VMAXPS     Z2, Z6, Z2
+	VMAXPS     Z2, Z7, Z2
+	VMAXPS     Z2, Z9, Z2
+	VPTERNLOGD $0xff, Z2, Z2, K2, Z2
+	VMOVUPS    Z2, K1, (DI)
+	MOVQ       128(AX), DI
+	ADDQ       DI, (SP)
+	MOVQ       136(AX), DI
+	ADDQ       DI, 8(SP)
+	DECQ       16(SP)
+	JNE        tile
+	MOVQ       176(AX), DI
+	ADDQ       DI, 56(SP)
+	MOVQ       184(AX), DI
+	ADDQ       DI, 64(SP)
+	DECQ       72(SP)
+	JNE        line
+	VZEROUPPER
+	RET
+
+// func f32AVX512PooledV1W3(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·f32AVX512PooledV1W3(SB), NOSPLIT, $80-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ      24(AX), R8
+	TESTQ     R8, R8
+	JE        noBias
+	VMOVUPS.Z (R8), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z0, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z0, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z0, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z0, Z11
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	MOVQ R8, R11
+	ADDQ 208(AX), R11
+	MOVQ R9, R12
+	MOVQ 32(AX), R13
+
+product:
+	VMOVUPS          (R12), Z12
+	VFMADD231PS.BCST (R10), Z12, Z0
+	VFMADD231PS.BCST (R10)(CX*1), Z12, Z1
+	VFMADD231PS.BCST (R10)(CX*2), Z12, Z2
+	VFMADD231PS.BCST (R10)(DX*1), Z12, Z3
+	VFMADD231PS.BCST (R10)(CX*4), Z12, Z4
+	VFMADD231PS.BCST (R10)(BX*1), Z12, Z5
+	VFMADD231PS.BCST (R11), Z12, Z6
+	VFMADD231PS.BCST (R11)(CX*1), Z12, Z7
+	VFMADD231PS.BCST (R11)(CX*2), Z12, Z8
+	VFMADD231PS.BCST (R11)(DX*1), Z12, Z9
+	VFMADD231PS.BCST (R11)(CX*4), Z12, Z10
+	VFMADD231PS.BCST (R11)(BX*1), Z12, Z11
+	ADDQ             SI, R10
+	ADDQ             SI, R11
+	ADDQ             DI, R12
+	DECQ             R13
+	JNE              product
+	ADDQ             72(AX), R8
+	ADDQ             96(AX), R9
+	DECQ             48(SP)
+	JNE              segment
+	MOVQ             80(AX), R8
+	ADDQ             R8, 24(SP)
+	MOVQ             104(AX), R8
+	ADDQ             R8, 32(SP)
+	DECQ             40(SP)
+	JNE              outer
+	MOVQ             160(AX), R8
+	MOVQ             112(AX), R9
+	VPXORD           Z13, Z13, Z13
+	TESTQ            $0x00000002, R8
+	JNE              pool
+	MOVL             $0xff800000, R8
+	VPBROADCASTD     R8, Z13
+
+pool:
+	MOVQ       8(SP), R8
+	VCMPPS     $0x03, Z0, Z1, K2
+	VCMPPS     $0x03, Z6, Z7, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z0, Z1, Z0
+	VMAXPS     Z0, Z6, Z0
+	VMAXPS     Z0, Z7, Z0
+	VMAXPS     Z0, Z13, Z0
+	VPTERNLOGD $0xff, Z0, Z0, K2, Z0
+	VMOVUPS    Z0, K1, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Z2, Z3, K2
+	VCMPPS     $0x03, Z8, Z9, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z2, Z3, Z2
+	VMAXPS     Z2, Z8, Z2
+	VMAXPS     Z2, Z9, Z2
+	VMAXPS     Z2, Z13, Z2
+	VPTERNLOGD $0xff, Z2, Z2, K2, Z2
+	VMOVUPS    Z2, K1, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Z4, Z5, K2
+	VCMPPS     $0x03, Z10, Z11, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z4, Z5, Z4
+	VMAXPS     Z4, Z10, Z4
+	VMAXPS     Z4, Z11, Z4
+	VMAXPS     Z4, Z13, Z4
+	VPTERNLOGD $0xff, Z4, Z4, K2, Z4
+	VMOVUPS    Z4, K1, (R8)
+	MOVQ       128(AX), R8
+	ADDQ       R8, (SP)
+	MOVQ       136(AX), R8
+	ADDQ       R8, 8(SP)
+	DECQ       16(SP)
+	JNE        tile
+	MOVQ       176(AX), R8
+	ADDQ       R8, 56(SP)
+	MOVQ       184(AX), R8
+	ADDQ       R8, 64(SP)
+	DECQ       72(SP)
+	JNE        line
+	VZEROUPPER
+	RET
+
+// func f32AVX512PooledV2W1(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·f32AVX512PooledV2W1(SB), NOSPLIT, $80-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), DX
+	MOVQ  64(AX), DX
+	MOVQ  88(AX), BX
+
+line:
+	MOVQ 56(SP), SI
+	MOVQ SI, (SP)
+	MOVQ 64(SP), SI
+	MOVQ SI, 8(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 16(SP)
+
+tile:
+	MOVQ      24(AX), SI
+	TESTQ     SI, SI
+	JE        noBias
+	VMOVUPS   (SI), Z0
+	VMOVUPS.Z 64(SI), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+started:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 32(SP)
+	MOVQ 48(AX), SI
+	MOVQ SI, 40(SP)
+
+outer:
+	MOVQ 24(SP), SI
+	MOVQ 32(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	MOVQ SI, R8
+	MOVQ SI, R9
+	ADDQ 208(AX), R9
+	MOVQ DI, R10
+	MOVQ 32(AX), R11
+
+product:
+	VMOVUPS          (R10), Z8
+	VMOVUPS          64(R10), Z9
+	VFMADD231PS.BCST (R8), Z8, Z0
+	VFMADD231PS.BCST (R8), Z9, Z1
+	VFMADD231PS.BCST (R8)(CX*1), Z8, Z2
+	VFMADD231PS.BCST (R8)(CX*1), Z9, Z3
+	VFMADD231PS.BCST (R9), Z8, Z4
+	VFMADD231PS.BCST (R9), Z9, Z5
+	VFMADD231PS.BCST (R9)(CX*1), Z8, Z6
+	VFMADD231PS.BCST (R9)(CX*1), Z9, Z7
+	ADDQ             DX, R8
+	ADDQ             DX, R9
+	ADDQ             BX, R10
+	DECQ             R11
+	JNE              product
+	ADDQ             72(AX), SI
+	ADDQ             96(AX), DI
+	DECQ             48(SP)
+	JNE              segment
+	MOVQ             80(AX), SI
+	ADDQ             SI, 24(SP)
+	MOVQ             104(AX), SI
+	ADDQ             SI, 32(SP)
+	DECQ             40(SP)
+	JNE              outer
+	MOVQ             160(AX), SI
+	MOVQ             112(AX), DI
+	VPXORD           Z10, Z10, Z10
+	TESTQ            $0x00000002, SI
+	JNE              pool
+	MOVL             $0xff800000, SI
+	VPBROADCASTD     SI, Z10
+
+pool:
+	MOVQ       8(SP), SI
+	VCMPPS     $0x03, Z0, Z2, K2
+	VCMPPS     $0x03, Z4, Z6, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z0, Z2, Z0
+	VMAXPS     Z0, Z4, Z0
+	VMAXPS     Z0, Z6, Z0
+	VMAXPS     Z0, Z10, Z0
+	VPTERNLOGD $0xff, Z0, Z0, K2, Z0
+	VMOVUPS    Z0, (SI)
+	VCMPPS     $0x03, Z1, Z3, K2
+	VCMPPS     $0x03, Z5, Z7, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z1, Z3, Z1
+	VMAXPS     Z1, Z5, Z1
+	VMAXPS     Z1, Z7, Z1
+	VMAXPS     Z1, Z10, Z1
+	VPTERNLOGD $0xff, Z1, Z1, K2, Z1
+	VMOVUPS    Z1, K1, 64(SI)
+	MOVQ       128(AX), SI
+	ADDQ       SI, (SP)
+	MOVQ       136(AX), SI
+	ADDQ       SI, 8(SP)
+	DECQ       16(SP)
+	JNE        tile
+	MOVQ       176(AX), SI
+	ADDQ       SI, 56(SP)
+	MOVQ       184(AX), SI
+	ADDQ       SI, 64(SP)
+	DECQ       72(SP)
+	JNE        line
+	VZEROUPPER
+	RET
+
+// func f32AVX512PooledV2W2(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·f32AVX512PooledV2W2(SB), NOSPLIT, $80-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), BX
+	MOVQ  88(AX), SI
+
+line:
+	MOVQ 56(SP), DI
+	MOVQ DI, (SP)
+	MOVQ 64(SP), DI
+	MOVQ DI, 8(SP)
+	MOVQ 120(AX), DI
+	MOVQ DI, 16(SP)
+
+tile:
+	MOVQ      24(AX), DI
+	TESTQ     DI, DI
+	JE        noBias
+	VMOVUPS   (DI), Z0
+	VMOVUPS.Z 64(DI), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z1, Z15
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+
+started:
+	MOVQ (SP), DI
+	MOVQ DI, 24(SP)
+	MOVQ 8(AX), DI
+	MOVQ DI, 32(SP)
+	MOVQ 48(AX), DI
+	MOVQ DI, 40(SP)
+
+outer:
+	MOVQ 24(SP), DI
+	MOVQ 32(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	MOVQ DI, R9
+	MOVQ DI, R10
+	ADDQ 208(AX), R10
+	MOVQ R8, R11
+	MOVQ 32(AX), R12
+
+product:
+	VMOVUPS          (R11), Z16
+	VMOVUPS          64(R11), Z17
+	VFMADD231PS.BCST (R9), Z16, Z0
+	VFMADD231PS.BCST (R9), Z17, Z1
+	VFMADD231PS.BCST (R9)(CX*1), Z16, Z2
+	VFMADD231PS.BCST (R9)(CX*1), Z17, Z3
+	VFMADD231PS.BCST (R9)(CX*2), Z16, Z4
+	VFMADD231PS.BCST (R9)(CX*2), Z17, Z5
+	VFMADD231PS.BCST (R9)(DX*1), Z16, Z6
+	VFMADD231PS.BCST (R9)(DX*1), Z17, Z7
+	VFMADD231PS.BCST (R10), Z16, Z8
+	VFMADD231PS.BCST (R10), Z17, Z9
+	VFMADD231PS.BCST (R10)(CX*1), Z16, Z10
+	VFMADD231PS.BCST (R10)(CX*1), Z17, Z11
+	VFMADD231PS.BCST (R10)(CX*2), Z16, Z12
+	VFMADD231PS.BCST (R10)(CX*2), Z17, Z13
+	VFMADD231PS.BCST (R10)(DX*1), Z16, Z14
+	VFMADD231PS.BCST (R10)(DX*1), Z17, Z15
+	ADDQ             BX, R9
+	ADDQ             BX, R10
+	ADDQ             SI, R11
+	DECQ             R12
+	JNE              product
+	ADDQ             72(AX), DI
+	ADDQ             96(AX), R8
+	DECQ             48(SP)
+	JNE              segment
+	MOVQ             80(AX), DI
+	ADDQ             DI, 24(SP)
+	MOVQ             104(AX), DI
+	ADDQ             DI, 32(SP)
+	DECQ             40(SP)
+	JNE              outer
+	MOVQ             160(AX), DI
+	MOVQ             112(AX), R8
+	VPXORD           Z18, Z18, Z18
+	TESTQ            $0x00000002, DI
+	JNE              pool
+	MOVL             $0xff800000, DI
+	VPBROADCASTD     DI, Z18
+
+pool:
+	MOVQ       8(SP), DI
+	VCMPPS     $0x03, Z0, Z2, K2
+	VCMPPS     $0x03, Z8, Z10, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z0, Z2, Z0
+	VMAXPS     Z0, Z8, Z0
+	VMAXPS     Z0, Z10, Z0
+	VMAXPS     Z0, Z18, Z0
+	VPTERNLOGD $0xff, Z0, Z0, K2, Z0
+	VMOVUPS    Z0, (DI)
+	VCMPPS     $0x03, Z1, Z3, K2
+	VCMPPS     $0x03, Z9, Z11, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z1, Z3, Z1
+	VMAXPS     Z1, Z9, Z1
+	VMAXPS     Z1, Z11, Z1
+	VMAXPS     Z1, Z18, Z1
+	VPTERNLOGD $0xff, Z1, Z1, K2, Z1
+	VMOVUPS    Z1, K1, 64(DI)
+	ADDQ       R8, DI
+	VCMPPS     $0x03, Z4, Z6, K2
+	VCMPPS     $0x03, Z12, Z14, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z4, Z6, Z4
+	VMAXPS     Z4, Z12, Z4
+	VMAXPS     Z4, Z14, Z4
+	VMAXPS     Z4, Z18, Z4
+	VPTERNLOGD $0xff, Z4, Z4, K2, Z4
+	VMOVUPS    Z4, (DI)
+	VCMPPS     $0x03, Z5, Z7, K2
+	VCMPPS     $0x03, Z13, Z15, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z5, Z7, Z5
+	VMAXPS     Z5, Z13, Z5
+	VMAXPS     Z5, Z15, Z5
+	VMAXPS     Z5, Z18, Z5
+	VPTERNLOGD $0xff, Z5, Z5, K2, Z5
+	VMOVUPS    Z5, K1, 64(DI)
+	MOVQ       128(AX), DI
+	ADDQ       DI, (SP)
+	MOVQ       136(AX), DI
+	ADDQ       DI, 8(SP)
+	DECQ       16(SP)
+	JNE        tile
+	MOVQ       176(AX), DI
+	ADDQ       DI, 56(SP)
+	MOVQ       184(AX), DI
+	ADDQ       DI, 64(SP)
+	DECQ       72(SP)
+	JNE        line
+	VZEROUPPER
+	RET
+
+// func f32AVX512PooledV2W3(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·f32AVX512PooledV2W3(SB), NOSPLIT, $80-8
+	MOVQ  c+0(FP), AX
+	MOVQ  (AX), CX
+	MOVQ  CX, 56(SP)
+	MOVQ  16(AX), CX
+	MOVQ  CX, 64(SP)
+	MOVQ  168(AX), CX
+	MOVQ  CX, 72(SP)
+	KMOVW 144(AX), K1
+	MOVQ  56(AX), CX
+	LEAQ  (CX)(CX*2), DX
+	LEAQ  (CX)(CX*4), BX
+	MOVQ  64(AX), SI
+	MOVQ  88(AX), DI
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ      24(AX), R8
+	TESTQ     R8, R8
+	JE        noBias
+	VMOVUPS   (R8), Z0
+	VMOVUPS.Z 64(R8), K1, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z1, Z3
+	VMOVAPS   Z0, Z4
+	VMOVAPS   Z1, Z5
+	VMOVAPS   Z0, Z6
+	VMOVAPS   Z1, Z7
+	VMOVAPS   Z0, Z8
+	VMOVAPS   Z1, Z9
+	VMOVAPS   Z0, Z10
+	VMOVAPS   Z1, Z11
+	VMOVAPS   Z0, Z12
+	VMOVAPS   Z1, Z13
+	VMOVAPS   Z0, Z14
+	VMOVAPS   Z1, Z15
+	VMOVAPS   Z0, Z16
+	VMOVAPS   Z1, Z17
+	VMOVAPS   Z0, Z18
+	VMOVAPS   Z1, Z19
+	VMOVAPS   Z0, Z20
+	VMOVAPS   Z1, Z21
+	VMOVAPS   Z0, Z22
+	VMOVAPS   Z1, Z23
+	JMP       started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	MOVQ R8, R11
+	ADDQ 208(AX), R11
+	MOVQ R9, R12
+	MOVQ 32(AX), R13
+
+product:
+	VMOVUPS          (R12), Z24
+	VMOVUPS          64(R12), Z25
+	VFMADD231PS.BCST (R10), Z24, Z0
+	VFMADD231PS.BCST (R10), Z25, Z1
+	VFMADD231PS.BCST (R10)(CX*1), Z24, Z2
+	VFMADD231PS.BCST (R10)(CX*1), Z25, Z3
+	VFMADD231PS.BCST (R10)(CX*2), Z24, Z4
+	VFMADD231PS.BCST (R10)(CX*2), Z25, Z5
+	VFMADD231PS.BCST (R10)(DX*1), Z24, Z6
+	VFMADD231PS.BCST (R10)(DX*1), Z25, Z7
+	VFMADD231PS.BCST (R10)(CX*4), Z24, Z8
+	VFMADD231PS.BCST (R10)(CX*4), Z25, Z9
+	VFMADD231PS.BCST (R10)(BX*1), Z24, Z10
+	VFMADD231PS.BCST (R10)(BX*1), Z25, Z11
+	VFMADD231PS.BCST (R11), Z24, Z12
+	VFMADD231PS.BCST (R11), Z25, Z13
+	VFMADD231PS.BCST (R11)(CX*1), Z24, Z14
+	VFMADD231PS.BCST (R11)(CX*1), Z25, Z15
+	VFMADD231PS.BCST (R11)(CX*2), Z24, Z16
+	VFMADD231PS.BCST (R11)(CX*2), Z25, Z17
+	VFMADD231PS.BCST (R11)(DX*1), Z24, Z18
+	VFMADD231PS.BCST (R11)(DX*1), Z25, Z19
+	VFMADD231PS.BCST (R11)(CX*4), Z24, Z20
+	VFMADD231PS.BCST (R11)(CX*4), Z25, Z21
+	VFMADD231PS.BCST (R11)(BX*1), Z24, Z22
+	VFMADD231PS.BCST (R11)(BX*1), Z25, Z23
+	ADDQ             SI, R10
+	ADDQ             SI, R11
+	ADDQ             DI, R12
+	DECQ             R13
+	JNE              product
+	ADDQ             72(AX), R8
+	ADDQ             96(AX), R9
+	DECQ             48(SP)
+	JNE              segment
+	MOVQ             80(AX), R8
+	ADDQ             R8, 24(SP)
+	MOVQ             104(AX), R8
+	ADDQ             R8, 32(SP)
+	DECQ             40(SP)
+	JNE              outer
+	MOVQ             160(AX), R8
+	MOVQ             112(AX), R9
+	VPXORD           Z26, Z26, Z26
+	TESTQ            $0x00000002, R8
+	JNE              pool
+	MOVL             $0xff800000, R8
+	VPBROADCASTD     R8, Z26
+
+pool:
+	MOVQ       8(SP), R8
+	VCMPPS     $0x03, Z0, Z2, K2
+	VCMPPS     $0x03, Z12, Z14, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z0, Z2, Z0
+	VMAXPS     Z0, Z12, Z0
+	VMAXPS     Z0, Z14, Z0
+	VMAXPS     Z0, Z26, Z0
+	VPTERNLOGD $0xff, Z0, Z0, K2, Z0
+	VMOVUPS    Z0, (R8)
+	VCMPPS     $0x03, Z1, Z3, K2
+	VCMPPS     $0x03, Z13, Z15, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z1, Z3, Z1
+	VMAXPS     Z1, Z13, Z1
+	VMAXPS     Z1, Z15, Z1
+	VMAXPS     Z1, Z26, Z1
+	VPTERNLOGD $0xff, Z1, Z1, K2, Z1
+	VMOVUPS    Z1, K1, 64(R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Z4, Z6, K2
+	VCMPPS     $0x03, Z16, Z18, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z4, Z6, Z4
+	VMAXPS     Z4, Z16, Z4
+	VMAXPS     Z4, Z18, Z4
+	VMAXPS     Z4, Z26, Z4
+	VPTERNLOGD $0xff, Z4, Z4, K2, Z4
+	VMOVUPS    Z4, (R8)
+	VCMPPS     $0x03, Z5, Z7, K2
+	VCMPPS     $0x03, Z17, Z19, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z5, Z7, Z5
+	VMAXPS     Z5, Z17, Z5
+	VMAXPS     Z5, Z19, Z5
+	VMAXPS     Z5, Z26, Z5
+	VPTERNLOGD $0xff, Z5, Z5, K2, Z5
+	VMOVUPS    Z5, K1, 64(R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Z8, Z10, K2
+	VCMPPS     $0x03, Z20, Z22, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z8, Z10, Z8
+	VMAXPS     Z8, Z20, Z8
+	VMAXPS     Z8, Z22, Z8
+	VMAXPS     Z8, Z26, Z8
+	VPTERNLOGD $0xff, Z8, Z8, K2, Z8
+	VMOVUPS    Z8, (R8)
+	VCMPPS     $0x03, Z9, Z11, K2
+	VCMPPS     $0x03, Z21, Z23, K3
+	KORW       K2, K3, K2
+	VMAXPS     Z9, Z11, Z9
+	VMAXPS     Z9, Z21, Z9
+	VMAXPS     Z9, Z23, Z9
+	VMAXPS     Z9, Z26, Z9
+	VPTERNLOGD $0xff, Z9, Z9, K2, Z9
+	VMOVUPS    Z9, K1, 64(R8)
+	MOVQ       128(AX), R8
+	ADDQ       R8, (SP)
+	MOVQ       136(AX), R8
+	ADDQ       R8, 8(SP)
+	DECQ       16(SP)
+	JNE        tile
+	MOVQ       176(AX), R8
+	ADDQ       R8, 56(SP)
+	MOVQ       184(AX), R8
+	ADDQ       R8, 64(SP)
+	DECQ       72(SP)
+	JNE        line
+	VZEROUPPER
+	RET
+
 // func transpose8(dst uintptr, src uintptr, stride uintptr, blocks uintptr)
 // Requires: AVX
 TEXT ·transpose8(SB), NOSPLIT, $0-32

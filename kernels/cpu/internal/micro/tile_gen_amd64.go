@@ -351,6 +351,30 @@ func callF64AVX512ChannelsV2(rows int, c *call) {
 	}
 }
 
+//go:noinline
+func callF32AVX512PooledV1(windows int, c *call) {
+	switch windows {
+	case 1:
+		f32AVX512PooledV1W1(c)
+	case 2:
+		f32AVX512PooledV1W2(c)
+	case 3:
+		f32AVX512PooledV1W3(c)
+	}
+}
+
+//go:noinline
+func callF32AVX512PooledV2(windows int, c *call) {
+	switch windows {
+	case 1:
+		f32AVX512PooledV2W1(c)
+	case 2:
+		f32AVX512PooledV2W2(c)
+	case 3:
+		f32AVX512PooledV2W3(c)
+	}
+}
+
 //go:noescape
 func f32AVX2V1R1(c *call)
 
@@ -722,6 +746,24 @@ func f64AVX512ChannelsV2R3(c *call)
 
 //go:noescape
 func f64AVX512ChannelsV2R4(c *call)
+
+//go:noescape
+func f32AVX512PooledV1W1(c *call)
+
+//go:noescape
+func f32AVX512PooledV1W2(c *call)
+
+//go:noescape
+func f32AVX512PooledV1W3(c *call)
+
+//go:noescape
+func f32AVX512PooledV2W1(c *call)
+
+//go:noescape
+func f32AVX512PooledV2W2(c *call)
+
+//go:noescape
+func f32AVX512PooledV2W3(c *call)
 
 //go:noinline
 func callCopyRows(dst, src unsafe.Pointer, stride, rows uintptr) {

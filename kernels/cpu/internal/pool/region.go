@@ -22,18 +22,20 @@ func unclaimedOf(state uint64) int     { return int(state & maxChunks) }
 // region is one call of Parallel while it runs. Its plain fields are written by the caller before state is stored and read
 // by workers only after they have claimed a chunk, which keeps the region from ending; so state orders all accesses.
 type region struct {
-	_       [cacheLine]byte
-	state   atomic.Uint64 // generation, chunks claimed from the front, chunks not yet claimed
-	_       [cacheLine]byte
-	left    atomic.Int64 // chunks not yet finished or dropped
-	waiting atomic.Bool  // the caller blocks on done
-	failure atomic.Pointer[PanicError]
-	_       [cacheLine]byte
+	_     [cacheLine]byte
+	state atomic.Uint64 // generation, chunks claimed from the front, chunks not yet claimed
 
+	// Who has claimed a chunk has this line, and needs these.
 	n, grain, chunks int
 	task             Task
 	done             chan struct{}
-	returned         bool // the caller's own share ended by returning, not by runtime.Goexit
+
+	_        [cacheLine]byte
+	left     atomic.Int64 // chunks not yet finished or dropped
+	waiting  atomic.Bool  // the caller blocks on done
+	failure  atomic.Pointer[PanicError]
+	_        [cacheLine]byte
+	returned bool // the caller's own share ended by returning, not by runtime.Goexit
 }
 
 // publish makes the region's chunks claimable.

@@ -4,32 +4,32 @@ package vec
 
 // Where there is no assembly, every kernel declines, and the Go loops beside the calls run.
 
-func binary32(binaryOp, []float32, []float32, []float32) bool             { return false }
-func unary32(unaryOp, []float32, []float32) bool                          { return false }
-func affine32(scalarOp, []float32, []float32, float32, float32) bool      { return false }
-func mulAdd32(_, _, _, _ []float32) bool                                  { return false }
-func sum32([]float32) (float32, bool)                                     { return 0, false }
-func dot32(_, _ []float32) (float32, bool)                                { return 0, false }
-func max32([]float32) (float32, bool)                                     { return 0, false }
-func expAffine32(_, _ []float32, _ [3]float32) (float32, bool)            { return 0, false }
-func affineMul32(_, _, _ []float32, _ [2]float32) bool                    { return false }
-func addRows32(_, _ []float32, _, _ int) int                              { return 0 }
-func squareRows32(_, _, _ []float32, _, _ int) int                        { return 0 }
-func productRows32(_, _, _, _, _ []float32, _, _ int) int                 { return 0 }
-func rowsAffine32(_, _, _, _ []float32, _, _ int, _ bool) int             { return 0 }
-func rowsCombine32(_, _, _, _, _, _ []float32, _, _ int) int              { return 0 }
-func lstmCell32(_, _, _, _, _ []float32) int                              { return 0 }
-func lstmCellGrad32(_, _, _, _, _, _ []float32) int                       { return 0 }
-func gruCell32(_, _, _, _, _ []float32) int                               { return 0 }
-func gruCellGrad32(_, _, _, _, _, _, _ []float32) int                     { return 0 }
-func adam32(_, _, _, _ []float32, _ [6]float32) bool                      { return false }
-func momentum32(_, _, _ []float32, _ [3]float32, _ bool) bool             { return false }
-func widen32(halfKind, []float32, []uint16) bool                          { return false }
-func narrow32(halfKind, []uint16, []float32) bool                         { return false }
-func maxPoolRow32(_, _, _ []float32, _ int) bool                          { return false }
-func maxPoolRowBackward32(_, _, _, _, _, _ []float32, _ int, _ bool) bool { return false }
-func pixelsMax32(_, _ []float32, _, _, _, _ int) bool                     { return false }
-func pixelsAdd32(_, _ []float32, _, _, _, _ int) bool                     { return false }
-func pixelsClaim32(_, _, _, _ []float32, _, _, _, _ int) bool             { return false }
-func layerNorm32(_, _, _, _, _, _ []float32, _ float64) bool              { return false }
-func layerNormGrad32(_, _, _, _, _, _, _, _ []float32) bool               { return false }
+func binary32(binaryOp, []float32, []float32, []float32) bool            { return false }
+func unary32(unaryOp, []float32, []float32) bool                         { return false }
+func affine32(scalarOp, []float32, []float32, float32, float32) bool     { return false }
+func mulAdd32(_, _, _, _ []float32) bool                                 { return false }
+func sum32([]float32) (float32, bool)                                    { return 0, false }
+func dot32(_, _ []float32) (float32, bool)                               { return 0, false }
+func max32([]float32) (float32, bool)                                    { return 0, false }
+func expAffine32(_, _ []float32, _ [3]float32) (float32, bool)           { return 0, false }
+func affineMul32(_, _, _ []float32, _ [2]float32) bool                   { return false }
+func addRows32(_, _ []float32, _, _ int) int                             { return 0 }
+func momentRows32(_, _, _, _ []float32, _, _, _ int) int                 { return 0 }
+func productRows32(_, _, _, _, _, _, _ []float32, _, _ int) int          { return 0 }
+func affineRows32(_, _, _, _, _ []float32, _ int, _ bool) bool           { return false }
+func combineRows32(_, _, _, _, _, _, _, _ []float32, _, _ int) bool      { return false }
+func lstmCell32(_, _, _, _, _ []float32) int                             { return 0 }
+func lstmCellGrad32(_, _, _, _, _, _ []float32) int                      { return 0 }
+func gruCell32(_, _, _, _, _ []float32) int                              { return 0 }
+func gruCellGrad32(_, _, _, _, _, _, _ []float32) int                    { return 0 }
+func adam32(_, _, _, _ []float32, _ [6]float32) bool                     { return false }
+func momentum32(_, _, _ []float32, _ [3]float32, _ bool) bool            { return false }
+func widen32(halfKind, []float32, []uint16) bool                         { return false }
+func narrow32(halfKind, []uint16, []float32) bool                        { return false }
+func maxPoolRow32(_, _, _ []float32, _ int) int                          { return 0 }
+func maxPoolRowBackward32(_, _, _, _, _, _ []float32, _ int, _ bool) int { return 0 }
+func pixelsMax32(_, _ []float32, _, _, _, _ int) bool                    { return false }
+func pixelsAdd32(_, _ []float32, _, _, _, _ int) bool                    { return false }
+func pixelsClaim32(_, _, _, _ []float32, _, _, _, _ int) bool            { return false }
+func layerNorm32(_, _, _, _, _, _ []float32, _ float64) bool             { return false }
+func layerNormGrad32(_, _, _, _, _, _, _, _ []float32) bool              { return false }

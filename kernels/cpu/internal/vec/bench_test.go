@@ -11,7 +11,7 @@ import (
 func BenchmarkVec(b *testing.B) {
 	const n = 1 << 14
 	x, y, z, w := make([]float32, n), make([]float32, n), make([]float32, n), make([]float32, n)
-	h := make([]uint16, n)
+	h, sums, products := make([]uint16, n), make([]float64, 64), make([]float64, 64)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for i := range x {
 		x[i], y[i], z[i], w[i] = rng.Float32()-0.5, rng.Float32()-0.5, rng.Float32(), rng.Float32()
@@ -36,12 +36,18 @@ func BenchmarkVec(b *testing.B) {
 			{"Dot", func() { Dot(x, y) }},
 			{"MaxOf", func() { MaxOf(x) }},
 			{"SumRows", func() { SumRows(w[:64], x, n/64, 64, 64) }},
-			{"RowsAffine64", func() { RowsAffine(w, x, y[:64], z[:64], n/64, 64, 64, true) }},
-			{"RowsAffine16", func() { RowsAffine(w, x, y[:16], z[:16], n/16, 16, 16, true) }},
-			{"RowsCombine64", func() { RowsCombine(w, x, z[:64], y, z[64:128], z[:64], n/64, 64, 64) }},
-			{"SumSquaresRows16", func() { SumSquaresRows(w[:16], x, y, n/16, 16, 16) }},
-			{"SumProductsRows64", func() { SumProductsRows(w[:64], w[64:128], x, y, z, n/64, 64, 64) }},
+			{"AffineRows64", func() { AffineRows(w, x, nil, y[:64], z[:64], true) }},
+			{"AffineRowsAdd64", func() { AffineRows(w, x, y, y[:64], z[:64], true) }},
+			{"AffineRows96", func() { AffineRows(w, x, nil, y[:96], z[:96], true) }},
+			{"CombineRows64", func() { CombineRows(w, x, y, z[:64], z[64:128], z[:64], nil, nil) }},
+			{"CombineRowsMasked64", func() { CombineRows(w, x, y, z[:64], z[64:128], z[:64], z[:64], y[:64]) }},
+			{"Moments16", func() { Moments(sums[:16], products[:16], x, n/16, 16) }},
+			{"Moments64", func() { Moments(sums[:64], products[:64], x, n/64, 64) }},
+			{"SumProducts16", func() { SumProducts(sums[:16], products[:16], x, y, n/16, 16, z[:64], nil, nil) }},
+			{"SumProductsMasked16", func() { SumProducts(sums[:16], products[:16], x, y, n/16, 16, z[:64], z[:64], y[:64]) }},
 			{"Erf", func() { Erf(w, x) }},
+			{"Gelu", func() { Gelu(w, x) }},
+			{"GeluGrad", func() { GeluGrad(w, y, x) }},
 			{"Softmax128", func() {
 				for i := 0; i < n; i += 128 {
 					Softmax(w[i:i+128], x[i:i+128])

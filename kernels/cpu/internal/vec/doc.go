@@ -7,7 +7,7 @@
 // second-level cache and run chains of operations block by block.
 //
 //	Add, Sub, Mul, Div, Max, Min      (dst, a, b []T)              Max and Min: NaN if either is NaN
-//	Neg, Abs, Relu, Square, Sqrt, Rsqrt, Exp, Log, Tanh, Sigmoid, Erf (dst, x []T)
+//	Neg, Abs, Relu, Square, Sqrt, Rsqrt, Exp, Log, Tanh, Sigmoid, Erf, Gelu (dst, x []T)
 //	Affine                            (dst, x []T, a, b T)         a·x + b
 //	AffineMul                         (dst, x, y []T, a, b T)      (a·x + b)·y
 //	ExpAffine                         (dst, x []T, a, b, c T) T    c·exp(a·x + b), returns the sum
@@ -16,14 +16,17 @@
 //	MulAdd                            (dst, a, b, c []T)           a·b + c
 //	ReluGrad                          (dst, dy, y []T)             dy where y > 0, else 0
 //	TanhGrad, SigmoidGrad             (dst, dy, y []T)             dy·(1 − y²);  dy·y·(1 − y)
+//	GeluGrad                          (dst, dy, x []T)             dy·(Φ(x) + x·φ(x))
 //	Sum, MaxOf                        (x []T) T                    MaxOf of nothing is −Inf
 //	Dot                               (a, b []T) T
 //	SumRows                           (dst, x []T, rows, cols, stride int)   dst[c] = Σ_r x[r·stride + c]
-//	SumSquaresRows                    (dst, x, mean []T, rows, cols, stride int)   dst[c] = Σ_r (x[r, c] − mean[c])²
-//	SumProductsRows                   (sum, product, y, x, mean []T, rows, cols, stride int)
-//	RowsAffine                        (dst, x, scale, shift []T, rows, cols, stride int, relu bool)   x[r, c]·scale[c] + shift[c]
-//	RowsCombine                       (dst, x, a, y, b, c []T, rows, cols, stride int)   x[r, c]·a[c] + y[r, c]·b[c] + c[c]
+//	Moments, MergeMoments             (mean, squares []float64, x []T, rows, cols int)   of the columns: Σ x / rows and Σ (x − mean)²
+//	SumProducts                       (sum, product []float64, dy, x []T, rows, cols int, mean, scale, shift []T)   Σ dy and Σ dy·(x − mean)
+//	AffineRows                        (dst, x, addend, scale, shift []T, relu bool)   x·scale + shift + addend
+//	CombineRows                       (dst, x, dy, onX, onDy, constant, scale, shift []T)   x·onX + dy·onDy + constant
 //	Softmax                           (dst, x []T)                 of one row
+//	SoftmaxRows, SoftmaxRowsGrad      (x, total []T, s Scores, scale T); (p, d, total []T, s Scores, scale T)   in place, of rows of attention scores
+//	Fetch                             (x []T, rows, cols, stride int)   brings rows into the second-level cache
 //	Adam                              (*AdamArgs[T])               one fused step, see the type
 //	SGD, Momentum                     (w, [velocity,] g []T, ...)
 //	BF16ToFloat32, Float32ToBF16, F16ToFloat32, Float32ToF16       uint16 holds the 16-bit number; rounds to nearest even
@@ -40,7 +43,10 @@
 //	Log      relative 1.2e-7, or absolute 1e-7 near 1; Log(0) = −Inf, of negative numbers NaN
 //	Tanh     relative 4e-7 and absolute 3e-7
 //	Sigmoid  relative 3e-7, also for large negative x
+//	the gates of LstmCell and GruCell as Sigmoid and Tanh; Sigmoid of x below −87 is at most 2e-38
 //	Erf      relative 1.3e-7
+//	Gelu     relative 4e-7 + 6e-8·x² for x < 0, however small the result is; 4e-7 for the others
+//	GeluGrad the same, and absolute 2e-7·e^(−x²/2)·(1 + |x|), since the two terms cancel each other near −0.75
 //	Rsqrt    relative 1.2e-7: 1/sqrt(x), not the hardware's estimate
 //
 // For float64 they are Go's math functions. NaN gives NaN everywhere.

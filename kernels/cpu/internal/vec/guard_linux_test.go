@@ -40,9 +40,10 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 				c.f32(x, y, z)
 			}
 			for _, f := range []func(dst, x []float32){Neg[float32], Abs[float32], Relu[float32], Sqrt[float32], Rsqrt[float32], Exp[float32],
-				Log[float32], Tanh[float32], Sigmoid[float32], Erf[float32], Softmax[float32]} {
+				Log[float32], Tanh[float32], Sigmoid[float32], Erf[float32], Gelu[float32], Softmax[float32]} {
 				f(x, y)
 			}
+			GeluGrad(x, y, z)
 			MulAdd(x, y, z, w)
 			Affine(x, y, 1, 2)
 			AffineMul(x, y, z, 1, 2)
@@ -54,6 +55,11 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			Adam(&AdamArgs[float32]{W: x, M: y, V: z, G: w, GradientScale: 1})
 			Momentum(x, y, z, 1, 1, 1, false)
 			Momentum(x, y, z, 1, 1, 1, true)
+			scores := Scores{Rows: 3, Cols: n, Stride: ScoreStride(n), Seen: 1 + n/2, Step: 1}
+			block, gradient := operand(3*scores.Stride), operand(3*scores.Stride)
+			Fetch(block, 3, n, scores.Stride)
+			SoftmaxRows(block, operand(3), scores, 1)
+			SoftmaxRowsGrad(block, gradient, operand(3), scores, 1)
 			h := guarded[uint16](t, n)
 			Float32ToF16(h, x)
 			F16ToFloat32(y, h)
@@ -61,11 +67,20 @@ func TestNothingOutsideIsTouched(t *testing.T) {
 			BF16ToFloat32(y, h)
 			m, m2 := operand(3*n), operand(3*n)
 			SumRows(x, m, 3, n, n)
-			SumSquaresRows(x, m, y, 3, n, n)
-			SumProductsRows(x, w, m, m2, y, 3, n, n)
-			RowsAffine(m, m2, x, y, 3, n, n, true)
-			RowsAffine(m, m2, x, y, 3, n, n, false)
-			RowsCombine(m, m2, x, m2, y, z, 3, n, n)
+			sums, products := make([]float64, n), make([]float64, n)
+			Moments(sums, products, m, 3, n)
+			tiles := make([][]float32, 5)
+			for i := range tiles {
+				tiles[i] = operand(Period(n))
+			}
+			SumProducts(sums, products, m, m2, 3, n, tiles[0], nil, nil)
+			SumProducts(sums, products, m, m2, 3, n, tiles[0], tiles[1], tiles[2])
+			for _, relu := range []bool{false, true} {
+				AffineRows(m, m2, nil, tiles[0], tiles[1], relu)
+				AffineRows(m, m2, m2, tiles[0], tiles[1], relu)
+			}
+			CombineRows(m, m2, m, tiles[0], tiles[1], tiles[2], nil, nil)
+			CombineRows(m, m2, m, tiles[0], tiles[1], tiles[2], tiles[3], tiles[4])
 			image, gradient := operand(16*n), operand(16*n)
 			pooled, dy := operand(4*n), operand(4*n)
 			MaxPool2x2(pooled, image, 1, 4, 4, n)

@@ -18,6 +18,7 @@ const (
 	opReluGrad
 	opTanhGrad
 	opSigmoidGrad
+	opGeluGrad
 )
 
 const (
@@ -31,6 +32,7 @@ const (
 	opTanh
 	opSigmoid
 	opErf
+	opGelu
 )
 
 const (

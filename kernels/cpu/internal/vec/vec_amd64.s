@@ -2718,6 +2718,539 @@ DATA erfSplit<>+56(SB)/4, $0x3f6d8000
 DATA erfSplit<>+60(SB)/4, $0x3f6d8000
 GLOBL erfSplit<>(SB), RODATA|NOPTR, $64
 
+// func geluAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMOVUPS      normalMax<>+0(SB), Y2
+	VANDPS       magnitude<>+0(SB), Y0, Y1
+	VMINPS       Y1, Y2, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      roundShift<>+0(SB), Y3
+	VMOVAPS      Y3, Y4
+	VFNMADD231PS halfLog2e<>+0(SB), Y2, Y3
+	VSUBPS       Y3, Y4, Y4
+	VFNMADD231PS halfLog2e<>+0(SB), Y2, Y4
+	VMOVUPS      exp2P0<>+0(SB), Y2
+	VFMADD213PS  exp2P1<>+0(SB), Y4, Y2
+	VFMADD213PS  exp2P2<>+0(SB), Y4, Y2
+	VFMADD213PS  exp2P3<>+0(SB), Y4, Y2
+	VFMADD213PS  exp2P4<>+0(SB), Y4, Y2
+	VFMADD213PS  exp2P5<>+0(SB), Y4, Y2
+	VMOVUPS      millsN0<>+0(SB), Y4
+	VFMADD213PS  millsN1<>+0(SB), Y1, Y4
+	VFMADD213PS  millsN2<>+0(SB), Y1, Y4
+	VFMADD213PS  millsN3<>+0(SB), Y1, Y4
+	VFMADD213PS  millsN4<>+0(SB), Y1, Y4
+	VMOVUPS      millsD0<>+0(SB), Y5
+	VFMADD213PS  millsD1<>+0(SB), Y1, Y5
+	VFMADD213PS  millsD2<>+0(SB), Y1, Y5
+	VFMADD213PS  millsD3<>+0(SB), Y1, Y5
+	VFMADD213PS  millsD4<>+0(SB), Y1, Y5
+	VFMADD213PS  millsD5<>+0(SB), Y1, Y5
+	VDIVPS       Y5, Y4, Y4
+	VMULPS       Y1, Y4, Y4
+	VMULPS       Y2, Y4, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       Y3, Y4, Y4
+	VMULPS       twoMinus64<>+0(SB), Y4, Y4
+	VANDPS       magnitude<>+0(SB), Y0, Y1
+	VMULPS       half<>+0(SB), Y1, Y1
+	VFMADD231PS  half<>+0(SB), Y0, Y1
+	VSUBPS       Y4, Y1, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA normalMax<>+0(SB)/4, $0x416c0000
+DATA normalMax<>+4(SB)/4, $0x416c0000
+DATA normalMax<>+8(SB)/4, $0x416c0000
+DATA normalMax<>+12(SB)/4, $0x416c0000
+DATA normalMax<>+16(SB)/4, $0x416c0000
+DATA normalMax<>+20(SB)/4, $0x416c0000
+DATA normalMax<>+24(SB)/4, $0x416c0000
+DATA normalMax<>+28(SB)/4, $0x416c0000
+DATA normalMax<>+32(SB)/4, $0x416c0000
+DATA normalMax<>+36(SB)/4, $0x416c0000
+DATA normalMax<>+40(SB)/4, $0x416c0000
+DATA normalMax<>+44(SB)/4, $0x416c0000
+DATA normalMax<>+48(SB)/4, $0x416c0000
+DATA normalMax<>+52(SB)/4, $0x416c0000
+DATA normalMax<>+56(SB)/4, $0x416c0000
+DATA normalMax<>+60(SB)/4, $0x416c0000
+GLOBL normalMax<>(SB), RODATA|NOPTR, $64
+
+DATA roundShift<>+0(SB)/4, $0x4b400000
+DATA roundShift<>+4(SB)/4, $0x4b400000
+DATA roundShift<>+8(SB)/4, $0x4b400000
+DATA roundShift<>+12(SB)/4, $0x4b400000
+DATA roundShift<>+16(SB)/4, $0x4b400000
+DATA roundShift<>+20(SB)/4, $0x4b400000
+DATA roundShift<>+24(SB)/4, $0x4b400000
+DATA roundShift<>+28(SB)/4, $0x4b400000
+DATA roundShift<>+32(SB)/4, $0x4b400000
+DATA roundShift<>+36(SB)/4, $0x4b400000
+DATA roundShift<>+40(SB)/4, $0x4b400000
+DATA roundShift<>+44(SB)/4, $0x4b400000
+DATA roundShift<>+48(SB)/4, $0x4b400000
+DATA roundShift<>+52(SB)/4, $0x4b400000
+DATA roundShift<>+56(SB)/4, $0x4b400000
+DATA roundShift<>+60(SB)/4, $0x4b400000
+GLOBL roundShift<>(SB), RODATA|NOPTR, $64
+
+DATA halfLog2e<>+0(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+4(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+8(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+12(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+16(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+20(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+24(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+28(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+32(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+36(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+40(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+44(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+48(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+52(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+56(SB)/4, $0x3f38aa3b
+DATA halfLog2e<>+60(SB)/4, $0x3f38aa3b
+GLOBL halfLog2e<>(SB), RODATA|NOPTR, $64
+
+DATA exp2P0<>+0(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+4(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+8(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+12(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+16(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+20(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+24(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+28(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+32(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+36(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+40(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+44(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+48(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+52(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+56(SB)/4, $0x3aaddcf3
+DATA exp2P0<>+60(SB)/4, $0x3aaddcf3
+GLOBL exp2P0<>(SB), RODATA|NOPTR, $64
+
+DATA exp2P1<>+0(SB)/4, $0x3c1e755b
+DATA exp2P1<>+4(SB)/4, $0x3c1e755b
+DATA exp2P1<>+8(SB)/4, $0x3c1e755b
+DATA exp2P1<>+12(SB)/4, $0x3c1e755b
+DATA exp2P1<>+16(SB)/4, $0x3c1e755b
+DATA exp2P1<>+20(SB)/4, $0x3c1e755b
+DATA exp2P1<>+24(SB)/4, $0x3c1e755b
+DATA exp2P1<>+28(SB)/4, $0x3c1e755b
+DATA exp2P1<>+32(SB)/4, $0x3c1e755b
+DATA exp2P1<>+36(SB)/4, $0x3c1e755b
+DATA exp2P1<>+40(SB)/4, $0x3c1e755b
+DATA exp2P1<>+44(SB)/4, $0x3c1e755b
+DATA exp2P1<>+48(SB)/4, $0x3c1e755b
+DATA exp2P1<>+52(SB)/4, $0x3c1e755b
+DATA exp2P1<>+56(SB)/4, $0x3c1e755b
+DATA exp2P1<>+60(SB)/4, $0x3c1e755b
+GLOBL exp2P1<>(SB), RODATA|NOPTR, $64
+
+DATA exp2P2<>+0(SB)/4, $0x3d635baa
+DATA exp2P2<>+4(SB)/4, $0x3d635baa
+DATA exp2P2<>+8(SB)/4, $0x3d635baa
+DATA exp2P2<>+12(SB)/4, $0x3d635baa
+DATA exp2P2<>+16(SB)/4, $0x3d635baa
+DATA exp2P2<>+20(SB)/4, $0x3d635baa
+DATA exp2P2<>+24(SB)/4, $0x3d635baa
+DATA exp2P2<>+28(SB)/4, $0x3d635baa
+DATA exp2P2<>+32(SB)/4, $0x3d635baa
+DATA exp2P2<>+36(SB)/4, $0x3d635baa
+DATA exp2P2<>+40(SB)/4, $0x3d635baa
+DATA exp2P2<>+44(SB)/4, $0x3d635baa
+DATA exp2P2<>+48(SB)/4, $0x3d635baa
+DATA exp2P2<>+52(SB)/4, $0x3d635baa
+DATA exp2P2<>+56(SB)/4, $0x3d635baa
+DATA exp2P2<>+60(SB)/4, $0x3d635baa
+GLOBL exp2P2<>(SB), RODATA|NOPTR, $64
+
+DATA exp2P3<>+0(SB)/4, $0x3e75fcde
+DATA exp2P3<>+4(SB)/4, $0x3e75fcde
+DATA exp2P3<>+8(SB)/4, $0x3e75fcde
+DATA exp2P3<>+12(SB)/4, $0x3e75fcde
+DATA exp2P3<>+16(SB)/4, $0x3e75fcde
+DATA exp2P3<>+20(SB)/4, $0x3e75fcde
+DATA exp2P3<>+24(SB)/4, $0x3e75fcde
+DATA exp2P3<>+28(SB)/4, $0x3e75fcde
+DATA exp2P3<>+32(SB)/4, $0x3e75fcde
+DATA exp2P3<>+36(SB)/4, $0x3e75fcde
+DATA exp2P3<>+40(SB)/4, $0x3e75fcde
+DATA exp2P3<>+44(SB)/4, $0x3e75fcde
+DATA exp2P3<>+48(SB)/4, $0x3e75fcde
+DATA exp2P3<>+52(SB)/4, $0x3e75fcde
+DATA exp2P3<>+56(SB)/4, $0x3e75fcde
+DATA exp2P3<>+60(SB)/4, $0x3e75fcde
+GLOBL exp2P3<>(SB), RODATA|NOPTR, $64
+
+DATA exp2P4<>+0(SB)/4, $0x3f317215
+DATA exp2P4<>+4(SB)/4, $0x3f317215
+DATA exp2P4<>+8(SB)/4, $0x3f317215
+DATA exp2P4<>+12(SB)/4, $0x3f317215
+DATA exp2P4<>+16(SB)/4, $0x3f317215
+DATA exp2P4<>+20(SB)/4, $0x3f317215
+DATA exp2P4<>+24(SB)/4, $0x3f317215
+DATA exp2P4<>+28(SB)/4, $0x3f317215
+DATA exp2P4<>+32(SB)/4, $0x3f317215
+DATA exp2P4<>+36(SB)/4, $0x3f317215
+DATA exp2P4<>+40(SB)/4, $0x3f317215
+DATA exp2P4<>+44(SB)/4, $0x3f317215
+DATA exp2P4<>+48(SB)/4, $0x3f317215
+DATA exp2P4<>+52(SB)/4, $0x3f317215
+DATA exp2P4<>+56(SB)/4, $0x3f317215
+DATA exp2P4<>+60(SB)/4, $0x3f317215
+GLOBL exp2P4<>(SB), RODATA|NOPTR, $64
+
+DATA exp2P5<>+0(SB)/4, $0x3f800000
+DATA exp2P5<>+4(SB)/4, $0x3f800000
+DATA exp2P5<>+8(SB)/4, $0x3f800000
+DATA exp2P5<>+12(SB)/4, $0x3f800000
+DATA exp2P5<>+16(SB)/4, $0x3f800000
+DATA exp2P5<>+20(SB)/4, $0x3f800000
+DATA exp2P5<>+24(SB)/4, $0x3f800000
+DATA exp2P5<>+28(SB)/4, $0x3f800000
+DATA exp2P5<>+32(SB)/4, $0x3f800000
+DATA exp2P5<>+36(SB)/4, $0x3f800000
+DATA exp2P5<>+40(SB)/4, $0x3f800000
+DATA exp2P5<>+44(SB)/4, $0x3f800000
+DATA exp2P5<>+48(SB)/4, $0x3f800000
+DATA exp2P5<>+52(SB)/4, $0x3f800000
+DATA exp2P5<>+56(SB)/4, $0x3f800000
+DATA exp2P5<>+60(SB)/4, $0x3f800000
+GLOBL exp2P5<>(SB), RODATA|NOPTR, $64
+
+DATA millsN0<>+0(SB)/4, $0x5b86e256
+DATA millsN0<>+4(SB)/4, $0x5b86e256
+DATA millsN0<>+8(SB)/4, $0x5b86e256
+DATA millsN0<>+12(SB)/4, $0x5b86e256
+DATA millsN0<>+16(SB)/4, $0x5b86e256
+DATA millsN0<>+20(SB)/4, $0x5b86e256
+DATA millsN0<>+24(SB)/4, $0x5b86e256
+DATA millsN0<>+28(SB)/4, $0x5b86e256
+DATA millsN0<>+32(SB)/4, $0x5b86e256
+DATA millsN0<>+36(SB)/4, $0x5b86e256
+DATA millsN0<>+40(SB)/4, $0x5b86e256
+DATA millsN0<>+44(SB)/4, $0x5b86e256
+DATA millsN0<>+48(SB)/4, $0x5b86e256
+DATA millsN0<>+52(SB)/4, $0x5b86e256
+DATA millsN0<>+56(SB)/4, $0x5b86e256
+DATA millsN0<>+60(SB)/4, $0x5b86e256
+GLOBL millsN0<>(SB), RODATA|NOPTR, $64
+
+DATA millsN1<>+0(SB)/4, $0x5d266f35
+DATA millsN1<>+4(SB)/4, $0x5d266f35
+DATA millsN1<>+8(SB)/4, $0x5d266f35
+DATA millsN1<>+12(SB)/4, $0x5d266f35
+DATA millsN1<>+16(SB)/4, $0x5d266f35
+DATA millsN1<>+20(SB)/4, $0x5d266f35
+DATA millsN1<>+24(SB)/4, $0x5d266f35
+DATA millsN1<>+28(SB)/4, $0x5d266f35
+DATA millsN1<>+32(SB)/4, $0x5d266f35
+DATA millsN1<>+36(SB)/4, $0x5d266f35
+DATA millsN1<>+40(SB)/4, $0x5d266f35
+DATA millsN1<>+44(SB)/4, $0x5d266f35
+DATA millsN1<>+48(SB)/4, $0x5d266f35
+DATA millsN1<>+52(SB)/4, $0x5d266f35
+DATA millsN1<>+56(SB)/4, $0x5d266f35
+DATA millsN1<>+60(SB)/4, $0x5d266f35
+GLOBL millsN1<>(SB), RODATA|NOPTR, $64
+
+DATA millsN2<>+0(SB)/4, $0x5e3ba21e
+DATA millsN2<>+4(SB)/4, $0x5e3ba21e
+DATA millsN2<>+8(SB)/4, $0x5e3ba21e
+DATA millsN2<>+12(SB)/4, $0x5e3ba21e
+DATA millsN2<>+16(SB)/4, $0x5e3ba21e
+DATA millsN2<>+20(SB)/4, $0x5e3ba21e
+DATA millsN2<>+24(SB)/4, $0x5e3ba21e
+DATA millsN2<>+28(SB)/4, $0x5e3ba21e
+DATA millsN2<>+32(SB)/4, $0x5e3ba21e
+DATA millsN2<>+36(SB)/4, $0x5e3ba21e
+DATA millsN2<>+40(SB)/4, $0x5e3ba21e
+DATA millsN2<>+44(SB)/4, $0x5e3ba21e
+DATA millsN2<>+48(SB)/4, $0x5e3ba21e
+DATA millsN2<>+52(SB)/4, $0x5e3ba21e
+DATA millsN2<>+56(SB)/4, $0x5e3ba21e
+DATA millsN2<>+60(SB)/4, $0x5e3ba21e
+GLOBL millsN2<>(SB), RODATA|NOPTR, $64
+
+DATA millsN3<>+0(SB)/4, $0x5ee06847
+DATA millsN3<>+4(SB)/4, $0x5ee06847
+DATA millsN3<>+8(SB)/4, $0x5ee06847
+DATA millsN3<>+12(SB)/4, $0x5ee06847
+DATA millsN3<>+16(SB)/4, $0x5ee06847
+DATA millsN3<>+20(SB)/4, $0x5ee06847
+DATA millsN3<>+24(SB)/4, $0x5ee06847
+DATA millsN3<>+28(SB)/4, $0x5ee06847
+DATA millsN3<>+32(SB)/4, $0x5ee06847
+DATA millsN3<>+36(SB)/4, $0x5ee06847
+DATA millsN3<>+40(SB)/4, $0x5ee06847
+DATA millsN3<>+44(SB)/4, $0x5ee06847
+DATA millsN3<>+48(SB)/4, $0x5ee06847
+DATA millsN3<>+52(SB)/4, $0x5ee06847
+DATA millsN3<>+56(SB)/4, $0x5ee06847
+DATA millsN3<>+60(SB)/4, $0x5ee06847
+GLOBL millsN3<>(SB), RODATA|NOPTR, $64
+
+DATA millsN4<>+0(SB)/4, $0x5f000000
+DATA millsN4<>+4(SB)/4, $0x5f000000
+DATA millsN4<>+8(SB)/4, $0x5f000000
+DATA millsN4<>+12(SB)/4, $0x5f000000
+DATA millsN4<>+16(SB)/4, $0x5f000000
+DATA millsN4<>+20(SB)/4, $0x5f000000
+DATA millsN4<>+24(SB)/4, $0x5f000000
+DATA millsN4<>+28(SB)/4, $0x5f000000
+DATA millsN4<>+32(SB)/4, $0x5f000000
+DATA millsN4<>+36(SB)/4, $0x5f000000
+DATA millsN4<>+40(SB)/4, $0x5f000000
+DATA millsN4<>+44(SB)/4, $0x5f000000
+DATA millsN4<>+48(SB)/4, $0x5f000000
+DATA millsN4<>+52(SB)/4, $0x5f000000
+DATA millsN4<>+56(SB)/4, $0x5f000000
+DATA millsN4<>+60(SB)/4, $0x5f000000
+GLOBL millsN4<>(SB), RODATA|NOPTR, $64
+
+DATA millsD0<>+0(SB)/4, $0x3c290cdb
+DATA millsD0<>+4(SB)/4, $0x3c290cdb
+DATA millsD0<>+8(SB)/4, $0x3c290cdb
+DATA millsD0<>+12(SB)/4, $0x3c290cdb
+DATA millsD0<>+16(SB)/4, $0x3c290cdb
+DATA millsD0<>+20(SB)/4, $0x3c290cdb
+DATA millsD0<>+24(SB)/4, $0x3c290cdb
+DATA millsD0<>+28(SB)/4, $0x3c290cdb
+DATA millsD0<>+32(SB)/4, $0x3c290cdb
+DATA millsD0<>+36(SB)/4, $0x3c290cdb
+DATA millsD0<>+40(SB)/4, $0x3c290cdb
+DATA millsD0<>+44(SB)/4, $0x3c290cdb
+DATA millsD0<>+48(SB)/4, $0x3c290cdb
+DATA millsD0<>+52(SB)/4, $0x3c290cdb
+DATA millsD0<>+56(SB)/4, $0x3c290cdb
+DATA millsD0<>+60(SB)/4, $0x3c290cdb
+GLOBL millsD0<>(SB), RODATA|NOPTR, $64
+
+DATA millsD1<>+0(SB)/4, $0x3dd09b98
+DATA millsD1<>+4(SB)/4, $0x3dd09b98
+DATA millsD1<>+8(SB)/4, $0x3dd09b98
+DATA millsD1<>+12(SB)/4, $0x3dd09b98
+DATA millsD1<>+16(SB)/4, $0x3dd09b98
+DATA millsD1<>+20(SB)/4, $0x3dd09b98
+DATA millsD1<>+24(SB)/4, $0x3dd09b98
+DATA millsD1<>+28(SB)/4, $0x3dd09b98
+DATA millsD1<>+32(SB)/4, $0x3dd09b98
+DATA millsD1<>+36(SB)/4, $0x3dd09b98
+DATA millsD1<>+40(SB)/4, $0x3dd09b98
+DATA millsD1<>+44(SB)/4, $0x3dd09b98
+DATA millsD1<>+48(SB)/4, $0x3dd09b98
+DATA millsD1<>+52(SB)/4, $0x3dd09b98
+DATA millsD1<>+56(SB)/4, $0x3dd09b98
+DATA millsD1<>+60(SB)/4, $0x3dd09b98
+GLOBL millsD1<>(SB), RODATA|NOPTR, $64
+
+DATA millsD2<>+0(SB)/4, $0x3ef05e9f
+DATA millsD2<>+4(SB)/4, $0x3ef05e9f
+DATA millsD2<>+8(SB)/4, $0x3ef05e9f
+DATA millsD2<>+12(SB)/4, $0x3ef05e9f
+DATA millsD2<>+16(SB)/4, $0x3ef05e9f
+DATA millsD2<>+20(SB)/4, $0x3ef05e9f
+DATA millsD2<>+24(SB)/4, $0x3ef05e9f
+DATA millsD2<>+28(SB)/4, $0x3ef05e9f
+DATA millsD2<>+32(SB)/4, $0x3ef05e9f
+DATA millsD2<>+36(SB)/4, $0x3ef05e9f
+DATA millsD2<>+40(SB)/4, $0x3ef05e9f
+DATA millsD2<>+44(SB)/4, $0x3ef05e9f
+DATA millsD2<>+48(SB)/4, $0x3ef05e9f
+DATA millsD2<>+52(SB)/4, $0x3ef05e9f
+DATA millsD2<>+56(SB)/4, $0x3ef05e9f
+DATA millsD2<>+60(SB)/4, $0x3ef05e9f
+GLOBL millsD2<>(SB), RODATA|NOPTR, $64
+
+DATA millsD3<>+0(SB)/4, $0x3f99ebb0
+DATA millsD3<>+4(SB)/4, $0x3f99ebb0
+DATA millsD3<>+8(SB)/4, $0x3f99ebb0
+DATA millsD3<>+12(SB)/4, $0x3f99ebb0
+DATA millsD3<>+16(SB)/4, $0x3f99ebb0
+DATA millsD3<>+20(SB)/4, $0x3f99ebb0
+DATA millsD3<>+24(SB)/4, $0x3f99ebb0
+DATA millsD3<>+28(SB)/4, $0x3f99ebb0
+DATA millsD3<>+32(SB)/4, $0x3f99ebb0
+DATA millsD3<>+36(SB)/4, $0x3f99ebb0
+DATA millsD3<>+40(SB)/4, $0x3f99ebb0
+DATA millsD3<>+44(SB)/4, $0x3f99ebb0
+DATA millsD3<>+48(SB)/4, $0x3f99ebb0
+DATA millsD3<>+52(SB)/4, $0x3f99ebb0
+DATA millsD3<>+56(SB)/4, $0x3f99ebb0
+DATA millsD3<>+60(SB)/4, $0x3f99ebb0
+GLOBL millsD3<>(SB), RODATA|NOPTR, $64
+
+DATA millsD4<>+0(SB)/4, $0x3fd6553c
+DATA millsD4<>+4(SB)/4, $0x3fd6553c
+DATA millsD4<>+8(SB)/4, $0x3fd6553c
+DATA millsD4<>+12(SB)/4, $0x3fd6553c
+DATA millsD4<>+16(SB)/4, $0x3fd6553c
+DATA millsD4<>+20(SB)/4, $0x3fd6553c
+DATA millsD4<>+24(SB)/4, $0x3fd6553c
+DATA millsD4<>+28(SB)/4, $0x3fd6553c
+DATA millsD4<>+32(SB)/4, $0x3fd6553c
+DATA millsD4<>+36(SB)/4, $0x3fd6553c
+DATA millsD4<>+40(SB)/4, $0x3fd6553c
+DATA millsD4<>+44(SB)/4, $0x3fd6553c
+DATA millsD4<>+48(SB)/4, $0x3fd6553c
+DATA millsD4<>+52(SB)/4, $0x3fd6553c
+DATA millsD4<>+56(SB)/4, $0x3fd6553c
+DATA millsD4<>+60(SB)/4, $0x3fd6553c
+GLOBL millsD4<>(SB), RODATA|NOPTR, $64
+
+DATA millsD5<>+0(SB)/4, $0x3f800000
+DATA millsD5<>+4(SB)/4, $0x3f800000
+DATA millsD5<>+8(SB)/4, $0x3f800000
+DATA millsD5<>+12(SB)/4, $0x3f800000
+DATA millsD5<>+16(SB)/4, $0x3f800000
+DATA millsD5<>+20(SB)/4, $0x3f800000
+DATA millsD5<>+24(SB)/4, $0x3f800000
+DATA millsD5<>+28(SB)/4, $0x3f800000
+DATA millsD5<>+32(SB)/4, $0x3f800000
+DATA millsD5<>+36(SB)/4, $0x3f800000
+DATA millsD5<>+40(SB)/4, $0x3f800000
+DATA millsD5<>+44(SB)/4, $0x3f800000
+DATA millsD5<>+48(SB)/4, $0x3f800000
+DATA millsD5<>+52(SB)/4, $0x3f800000
+DATA millsD5<>+56(SB)/4, $0x3f800000
+DATA millsD5<>+60(SB)/4, $0x3f800000
+GLOBL millsD5<>(SB), RODATA|NOPTR, $64
+
+DATA twoMinus64<>+0(SB)/4, $0x1f800000
+DATA twoMinus64<>+4(SB)/4, $0x1f800000
+DATA twoMinus64<>+8(SB)/4, $0x1f800000
+DATA twoMinus64<>+12(SB)/4, $0x1f800000
+DATA twoMinus64<>+16(SB)/4, $0x1f800000
+DATA twoMinus64<>+20(SB)/4, $0x1f800000
+DATA twoMinus64<>+24(SB)/4, $0x1f800000
+DATA twoMinus64<>+28(SB)/4, $0x1f800000
+DATA twoMinus64<>+32(SB)/4, $0x1f800000
+DATA twoMinus64<>+36(SB)/4, $0x1f800000
+DATA twoMinus64<>+40(SB)/4, $0x1f800000
+DATA twoMinus64<>+44(SB)/4, $0x1f800000
+DATA twoMinus64<>+48(SB)/4, $0x1f800000
+DATA twoMinus64<>+52(SB)/4, $0x1f800000
+DATA twoMinus64<>+56(SB)/4, $0x1f800000
+DATA twoMinus64<>+60(SB)/4, $0x1f800000
+GLOBL twoMinus64<>(SB), RODATA|NOPTR, $64
+
+// func geluGradAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·geluGradAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop1:
+	CMPQ         BX, $0x00000008
+	JB           end1
+	VMOVUPS      (DX), Y0
+	VMOVUPS      normalMax<>+0(SB), Y2
+	VANDPS       magnitude<>+0(SB), Y0, Y1
+	VMINPS       Y1, Y2, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      roundShift<>+0(SB), Y3
+	VMOVAPS      Y3, Y4
+	VFNMADD231PS halfLog2e<>+0(SB), Y2, Y3
+	VSUBPS       Y3, Y4, Y4
+	VFNMADD231PS halfLog2e<>+0(SB), Y2, Y4
+	VMOVUPS      exp2P0<>+0(SB), Y2
+	VFMADD213PS  exp2P1<>+0(SB), Y4, Y2
+	VFMADD213PS  exp2P2<>+0(SB), Y4, Y2
+	VFMADD213PS  exp2P3<>+0(SB), Y4, Y2
+	VFMADD213PS  exp2P4<>+0(SB), Y4, Y2
+	VFMADD213PS  exp2P5<>+0(SB), Y4, Y2
+	VMOVUPS      millsN0<>+0(SB), Y4
+	VFMADD213PS  millsN1<>+0(SB), Y1, Y4
+	VFMADD213PS  millsN2<>+0(SB), Y1, Y4
+	VFMADD213PS  millsN3<>+0(SB), Y1, Y4
+	VFMADD213PS  millsN4<>+0(SB), Y1, Y4
+	VMOVUPS      millsD0<>+0(SB), Y5
+	VFMADD213PS  millsD1<>+0(SB), Y1, Y5
+	VFMADD213PS  millsD2<>+0(SB), Y1, Y5
+	VFMADD213PS  millsD3<>+0(SB), Y1, Y5
+	VFMADD213PS  millsD4<>+0(SB), Y1, Y5
+	VFMADD213PS  millsD5<>+0(SB), Y1, Y5
+	VDIVPS       Y5, Y4, Y4
+	VFNMADD231PS density64<>+0(SB), Y1, Y4
+	VMULPS       Y2, Y4, Y4
+	VPSLLD       $0x17, Y3, Y3
+	VPADDD       Y3, Y4, Y4
+	VMULPS       twoMinus64<>+0(SB), Y4, Y4
+	VXORPS       Y2, Y2, Y2
+	VMOVUPS      one<>+0(SB), Y1
+	VSUBPS       Y4, Y1, Y1
+	VCMPPS       $0x11, Y2, Y0, Y3
+	VBLENDVPS    Y3, Y4, Y1, Y1
+	VFMADD213PS  Y1, Y2, Y0
+	VMULPS       (CX), Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA density<>+0(SB)/4, $0x3ecc422a
+DATA density<>+4(SB)/4, $0x3ecc422a
+DATA density<>+8(SB)/4, $0x3ecc422a
+DATA density<>+12(SB)/4, $0x3ecc422a
+DATA density<>+16(SB)/4, $0x3ecc422a
+DATA density<>+20(SB)/4, $0x3ecc422a
+DATA density<>+24(SB)/4, $0x3ecc422a
+DATA density<>+28(SB)/4, $0x3ecc422a
+DATA density<>+32(SB)/4, $0x3ecc422a
+DATA density<>+36(SB)/4, $0x3ecc422a
+DATA density<>+40(SB)/4, $0x3ecc422a
+DATA density<>+44(SB)/4, $0x3ecc422a
+DATA density<>+48(SB)/4, $0x3ecc422a
+DATA density<>+52(SB)/4, $0x3ecc422a
+DATA density<>+56(SB)/4, $0x3ecc422a
+DATA density<>+60(SB)/4, $0x3ecc422a
+GLOBL density<>(SB), RODATA|NOPTR, $64
+
+DATA density64<>+0(SB)/4, $0x5ecc422a
+DATA density64<>+4(SB)/4, $0x5ecc422a
+DATA density64<>+8(SB)/4, $0x5ecc422a
+DATA density64<>+12(SB)/4, $0x5ecc422a
+DATA density64<>+16(SB)/4, $0x5ecc422a
+DATA density64<>+20(SB)/4, $0x5ecc422a
+DATA density64<>+24(SB)/4, $0x5ecc422a
+DATA density64<>+28(SB)/4, $0x5ecc422a
+DATA density64<>+32(SB)/4, $0x5ecc422a
+DATA density64<>+36(SB)/4, $0x5ecc422a
+DATA density64<>+40(SB)/4, $0x5ecc422a
+DATA density64<>+44(SB)/4, $0x5ecc422a
+DATA density64<>+48(SB)/4, $0x5ecc422a
+DATA density64<>+52(SB)/4, $0x5ecc422a
+DATA density64<>+56(SB)/4, $0x5ecc422a
+DATA density64<>+60(SB)/4, $0x5ecc422a
+GLOBL density64<>(SB), RODATA|NOPTR, $64
+
 // func affineAVX2(dst uintptr, x uintptr, n uintptr, scalars uintptr)
 // Requires: AVX, FMA3
 TEXT ·affineAVX2(SB), NOSPLIT, $0-32
@@ -3276,6 +3809,44 @@ row:
 	VZEROUPPER
 	RET
 
+// func moments1AVX2(shift uintptr, sum uintptr, squares uintptr, x uintptr, inverse uintptr, sample uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·moments1AVX2(SB), NOSPLIT, $0-64
+	MOVQ         shift+0(FP), AX
+	MOVQ         sum+8(FP), CX
+	MOVQ         squares+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         sample+40(FP), SI
+	MOVQ         rows+48(FP), DI
+	MOVQ         stride+56(FP), R8
+	MOVQ         inverse+32(FP), R9
+	VBROADCASTSS (R9), Y0
+	MOVQ         BX, R9
+	VXORPS       Y1, Y1, Y1
+
+first:
+	VADDPS  (R9), Y1, Y1
+	ADDQ    R8, R9
+	DECQ    SI
+	JNE     first
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y2, Y2, Y2
+
+row:
+	VMOVUPS     (BX), Y3
+	VSUBPS      Y1, Y3, Y3
+	VADDPS      Y3, Y0, Y0
+	VFMADD231PS Y3, Y3, Y2
+	ADDQ        R8, BX
+	DECQ        DI
+	JNE         row
+	VMOVUPS     Y0, (CX)
+	VMOVUPS     Y2, (DX)
+	VZEROUPPER
+	RET
+
 // func rowsAffine1AVX2(dst uintptr, x uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, FMA3
 TEXT ·rowsAffine1AVX2(SB), NOSPLIT, $0-48
@@ -3325,6 +3896,89 @@ row:
 	VZEROUPPER
 	RET
 
+// func rowsAffineAdd1AVX2(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·rowsAffineAdd1AVX2(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+40(FP), DX
+	MOVQ    stride+48(FP), BX
+	MOVQ    addend+16(FP), SI
+	MOVQ    scale+24(FP), DI
+	VMOVUPS (DI), Y0
+	MOVQ    shift+32(FP), DI
+	VMOVUPS (DI), Y1
+	VXORPS  Y2, Y2, Y2
+
+row:
+	VMOVUPS     (CX), Y2
+	VFMADD213PS Y1, Y0, Y2
+	VADDPS      (SI), Y2, Y2
+	VMOVUPS     Y2, (AX)
+	ADDQ        BX, AX
+	ADDQ        BX, CX
+	ADDQ        BX, SI
+	DECQ        DX
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func rowsAffineAddRelu1AVX2(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·rowsAffineAddRelu1AVX2(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+40(FP), DX
+	MOVQ    stride+48(FP), BX
+	MOVQ    addend+16(FP), SI
+	MOVQ    scale+24(FP), DI
+	VMOVUPS (DI), Y0
+	MOVQ    shift+32(FP), DI
+	VMOVUPS (DI), Y1
+	VXORPS  Y2, Y2, Y2
+
+row:
+	VMOVUPS     (CX), Y3
+	VFMADD213PS Y1, Y0, Y3
+	VADDPS      (SI), Y3, Y3
+	VMAXPS      Y3, Y2, Y3
+	VMOVUPS     Y3, (AX)
+	ADDQ        BX, AX
+	ADDQ        BX, CX
+	ADDQ        BX, SI
+	DECQ        DX
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func productRows1AVX2(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·productRows1AVX2(SB), NOSPLIT, $0-56
+	MOVQ   sum+0(FP), AX
+	MOVQ   product+8(FP), CX
+	MOVQ   y+16(FP), DX
+	MOVQ   x+24(FP), BX
+	MOVQ   rows+40(FP), SI
+	MOVQ   stride+48(FP), DI
+	MOVQ   mean+32(FP), R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+row:
+	VMOVUPS     (BX), Y2
+	VMOVUPS     (DX), Y3
+	VSUBPS      (R8), Y2, Y2
+	VADDPS      Y3, Y0, Y0
+	VFMADD231PS Y3, Y2, Y1
+	ADDQ        DI, BX
+	ADDQ        DI, DX
+	DECQ        SI
+	JNE         row
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (CX)
+	VZEROUPPER
+	RET
+
 // func rowsCombine1AVX2(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, FMA3
 TEXT ·rowsCombine1AVX2(SB), NOSPLIT, $0-64
@@ -3338,12 +3992,12 @@ TEXT ·rowsCombine1AVX2(SB), NOSPLIT, $0-64
 	MOVQ    b+32(FP), DI
 	VMOVUPS (DI), Y1
 	MOVQ    c+40(FP), DI
-	VMOVUPS (DI), Y2
 
 row:
+	VMOVUPS     (CX), Y2
 	VMOVUPS     (DX), Y3
-	VFMADD213PS Y2, Y1, Y3
-	VFMADD231PS (CX), Y0, Y3
+	VFMADD213PS (DI), Y1, Y3
+	VFMADD231PS Y2, Y0, Y3
 	VMOVUPS     Y3, (AX)
 	ADDQ        SI, AX
 	ADDQ        SI, CX
@@ -3353,54 +4007,73 @@ row:
 	VZEROUPPER
 	RET
 
-// func squareRows1AVX2(dst uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
+// func productRowsMasked1AVX2(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, FMA3
-TEXT ·squareRows1AVX2(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    rows+24(FP), DX
-	MOVQ    stride+32(FP), BX
-	MOVQ    mean+16(FP), SI
-	VMOVUPS (SI), Y0
-	VXORPS  Y1, Y1, Y1
-
-row:
-	VMOVUPS     (CX), Y2
-	VSUBPS      Y0, Y2, Y2
-	VFMADD231PS Y2, Y2, Y1
-	ADDQ        BX, CX
-	DECQ        DX
-	JNE         row
-	VMOVUPS     Y1, (AX)
-	VZEROUPPER
-	RET
-
-// func productRows1AVX2(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
-// Requires: AVX, FMA3
-TEXT ·productRows1AVX2(SB), NOSPLIT, $0-56
-	MOVQ    sum+0(FP), AX
-	MOVQ    product+8(FP), CX
-	MOVQ    y+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    rows+40(FP), SI
-	MOVQ    stride+48(FP), DI
-	MOVQ    mean+32(FP), R8
-	VMOVUPS (R8), Y0
-	VXORPS  Y1, Y1, Y1
-	VXORPS  Y2, Y2, Y2
+TEXT ·productRowsMasked1AVX2(SB), NOSPLIT, $0-72
+	MOVQ   sum+0(FP), AX
+	MOVQ   product+8(FP), CX
+	MOVQ   y+16(FP), DX
+	MOVQ   x+24(FP), BX
+	MOVQ   rows+56(FP), SI
+	MOVQ   stride+64(FP), DI
+	MOVQ   mean+32(FP), R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   scale+40(FP), R9
+	MOVQ   shift+48(FP), R10
+	VXORPS Y2, Y2, Y2
 
 row:
 	VMOVUPS     (BX), Y3
 	VMOVUPS     (DX), Y4
-	VSUBPS      Y0, Y3, Y3
-	VADDPS      Y4, Y1, Y1
-	VFMADD231PS Y4, Y3, Y2
+	VMOVUPS     (R9), Y5
+	VFMADD213PS (R10), Y3, Y5
+	VCMPPS      $0x1e, Y2, Y5, Y5
+	VANDPS      Y4, Y5, Y4
+	VSUBPS      (R8), Y3, Y3
+	VADDPS      Y4, Y0, Y0
+	VFMADD231PS Y4, Y3, Y1
 	ADDQ        DI, BX
 	ADDQ        DI, DX
 	DECQ        SI
 	JNE         row
-	VMOVUPS     Y1, (AX)
-	VMOVUPS     Y2, (CX)
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, (CX)
+	VZEROUPPER
+	RET
+
+// func rowsCombineMasked1AVX2(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·rowsCombineMasked1AVX2(SB), NOSPLIT, $0-80
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    y+24(FP), DX
+	MOVQ    rows+64(FP), BX
+	MOVQ    stride+72(FP), SI
+	MOVQ    a+16(FP), DI
+	VMOVUPS (DI), Y0
+	MOVQ    b+32(FP), DI
+	VMOVUPS (DI), Y1
+	MOVQ    c+40(FP), DI
+	MOVQ    scale+48(FP), R8
+	MOVQ    shift+56(FP), R9
+	VXORPS  Y2, Y2, Y2
+
+row:
+	VMOVUPS     (CX), Y3
+	VMOVUPS     (DX), Y4
+	VMOVUPS     (R8), Y5
+	VFMADD213PS (R9), Y3, Y5
+	VCMPPS      $0x1e, Y2, Y5, Y5
+	VANDPS      Y4, Y5, Y4
+	VFMADD213PS (DI), Y1, Y4
+	VFMADD231PS Y3, Y0, Y4
+	VMOVUPS     Y4, (AX)
+	ADDQ        SI, AX
+	ADDQ        SI, CX
+	ADDQ        SI, DX
+	DECQ        BX
+	JNE         row
 	VZEROUPPER
 	RET
 
@@ -3428,6 +4101,80 @@ row:
 	VMOVUPS Y1, 32(AX)
 	VMOVUPS Y2, 64(AX)
 	VMOVUPS Y3, 96(AX)
+	VZEROUPPER
+	RET
+
+// func moments4AVX2(shift uintptr, sum uintptr, squares uintptr, x uintptr, inverse uintptr, sample uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·moments4AVX2(SB), NOSPLIT, $0-64
+	MOVQ         shift+0(FP), AX
+	MOVQ         sum+8(FP), CX
+	MOVQ         squares+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         sample+40(FP), SI
+	MOVQ         rows+48(FP), DI
+	MOVQ         stride+56(FP), R8
+	MOVQ         inverse+32(FP), R9
+	VBROADCASTSS (R9), Y0
+	MOVQ         BX, R9
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+
+first:
+	VADDPS  (R9), Y1, Y1
+	VADDPS  32(R9), Y2, Y2
+	VADDPS  64(R9), Y3, Y3
+	VADDPS  96(R9), Y4, Y4
+	ADDQ    R8, R9
+	DECQ    SI
+	JNE     first
+	VMULPS  Y0, Y1, Y1
+	VMULPS  Y0, Y2, Y2
+	VMULPS  Y0, Y3, Y3
+	VMULPS  Y0, Y4, Y4
+	VMOVUPS Y1, (AX)
+	VMOVUPS Y2, 32(AX)
+	VMOVUPS Y3, 64(AX)
+	VMOVUPS Y4, 96(AX)
+	VXORPS  Y0, Y0, Y0
+	VXORPS  Y5, Y5, Y5
+	VXORPS  Y6, Y6, Y6
+	VXORPS  Y7, Y7, Y7
+	VXORPS  Y8, Y8, Y8
+	VXORPS  Y9, Y9, Y9
+	VXORPS  Y10, Y10, Y10
+	VXORPS  Y11, Y11, Y11
+
+row:
+	VMOVUPS     (BX), Y12
+	VSUBPS      Y1, Y12, Y12
+	VADDPS      Y12, Y0, Y0
+	VFMADD231PS Y12, Y12, Y8
+	VMOVUPS     32(BX), Y12
+	VSUBPS      Y2, Y12, Y12
+	VADDPS      Y12, Y5, Y5
+	VFMADD231PS Y12, Y12, Y9
+	VMOVUPS     64(BX), Y12
+	VSUBPS      Y3, Y12, Y12
+	VADDPS      Y12, Y6, Y6
+	VFMADD231PS Y12, Y12, Y10
+	VMOVUPS     96(BX), Y12
+	VSUBPS      Y4, Y12, Y12
+	VADDPS      Y12, Y7, Y7
+	VFMADD231PS Y12, Y12, Y11
+	ADDQ        R8, BX
+	DECQ        DI
+	JNE         row
+	VMOVUPS     Y0, (CX)
+	VMOVUPS     Y5, 32(CX)
+	VMOVUPS     Y6, 64(CX)
+	VMOVUPS     Y7, 96(CX)
+	VMOVUPS     Y8, (DX)
+	VMOVUPS     Y9, 32(DX)
+	VMOVUPS     Y10, 64(DX)
+	VMOVUPS     Y11, 96(DX)
 	VZEROUPPER
 	RET
 
@@ -3513,6 +4260,155 @@ row:
 	VZEROUPPER
 	RET
 
+// func rowsAffineAdd4AVX2(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·rowsAffineAdd4AVX2(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+40(FP), DX
+	MOVQ    stride+48(FP), BX
+	MOVQ    addend+16(FP), SI
+	MOVQ    scale+24(FP), DI
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	VMOVUPS 64(DI), Y2
+	VMOVUPS 96(DI), Y3
+	MOVQ    shift+32(FP), DI
+	VMOVUPS (DI), Y4
+	VMOVUPS 32(DI), Y5
+	VMOVUPS 64(DI), Y6
+	VMOVUPS 96(DI), Y7
+	VXORPS  Y8, Y8, Y8
+
+row:
+	VMOVUPS     (CX), Y8
+	VFMADD213PS Y4, Y0, Y8
+	VADDPS      (SI), Y8, Y8
+	VMOVUPS     Y8, (AX)
+	VMOVUPS     32(CX), Y8
+	VFMADD213PS Y5, Y1, Y8
+	VADDPS      32(SI), Y8, Y8
+	VMOVUPS     Y8, 32(AX)
+	VMOVUPS     64(CX), Y8
+	VFMADD213PS Y6, Y2, Y8
+	VADDPS      64(SI), Y8, Y8
+	VMOVUPS     Y8, 64(AX)
+	VMOVUPS     96(CX), Y8
+	VFMADD213PS Y7, Y3, Y8
+	VADDPS      96(SI), Y8, Y8
+	VMOVUPS     Y8, 96(AX)
+	ADDQ        BX, AX
+	ADDQ        BX, CX
+	ADDQ        BX, SI
+	DECQ        DX
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func rowsAffineAddRelu4AVX2(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·rowsAffineAddRelu4AVX2(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+40(FP), DX
+	MOVQ    stride+48(FP), BX
+	MOVQ    addend+16(FP), SI
+	MOVQ    scale+24(FP), DI
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	VMOVUPS 64(DI), Y2
+	VMOVUPS 96(DI), Y3
+	MOVQ    shift+32(FP), DI
+	VMOVUPS (DI), Y4
+	VMOVUPS 32(DI), Y5
+	VMOVUPS 64(DI), Y6
+	VMOVUPS 96(DI), Y7
+	VXORPS  Y8, Y8, Y8
+
+row:
+	VMOVUPS     (CX), Y9
+	VFMADD213PS Y4, Y0, Y9
+	VADDPS      (SI), Y9, Y9
+	VMAXPS      Y9, Y8, Y9
+	VMOVUPS     Y9, (AX)
+	VMOVUPS     32(CX), Y9
+	VFMADD213PS Y5, Y1, Y9
+	VADDPS      32(SI), Y9, Y9
+	VMAXPS      Y9, Y8, Y9
+	VMOVUPS     Y9, 32(AX)
+	VMOVUPS     64(CX), Y9
+	VFMADD213PS Y6, Y2, Y9
+	VADDPS      64(SI), Y9, Y9
+	VMAXPS      Y9, Y8, Y9
+	VMOVUPS     Y9, 64(AX)
+	VMOVUPS     96(CX), Y9
+	VFMADD213PS Y7, Y3, Y9
+	VADDPS      96(SI), Y9, Y9
+	VMAXPS      Y9, Y8, Y9
+	VMOVUPS     Y9, 96(AX)
+	ADDQ        BX, AX
+	ADDQ        BX, CX
+	ADDQ        BX, SI
+	DECQ        DX
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func productRows4AVX2(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·productRows4AVX2(SB), NOSPLIT, $0-56
+	MOVQ   sum+0(FP), AX
+	MOVQ   product+8(FP), CX
+	MOVQ   y+16(FP), DX
+	MOVQ   x+24(FP), BX
+	MOVQ   rows+40(FP), SI
+	MOVQ   stride+48(FP), DI
+	MOVQ   mean+32(FP), R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+row:
+	VMOVUPS     (BX), Y8
+	VMOVUPS     (DX), Y9
+	VSUBPS      (R8), Y8, Y8
+	VADDPS      Y9, Y0, Y0
+	VFMADD231PS Y9, Y8, Y4
+	VMOVUPS     32(BX), Y8
+	VMOVUPS     32(DX), Y9
+	VSUBPS      32(R8), Y8, Y8
+	VADDPS      Y9, Y1, Y1
+	VFMADD231PS Y9, Y8, Y5
+	VMOVUPS     64(BX), Y8
+	VMOVUPS     64(DX), Y9
+	VSUBPS      64(R8), Y8, Y8
+	VADDPS      Y9, Y2, Y2
+	VFMADD231PS Y9, Y8, Y6
+	VMOVUPS     96(BX), Y8
+	VMOVUPS     96(DX), Y9
+	VSUBPS      96(R8), Y8, Y8
+	VADDPS      Y9, Y3, Y3
+	VFMADD231PS Y9, Y8, Y7
+	ADDQ        DI, BX
+	ADDQ        DI, DX
+	DECQ        SI
+	JNE         row
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, 32(AX)
+	VMOVUPS     Y2, 64(AX)
+	VMOVUPS     Y3, 96(AX)
+	VMOVUPS     Y4, (CX)
+	VMOVUPS     Y5, 32(CX)
+	VMOVUPS     Y6, 64(CX)
+	VMOVUPS     Y7, 96(CX)
+	VZEROUPPER
+	RET
+
 // func rowsCombine4AVX2(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, FMA3
 TEXT ·rowsCombine4AVX2(SB), NOSPLIT, $0-64
@@ -3532,28 +4428,28 @@ TEXT ·rowsCombine4AVX2(SB), NOSPLIT, $0-64
 	VMOVUPS 64(DI), Y6
 	VMOVUPS 96(DI), Y7
 	MOVQ    c+40(FP), DI
-	VMOVUPS (DI), Y8
-	VMOVUPS 32(DI), Y9
-	VMOVUPS 64(DI), Y10
-	VMOVUPS 96(DI), Y11
 
 row:
-	VMOVUPS     (DX), Y12
-	VFMADD213PS Y8, Y4, Y12
-	VFMADD231PS (CX), Y0, Y12
-	VMOVUPS     Y12, (AX)
-	VMOVUPS     32(DX), Y12
-	VFMADD213PS Y9, Y5, Y12
-	VFMADD231PS 32(CX), Y1, Y12
-	VMOVUPS     Y12, 32(AX)
-	VMOVUPS     64(DX), Y12
-	VFMADD213PS Y10, Y6, Y12
-	VFMADD231PS 64(CX), Y2, Y12
-	VMOVUPS     Y12, 64(AX)
-	VMOVUPS     96(DX), Y12
-	VFMADD213PS Y11, Y7, Y12
-	VFMADD231PS 96(CX), Y3, Y12
-	VMOVUPS     Y12, 96(AX)
+	VMOVUPS     (CX), Y8
+	VMOVUPS     (DX), Y9
+	VFMADD213PS (DI), Y4, Y9
+	VFMADD231PS Y8, Y0, Y9
+	VMOVUPS     Y9, (AX)
+	VMOVUPS     32(CX), Y8
+	VMOVUPS     32(DX), Y9
+	VFMADD213PS 32(DI), Y5, Y9
+	VFMADD231PS Y8, Y1, Y9
+	VMOVUPS     Y9, 32(AX)
+	VMOVUPS     64(CX), Y8
+	VMOVUPS     64(DX), Y9
+	VFMADD213PS 64(DI), Y6, Y9
+	VFMADD231PS Y8, Y2, Y9
+	VMOVUPS     Y9, 64(AX)
+	VMOVUPS     96(CX), Y8
+	VMOVUPS     96(DX), Y9
+	VFMADD213PS 96(DI), Y7, Y9
+	VFMADD231PS Y8, Y3, Y9
+	VMOVUPS     Y9, 96(AX)
 	ADDQ        SI, AX
 	ADDQ        SI, CX
 	ADDQ        SI, DX
@@ -3562,102 +4458,145 @@ row:
 	VZEROUPPER
 	RET
 
-// func squareRows4AVX2(dst uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
+// func productRowsMasked4AVX2(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, FMA3
-TEXT ·squareRows4AVX2(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    rows+24(FP), DX
-	MOVQ    stride+32(FP), BX
-	MOVQ    mean+16(FP), SI
-	VMOVUPS (SI), Y0
-	VMOVUPS 32(SI), Y1
-	VMOVUPS 64(SI), Y2
-	VMOVUPS 96(SI), Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y5, Y5, Y5
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
+TEXT ·productRowsMasked4AVX2(SB), NOSPLIT, $0-72
+	MOVQ   sum+0(FP), AX
+	MOVQ   product+8(FP), CX
+	MOVQ   y+16(FP), DX
+	MOVQ   x+24(FP), BX
+	MOVQ   rows+56(FP), SI
+	MOVQ   stride+64(FP), DI
+	MOVQ   mean+32(FP), R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	MOVQ   scale+40(FP), R9
+	MOVQ   shift+48(FP), R10
+	VXORPS Y8, Y8, Y8
 
 row:
-	VMOVUPS     (CX), Y8
-	VSUBPS      Y0, Y8, Y8
-	VFMADD231PS Y8, Y8, Y4
-	VMOVUPS     32(CX), Y8
-	VSUBPS      Y1, Y8, Y8
-	VFMADD231PS Y8, Y8, Y5
-	VMOVUPS     64(CX), Y8
-	VSUBPS      Y2, Y8, Y8
-	VFMADD231PS Y8, Y8, Y6
-	VMOVUPS     96(CX), Y8
-	VSUBPS      Y3, Y8, Y8
-	VFMADD231PS Y8, Y8, Y7
-	ADDQ        BX, CX
-	DECQ        DX
-	JNE         row
-	VMOVUPS     Y4, (AX)
-	VMOVUPS     Y5, 32(AX)
-	VMOVUPS     Y6, 64(AX)
-	VMOVUPS     Y7, 96(AX)
-	VZEROUPPER
-	RET
-
-// func productRows4AVX2(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
-// Requires: AVX, FMA3
-TEXT ·productRows4AVX2(SB), NOSPLIT, $0-56
-	MOVQ    sum+0(FP), AX
-	MOVQ    product+8(FP), CX
-	MOVQ    y+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    rows+40(FP), SI
-	MOVQ    stride+48(FP), DI
-	MOVQ    mean+32(FP), R8
-	VMOVUPS (R8), Y0
-	VMOVUPS 32(R8), Y1
-	VMOVUPS 64(R8), Y2
-	VMOVUPS 96(R8), Y3
-	VXORPS  Y4, Y4, Y4
-	VXORPS  Y5, Y5, Y5
-	VXORPS  Y6, Y6, Y6
-	VXORPS  Y7, Y7, Y7
-	VXORPS  Y8, Y8, Y8
-	VXORPS  Y9, Y9, Y9
-	VXORPS  Y10, Y10, Y10
-	VXORPS  Y11, Y11, Y11
-
-row:
-	VMOVUPS     (BX), Y12
-	VMOVUPS     (DX), Y13
-	VSUBPS      Y0, Y12, Y12
-	VADDPS      Y13, Y4, Y4
-	VFMADD231PS Y13, Y12, Y8
-	VMOVUPS     32(BX), Y12
-	VMOVUPS     32(DX), Y13
-	VSUBPS      Y1, Y12, Y12
-	VADDPS      Y13, Y5, Y5
-	VFMADD231PS Y13, Y12, Y9
-	VMOVUPS     64(BX), Y12
-	VMOVUPS     64(DX), Y13
-	VSUBPS      Y2, Y12, Y12
-	VADDPS      Y13, Y6, Y6
-	VFMADD231PS Y13, Y12, Y10
-	VMOVUPS     96(BX), Y12
-	VMOVUPS     96(DX), Y13
-	VSUBPS      Y3, Y12, Y12
-	VADDPS      Y13, Y7, Y7
-	VFMADD231PS Y13, Y12, Y11
+	VMOVUPS     (BX), Y9
+	VMOVUPS     (DX), Y10
+	VMOVUPS     (R9), Y11
+	VFMADD213PS (R10), Y9, Y11
+	VCMPPS      $0x1e, Y8, Y11, Y11
+	VANDPS      Y10, Y11, Y10
+	VSUBPS      (R8), Y9, Y9
+	VADDPS      Y10, Y0, Y0
+	VFMADD231PS Y10, Y9, Y4
+	VMOVUPS     32(BX), Y9
+	VMOVUPS     32(DX), Y10
+	VMOVUPS     32(R9), Y11
+	VFMADD213PS 32(R10), Y9, Y11
+	VCMPPS      $0x1e, Y8, Y11, Y11
+	VANDPS      Y10, Y11, Y10
+	VSUBPS      32(R8), Y9, Y9
+	VADDPS      Y10, Y1, Y1
+	VFMADD231PS Y10, Y9, Y5
+	VMOVUPS     64(BX), Y9
+	VMOVUPS     64(DX), Y10
+	VMOVUPS     64(R9), Y11
+	VFMADD213PS 64(R10), Y9, Y11
+	VCMPPS      $0x1e, Y8, Y11, Y11
+	VANDPS      Y10, Y11, Y10
+	VSUBPS      64(R8), Y9, Y9
+	VADDPS      Y10, Y2, Y2
+	VFMADD231PS Y10, Y9, Y6
+	VMOVUPS     96(BX), Y9
+	VMOVUPS     96(DX), Y10
+	VMOVUPS     96(R9), Y11
+	VFMADD213PS 96(R10), Y9, Y11
+	VCMPPS      $0x1e, Y8, Y11, Y11
+	VANDPS      Y10, Y11, Y10
+	VSUBPS      96(R8), Y9, Y9
+	VADDPS      Y10, Y3, Y3
+	VFMADD231PS Y10, Y9, Y7
 	ADDQ        DI, BX
 	ADDQ        DI, DX
 	DECQ        SI
 	JNE         row
-	VMOVUPS     Y4, (AX)
-	VMOVUPS     Y5, 32(AX)
-	VMOVUPS     Y6, 64(AX)
-	VMOVUPS     Y7, 96(AX)
-	VMOVUPS     Y8, (CX)
-	VMOVUPS     Y9, 32(CX)
-	VMOVUPS     Y10, 64(CX)
-	VMOVUPS     Y11, 96(CX)
+	VMOVUPS     Y0, (AX)
+	VMOVUPS     Y1, 32(AX)
+	VMOVUPS     Y2, 64(AX)
+	VMOVUPS     Y3, 96(AX)
+	VMOVUPS     Y4, (CX)
+	VMOVUPS     Y5, 32(CX)
+	VMOVUPS     Y6, 64(CX)
+	VMOVUPS     Y7, 96(CX)
+	VZEROUPPER
+	RET
+
+// func rowsCombineMasked4AVX2(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, FMA3
+TEXT ·rowsCombineMasked4AVX2(SB), NOSPLIT, $0-80
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    y+24(FP), DX
+	MOVQ    rows+64(FP), BX
+	MOVQ    stride+72(FP), SI
+	MOVQ    a+16(FP), DI
+	VMOVUPS (DI), Y0
+	VMOVUPS 32(DI), Y1
+	VMOVUPS 64(DI), Y2
+	VMOVUPS 96(DI), Y3
+	MOVQ    b+32(FP), DI
+	VMOVUPS (DI), Y4
+	VMOVUPS 32(DI), Y5
+	VMOVUPS 64(DI), Y6
+	VMOVUPS 96(DI), Y7
+	MOVQ    c+40(FP), DI
+	MOVQ    scale+48(FP), R8
+	MOVQ    shift+56(FP), R9
+	VXORPS  Y8, Y8, Y8
+
+row:
+	VMOVUPS     (CX), Y9
+	VMOVUPS     (DX), Y10
+	VMOVUPS     (R8), Y11
+	VFMADD213PS (R9), Y9, Y11
+	VCMPPS      $0x1e, Y8, Y11, Y11
+	VANDPS      Y10, Y11, Y10
+	VFMADD213PS (DI), Y4, Y10
+	VFMADD231PS Y9, Y0, Y10
+	VMOVUPS     Y10, (AX)
+	VMOVUPS     32(CX), Y9
+	VMOVUPS     32(DX), Y10
+	VMOVUPS     32(R8), Y11
+	VFMADD213PS 32(R9), Y9, Y11
+	VCMPPS      $0x1e, Y8, Y11, Y11
+	VANDPS      Y10, Y11, Y10
+	VFMADD213PS 32(DI), Y5, Y10
+	VFMADD231PS Y9, Y1, Y10
+	VMOVUPS     Y10, 32(AX)
+	VMOVUPS     64(CX), Y9
+	VMOVUPS     64(DX), Y10
+	VMOVUPS     64(R8), Y11
+	VFMADD213PS 64(R9), Y9, Y11
+	VCMPPS      $0x1e, Y8, Y11, Y11
+	VANDPS      Y10, Y11, Y10
+	VFMADD213PS 64(DI), Y6, Y10
+	VFMADD231PS Y9, Y2, Y10
+	VMOVUPS     Y10, 64(AX)
+	VMOVUPS     96(CX), Y9
+	VMOVUPS     96(DX), Y10
+	VMOVUPS     96(R8), Y11
+	VFMADD213PS 96(R9), Y9, Y11
+	VCMPPS      $0x1e, Y8, Y11, Y11
+	VANDPS      Y10, Y11, Y10
+	VFMADD213PS 96(DI), Y7, Y10
+	VFMADD231PS Y9, Y3, Y10
+	VMOVUPS     Y10, 96(AX)
+	ADDQ        SI, AX
+	ADDQ        SI, CX
+	ADDQ        SI, DX
+	DECQ        BX
+	JNE         row
 	VZEROUPPER
 	RET
 
@@ -4041,23 +4980,26 @@ DATA belowHalf<>+56(SB)/4, $0x00007fff
 DATA belowHalf<>+60(SB)/4, $0x00007fff
 GLOBL belowHalf<>(SB), RODATA|NOPTR, $64
 
-// func maxPoolRowAVX2(dst uintptr, x0 uintptr, x1 uintptr, windows uintptr, size uintptr)
+// func maxPoolRowAVX2(dst uintptr, x0 uintptr, x1 uintptr, windows uintptr, length uintptr, size uintptr)
 // Requires: AVX
-TEXT ·maxPoolRowAVX2(SB), NOSPLIT, $0-40
+TEXT ·maxPoolRowAVX2(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ x0+8(FP), CX
 	MOVQ x1+16(FP), DX
 	MOVQ windows+24(FP), BX
-	MOVQ size+32(FP), SI
+	MOVQ length+32(FP), SI
+	MOVQ size+40(FP), DI
+	MOVQ DI, R8
+	SUBQ SI, R8
 
 window:
-	MOVQ SI, DI
+	MOVQ SI, R9
 
 channel:
 	VMOVUPS   (CX), Y0
-	VMOVUPS   (CX)(SI*1), Y1
+	VMOVUPS   (CX)(DI*1), Y1
 	VMOVUPS   (DX), Y2
-	VMOVUPS   (DX)(SI*1), Y3
+	VMOVUPS   (DX)(DI*1), Y3
 	VCMPPS    $0x03, Y1, Y0, Y4
 	VCMPPS    $0x03, Y3, Y2, Y5
 	VORPS     Y4, Y5, Y4
@@ -4069,18 +5011,21 @@ channel:
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000020, DX
-	SUBQ      $0x00000020, DI
+	SUBQ      $0x00000020, R9
 	JNE       channel
-	ADDQ      SI, CX
-	ADDQ      SI, DX
+	ADDQ      R8, AX
+	ADDQ      R8, CX
+	ADDQ      DI, CX
+	ADDQ      R8, DX
+	ADDQ      DI, DX
 	DECQ      BX
 	JNE       window
 	VZEROUPPER
 	RET
 
-// func maxPoolRowGradAVX2(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, size uintptr)
+// func maxPoolRowGradAVX2(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
 // Requires: AVX
-TEXT ·maxPoolRowGradAVX2(SB), NOSPLIT, $0-64
+TEXT ·maxPoolRowGradAVX2(SB), NOSPLIT, $0-72
 	MOVQ d0+0(FP), AX
 	MOVQ d1+8(FP), CX
 	MOVQ dy+16(FP), DX
@@ -4088,10 +5033,13 @@ TEXT ·maxPoolRowGradAVX2(SB), NOSPLIT, $0-64
 	MOVQ x1+32(FP), SI
 	MOVQ y+40(FP), DI
 	MOVQ windows+48(FP), R8
-	MOVQ size+56(FP), R9
+	MOVQ length+56(FP), R9
+	MOVQ size+64(FP), R10
+	MOVQ R10, R11
+	SUBQ R9, R11
 
 window:
-	MOVQ R9, R10
+	MOVQ R9, R12
 
 channel:
 	VMOVUPS   (DI), Y0
@@ -4101,9 +5049,9 @@ channel:
 	VMOVUPS   Y3, (AX)
 	VXORPS    Y3, Y3, Y3
 	VBLENDVPS Y2, Y3, Y1, Y1
-	VCMPPS    $0x00, (BX)(R9*1), Y0, Y2
+	VCMPPS    $0x00, (BX)(R10*1), Y0, Y2
 	VANDPS    Y1, Y2, Y3
-	VMOVUPS   Y3, (AX)(R9*1)
+	VMOVUPS   Y3, (AX)(R10*1)
 	VXORPS    Y3, Y3, Y3
 	VBLENDVPS Y2, Y3, Y1, Y1
 	VCMPPS    $0x00, (SI), Y0, Y0
@@ -4111,27 +5059,33 @@ channel:
 	VMOVUPS   Y2, (CX)
 	VXORPS    Y2, Y2, Y2
 	VBLENDVPS Y0, Y2, Y1, Y1
-	VMOVUPS   Y1, (CX)(R9*1)
+	VMOVUPS   Y1, (CX)(R10*1)
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000020, DX
 	ADDQ      $0x00000020, BX
 	ADDQ      $0x00000020, SI
 	ADDQ      $0x00000020, DI
-	SUBQ      $0x00000020, R10
+	SUBQ      $0x00000020, R12
 	JNE       channel
-	ADDQ      R9, AX
-	ADDQ      R9, CX
-	ADDQ      R9, BX
-	ADDQ      R9, SI
+	ADDQ      R11, DX
+	ADDQ      R11, DI
+	ADDQ      R11, AX
+	ADDQ      R10, AX
+	ADDQ      R11, CX
+	ADDQ      R10, CX
+	ADDQ      R11, BX
+	ADDQ      R10, BX
+	ADDQ      R11, SI
+	ADDQ      R10, SI
 	DECQ      R8
 	JNE       window
 	VZEROUPPER
 	RET
 
-// func maxPoolRowGradReluAVX2(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, size uintptr)
+// func maxPoolRowGradReluAVX2(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
 // Requires: AVX
-TEXT ·maxPoolRowGradReluAVX2(SB), NOSPLIT, $0-64
+TEXT ·maxPoolRowGradReluAVX2(SB), NOSPLIT, $0-72
 	MOVQ d0+0(FP), AX
 	MOVQ d1+8(FP), CX
 	MOVQ dy+16(FP), DX
@@ -4139,10 +5093,13 @@ TEXT ·maxPoolRowGradReluAVX2(SB), NOSPLIT, $0-64
 	MOVQ x1+32(FP), SI
 	MOVQ y+40(FP), DI
 	MOVQ windows+48(FP), R8
-	MOVQ size+56(FP), R9
+	MOVQ length+56(FP), R9
+	MOVQ size+64(FP), R10
+	MOVQ R10, R11
+	SUBQ R9, R11
 
 window:
-	MOVQ R9, R10
+	MOVQ R9, R12
 
 channel:
 	VMOVUPS   (DI), Y0
@@ -4155,9 +5112,9 @@ channel:
 	VMOVUPS   Y3, (AX)
 	VXORPS    Y3, Y3, Y3
 	VBLENDVPS Y2, Y3, Y1, Y1
-	VCMPPS    $0x00, (BX)(R9*1), Y0, Y2
+	VCMPPS    $0x00, (BX)(R10*1), Y0, Y2
 	VANDPS    Y1, Y2, Y3
-	VMOVUPS   Y3, (AX)(R9*1)
+	VMOVUPS   Y3, (AX)(R10*1)
 	VXORPS    Y3, Y3, Y3
 	VBLENDVPS Y2, Y3, Y1, Y1
 	VCMPPS    $0x00, (SI), Y0, Y0
@@ -4165,19 +5122,25 @@ channel:
 	VMOVUPS   Y2, (CX)
 	VXORPS    Y2, Y2, Y2
 	VBLENDVPS Y0, Y2, Y1, Y1
-	VMOVUPS   Y1, (CX)(R9*1)
+	VMOVUPS   Y1, (CX)(R10*1)
 	ADDQ      $0x00000020, AX
 	ADDQ      $0x00000020, CX
 	ADDQ      $0x00000020, DX
 	ADDQ      $0x00000020, BX
 	ADDQ      $0x00000020, SI
 	ADDQ      $0x00000020, DI
-	SUBQ      $0x00000020, R10
+	SUBQ      $0x00000020, R12
 	JNE       channel
-	ADDQ      R9, AX
-	ADDQ      R9, CX
-	ADDQ      R9, BX
-	ADDQ      R9, SI
+	ADDQ      R11, DX
+	ADDQ      R11, DI
+	ADDQ      R11, AX
+	ADDQ      R10, AX
+	ADDQ      R11, CX
+	ADDQ      R10, CX
+	ADDQ      R11, BX
+	ADDQ      R10, BX
+	ADDQ      R11, SI
+	ADDQ      R10, SI
 	DECQ      R8
 	JNE       window
 	VZEROUPPER
@@ -4504,6 +5467,414 @@ row:
 	VZEROUPPER
 	RET
 
+// func softmaxRowsAVX2(x uintptr, largest uintptr, sums uintptr, mask uintptr, rows uintptr, n uintptr, stride uintptr, maskStep uintptr, pad uintptr, scalars uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softmaxRowsAVX2(SB), NOSPLIT, $0-80
+	MOVQ         x+0(FP), AX
+	MOVQ         largest+8(FP), CX
+	MOVQ         sums+16(FP), DX
+	MOVQ         mask+24(FP), BX
+	MOVQ         rows+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         stride+48(FP), R8
+	MOVQ         maskStep+56(FP), R9
+	MOVQ         pad+64(FP), R10
+	MOVQ         scalars+72(FP), R11
+	VBROADCASTSS (R11), Y0
+
+row:
+	LEAQ      -64(AX)(DI*4), R11
+	VMOVUPS   (R11), Y1
+	VMOVUPS   (BX), Y2
+	VMOVUPS   minusInfinity<>+0(SB), Y3
+	VBLENDVPS Y2, Y3, Y1, Y1
+	VMOVUPS   Y1, (R11)
+	VMOVUPS   32(R11), Y2
+	VMOVUPS   32(BX), Y3
+	VMOVUPS   minusInfinity<>+0(SB), Y4
+	VBLENDVPS Y3, Y4, Y2, Y2
+	VMOVUPS   Y2, 32(R11)
+	ADDQ      R9, BX
+	MOVQ      AX, R11
+	LEAQ      -16(DI), R12
+
+largest1:
+	CMPQ    R12, $0x00000010
+	JB      largestEnd1
+	VMOVUPS (R11), Y3
+	VMAXPS  Y1, Y3, Y1
+	VMOVUPS 32(R11), Y3
+	VMAXPS  Y2, Y3, Y2
+	ADDQ    $0x00000040, R11
+	SUBQ    $0x00000010, R12
+	JMP     largest1
+
+largestEnd1:
+	VMAXPS       Y2, Y1, Y1
+	VMOVAPS      Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VEXTRACTF128 $0x00, Y1, X1
+	VMAXPS       X2, X1, X1
+	VPERMILPS    $0x4e, X1, X2
+	VMAXPS       X2, X1, X1
+	VPERMILPS    $0xb1, X1, X2
+	VMAXPS       X2, X1, X1
+	VMOVSS       X1, (CX)
+	VBROADCASTSS (CX), Y1
+	VMULPS       Y0, Y1, Y1
+	VMOVUPS      lowest<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVSS       X1, (CX)
+	VXORPS       signBit<>+0(SB), Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	MOVQ         AX, R11
+	MOVQ         DI, R12
+
+exp1:
+	CMPQ         R12, $0x00000010
+	JB           expEnd1
+	VMOVUPS      (R11), Y4
+	VMOVUPS      32(R11), Y5
+	VFMADD213PS  Y1, Y0, Y4
+	VFMADD213PS  Y1, Y0, Y5
+	VMOVUPS      expMin<>+0(SB), Y6
+	VMAXPS       Y4, Y6, Y4
+	VMAXPS       Y5, Y6, Y5
+	VMOVUPS      expMax<>+0(SB), Y6
+	VMINPS       Y4, Y6, Y4
+	VMINPS       Y5, Y6, Y5
+	VMULPS       log2e<>+0(SB), Y4, Y6
+	VMULPS       log2e<>+0(SB), Y5, Y7
+	VCVTPS2DQ    Y6, Y8
+	VCVTPS2DQ    Y7, Y9
+	VCVTDQ2PS    Y8, Y6
+	VCVTDQ2PS    Y9, Y7
+	VFNMADD231PS ln2High<>+0(SB), Y6, Y4
+	VFNMADD231PS ln2High<>+0(SB), Y7, Y5
+	VFNMADD231PS ln2Low<>+0(SB), Y6, Y4
+	VFNMADD231PS ln2Low<>+0(SB), Y7, Y5
+	VMOVUPS      expP0<>+0(SB), Y6
+	VMOVUPS      expP0<>+0(SB), Y7
+	VFMADD213PS  expP1<>+0(SB), Y4, Y6
+	VFMADD213PS  expP1<>+0(SB), Y5, Y7
+	VFMADD213PS  expP2<>+0(SB), Y4, Y6
+	VFMADD213PS  expP2<>+0(SB), Y5, Y7
+	VFMADD213PS  expP3<>+0(SB), Y4, Y6
+	VFMADD213PS  expP3<>+0(SB), Y5, Y7
+	VFMADD213PS  expP4<>+0(SB), Y4, Y6
+	VFMADD213PS  expP4<>+0(SB), Y5, Y7
+	VFMADD213PS  expP5<>+0(SB), Y4, Y6
+	VFMADD213PS  expP5<>+0(SB), Y5, Y7
+	VMULPS       Y4, Y4, Y10
+	VFMADD213PS  Y4, Y10, Y6
+	VMULPS       Y5, Y5, Y10
+	VFMADD213PS  Y5, Y10, Y7
+	VADDPS       one<>+0(SB), Y6, Y6
+	VADDPS       one<>+0(SB), Y7, Y7
+	VPSRAD       $0x01, Y8, Y4
+	VPSUBD       Y4, Y8, Y8
+	VPADDD       exponentBias<>+0(SB), Y4, Y4
+	VPADDD       exponentBias<>+0(SB), Y8, Y8
+	VPSLLD       $0x17, Y4, Y4
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y4, Y6, Y6
+	VMULPS       Y8, Y6, Y6
+	VPSRAD       $0x01, Y9, Y4
+	VPSUBD       Y4, Y9, Y9
+	VPADDD       exponentBias<>+0(SB), Y4, Y4
+	VPADDD       exponentBias<>+0(SB), Y9, Y9
+	VPSLLD       $0x17, Y4, Y4
+	VPSLLD       $0x17, Y9, Y9
+	VMULPS       Y4, Y7, Y7
+	VMULPS       Y9, Y7, Y7
+	VADDPS       Y6, Y2, Y2
+	VADDPS       Y7, Y3, Y3
+	VMOVUPS      Y6, (R11)
+	VMOVUPS      Y7, 32(R11)
+	ADDQ         $0x00000040, R11
+	SUBQ         $0x00000010, R12
+	JMP          exp1
+
+expEnd1:
+	VADDPS       Y3, Y2, Y2
+	VMOVAPS      Y2, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VEXTRACTF128 $0x00, Y1, X1
+	VADDPS       X2, X1, X1
+	VPERMILPS    $0x4e, X1, X2
+	VADDPS       X2, X1, X1
+	VPERMILPS    $0xb1, X1, X2
+	VADDPS       X2, X1, X1
+	VMOVSS       X1, (DX)
+	VBROADCASTSS (DX), Y1
+	VMOVUPS      smallestNormal<>+0(SB), Y2
+	VMAXPS       Y1, Y2, Y1
+	VMOVUPS      one<>+0(SB), Y2
+	VDIVPS       Y1, Y2, Y2
+	MOVQ         AX, R11
+	MOVQ         DI, R12
+
+scale1:
+	CMPQ    R12, $0x00000010
+	JB      scaleEnd1
+	VMULPS  (R11), Y2, Y1
+	VMOVUPS Y1, (R11)
+	VMULPS  32(R11), Y2, Y1
+	VMOVUPS Y1, 32(R11)
+	ADDQ    $0x00000040, R11
+	SUBQ    $0x00000010, R12
+	JMP     scale1
+
+scaleEnd1:
+	VXORPS Y1, Y1, Y1
+	MOVQ   R10, R12
+
+clear1:
+	CMPQ    R12, $0x00000010
+	JB      clearEnd1
+	VMOVUPS Y1, (R11)
+	VMOVUPS Y1, 32(R11)
+	ADDQ    $0x00000040, R11
+	SUBQ    $0x00000010, R12
+	JMP     clear1
+
+clearEnd1:
+	ADDQ $0x00000004, CX
+	ADDQ $0x00000004, DX
+	ADDQ R8, AX
+	DECQ SI
+	JNE  row
+	VZEROUPPER
+	RET
+
+DATA lowest<>+0(SB)/4, $0xff7fffff
+DATA lowest<>+4(SB)/4, $0xff7fffff
+DATA lowest<>+8(SB)/4, $0xff7fffff
+DATA lowest<>+12(SB)/4, $0xff7fffff
+DATA lowest<>+16(SB)/4, $0xff7fffff
+DATA lowest<>+20(SB)/4, $0xff7fffff
+DATA lowest<>+24(SB)/4, $0xff7fffff
+DATA lowest<>+28(SB)/4, $0xff7fffff
+DATA lowest<>+32(SB)/4, $0xff7fffff
+DATA lowest<>+36(SB)/4, $0xff7fffff
+DATA lowest<>+40(SB)/4, $0xff7fffff
+DATA lowest<>+44(SB)/4, $0xff7fffff
+DATA lowest<>+48(SB)/4, $0xff7fffff
+DATA lowest<>+52(SB)/4, $0xff7fffff
+DATA lowest<>+56(SB)/4, $0xff7fffff
+DATA lowest<>+60(SB)/4, $0xff7fffff
+GLOBL lowest<>(SB), RODATA|NOPTR, $64
+
+// func softmaxRowsGradAVX2(p uintptr, d uintptr, shifts uintptr, mask uintptr, rows uintptr, n uintptr, stride uintptr, maskStep uintptr, pad uintptr, scalars uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·softmaxRowsGradAVX2(SB), NOSPLIT, $0-80
+	MOVQ         p+0(FP), AX
+	MOVQ         d+8(FP), CX
+	MOVQ         shifts+16(FP), DX
+	MOVQ         mask+24(FP), BX
+	MOVQ         rows+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         stride+48(FP), R8
+	MOVQ         maskStep+56(FP), R9
+	MOVQ         pad+64(FP), R10
+	MOVQ         scalars+72(FP), R11
+	VBROADCASTSS (R11), Y0
+
+row:
+	LEAQ         -64(AX)(DI*4), R11
+	LEAQ         -64(CX)(DI*4), R12
+	VMOVUPS      (R11), Y1
+	VMOVUPS      (R12), Y2
+	VMOVUPS      (BX), Y3
+	VMOVUPS      minusInfinity<>+0(SB), Y4
+	VBLENDVPS    Y3, Y4, Y1, Y1
+	VXORPS       Y4, Y4, Y4
+	VBLENDVPS    Y3, Y4, Y2, Y2
+	VMOVUPS      Y1, (R11)
+	VMOVUPS      Y2, (R12)
+	VMOVUPS      32(R11), Y1
+	VMOVUPS      32(R12), Y2
+	VMOVUPS      32(BX), Y3
+	VMOVUPS      minusInfinity<>+0(SB), Y4
+	VBLENDVPS    Y3, Y4, Y1, Y1
+	VXORPS       Y4, Y4, Y4
+	VBLENDVPS    Y3, Y4, Y2, Y2
+	VMOVUPS      Y1, 32(R11)
+	VMOVUPS      Y2, 32(R12)
+	ADDQ         R9, BX
+	VBROADCASTSS (DX), Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	VXORPS       Y4, Y4, Y4
+	VXORPS       Y5, Y5, Y5
+	MOVQ         AX, R11
+	MOVQ         CX, R12
+	MOVQ         DI, R13
+
+exp1:
+	CMPQ         R13, $0x00000010
+	JB           expEnd1
+	VMOVUPS      (R11), Y6
+	VMOVUPS      32(R11), Y7
+	VFMADD213PS  Y1, Y0, Y6
+	VFMADD213PS  Y1, Y0, Y7
+	VMOVUPS      expMin<>+0(SB), Y8
+	VMAXPS       Y6, Y8, Y6
+	VMAXPS       Y7, Y8, Y7
+	VMOVUPS      expMax<>+0(SB), Y8
+	VMINPS       Y6, Y8, Y6
+	VMINPS       Y7, Y8, Y7
+	VMULPS       log2e<>+0(SB), Y6, Y8
+	VMULPS       log2e<>+0(SB), Y7, Y9
+	VCVTPS2DQ    Y8, Y10
+	VCVTPS2DQ    Y9, Y11
+	VCVTDQ2PS    Y10, Y8
+	VCVTDQ2PS    Y11, Y9
+	VFNMADD231PS ln2High<>+0(SB), Y8, Y6
+	VFNMADD231PS ln2High<>+0(SB), Y9, Y7
+	VFNMADD231PS ln2Low<>+0(SB), Y8, Y6
+	VFNMADD231PS ln2Low<>+0(SB), Y9, Y7
+	VMOVUPS      expP0<>+0(SB), Y8
+	VMOVUPS      expP0<>+0(SB), Y9
+	VFMADD213PS  expP1<>+0(SB), Y6, Y8
+	VFMADD213PS  expP1<>+0(SB), Y7, Y9
+	VFMADD213PS  expP2<>+0(SB), Y6, Y8
+	VFMADD213PS  expP2<>+0(SB), Y7, Y9
+	VFMADD213PS  expP3<>+0(SB), Y6, Y8
+	VFMADD213PS  expP3<>+0(SB), Y7, Y9
+	VFMADD213PS  expP4<>+0(SB), Y6, Y8
+	VFMADD213PS  expP4<>+0(SB), Y7, Y9
+	VFMADD213PS  expP5<>+0(SB), Y6, Y8
+	VFMADD213PS  expP5<>+0(SB), Y7, Y9
+	VMULPS       Y6, Y6, Y12
+	VFMADD213PS  Y6, Y12, Y8
+	VMULPS       Y7, Y7, Y12
+	VFMADD213PS  Y7, Y12, Y9
+	VADDPS       one<>+0(SB), Y8, Y8
+	VADDPS       one<>+0(SB), Y9, Y9
+	VPSRAD       $0x01, Y10, Y6
+	VPSUBD       Y6, Y10, Y10
+	VPADDD       exponentBias<>+0(SB), Y6, Y6
+	VPADDD       exponentBias<>+0(SB), Y10, Y10
+	VPSLLD       $0x17, Y6, Y6
+	VPSLLD       $0x17, Y10, Y10
+	VMULPS       Y6, Y8, Y8
+	VMULPS       Y10, Y8, Y8
+	VPSRAD       $0x01, Y11, Y6
+	VPSUBD       Y6, Y11, Y11
+	VPADDD       exponentBias<>+0(SB), Y6, Y6
+	VPADDD       exponentBias<>+0(SB), Y11, Y11
+	VPSLLD       $0x17, Y6, Y6
+	VPSLLD       $0x17, Y11, Y11
+	VMULPS       Y6, Y9, Y9
+	VMULPS       Y11, Y9, Y9
+	VFMADD231PS  (R12), Y8, Y2
+	VADDPS       Y8, Y4, Y4
+	VFMADD231PS  32(R12), Y9, Y3
+	VADDPS       Y9, Y5, Y5
+	VMOVUPS      Y8, (R11)
+	VMOVUPS      Y9, 32(R11)
+	ADDQ         $0x00000040, R11
+	ADDQ         $0x00000040, R12
+	SUBQ         $0x00000010, R13
+	JMP          exp1
+
+expEnd1:
+	VADDPS       Y3, Y2, Y2
+	VMOVAPS      Y2, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VEXTRACTF128 $0x00, Y1, X1
+	VADDPS       X2, X1, X1
+	VPERMILPS    $0x4e, X1, X2
+	VADDPS       X2, X1, X1
+	VPERMILPS    $0xb1, X1, X2
+	VADDPS       X2, X1, X1
+	VMOVSS       X1, (DX)
+	VBROADCASTSS (DX), Y1
+	VADDPS       Y5, Y4, Y4
+	VMOVAPS      Y4, Y2
+	VEXTRACTF128 $0x01, Y2, X3
+	VEXTRACTF128 $0x00, Y2, X2
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0x4e, X2, X3
+	VADDPS       X3, X2, X2
+	VPERMILPS    $0xb1, X2, X3
+	VADDPS       X3, X2, X2
+	VMOVSS       X2, (DX)
+	VBROADCASTSS (DX), Y2
+	VMOVUPS      smallestNormal<>+0(SB), Y3
+	VMAXPS       Y2, Y3, Y2
+	VMULPS       Y0, Y1, Y1
+	VDIVPS       Y2, Y1, Y1
+	MOVQ         AX, R11
+	MOVQ         CX, R12
+	MOVQ         DI, R13
+
+scale1:
+	CMPQ        R13, $0x00000010
+	JB          scaleEnd1
+	VMOVUPS     (R12), Y2
+	VFMSUB213PS Y1, Y0, Y2
+	VMULPS      (R11), Y2, Y2
+	VMOVUPS     Y2, (R12)
+	VMOVUPS     32(R12), Y2
+	VFMSUB213PS Y1, Y0, Y2
+	VMULPS      32(R11), Y2, Y2
+	VMOVUPS     Y2, 32(R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        $0x00000040, R12
+	SUBQ        $0x00000010, R13
+	JMP         scale1
+
+scaleEnd1:
+	VXORPS Y1, Y1, Y1
+	MOVQ   R10, R13
+
+clear1:
+	CMPQ    R13, $0x00000010
+	JB      clearEnd1
+	VMOVUPS Y1, (R11)
+	VMOVUPS Y1, 32(R11)
+	VMOVUPS Y1, (R12)
+	VMOVUPS Y1, 32(R12)
+	ADDQ    $0x00000040, R11
+	ADDQ    $0x00000040, R12
+	SUBQ    $0x00000010, R13
+	JMP     clear1
+
+clearEnd1:
+	ADDQ $0x00000004, DX
+	ADDQ R8, AX
+	ADDQ R8, CX
+	DECQ SI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func fetchRowsAVX2(x uintptr, rows uintptr, bytes uintptr, stride uintptr)
+// Requires: AVX, MMX+
+TEXT ·fetchRowsAVX2(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ bytes+16(FP), DX
+	MOVQ stride+24(FP), BX
+
+row:
+	MOVQ AX, SI
+	MOVQ DX, DI
+
+line:
+	PREFETCHT1 (SI)
+	ADDQ       $0x00000040, SI
+	SUBQ       $0x00000040, DI
+	JNE        line
+	ADDQ       BX, AX
+	DECQ       CX
+	JNE        row
+	VZEROUPPER
+	RET
+
 // func lstmCellAVX2(h uintptr, next uintptr, gates uintptr, z uintptr, carry uintptr, n uintptr, stride uintptr)
 // Requires: AVX, AVX2, FMA3
 TEXT ·lstmCellAVX2(SB), NOSPLIT, $0-56
@@ -4515,176 +5886,346 @@ TEXT ·lstmCellAVX2(SB), NOSPLIT, $0-56
 	MOVQ n+40(FP), DI
 	MOVQ stride+48(FP), R8
 	LEAQ (R8)(R8*2), R9
+	LEAQ (DX)(R9*1), R10
+	MOVQ DI, R11
 
-loop1:
-	CMPQ         DI, $0x00000008
-	JB           end1
-	VMOVUPS      (BX), Y0
-	VMOVUPS      (BX)(R8*1), Y1
-	VORPS        signBit<>+0(SB), Y0, Y2
-	VORPS        signBit<>+0(SB), Y1, Y3
-	VMOVUPS      expMin<>+0(SB), Y4
-	VMAXPS       Y2, Y4, Y2
-	VMAXPS       Y3, Y4, Y3
-	VMOVUPS      expMax<>+0(SB), Y4
-	VMINPS       Y2, Y4, Y2
-	VMINPS       Y3, Y4, Y3
-	VMULPS       log2e<>+0(SB), Y2, Y4
-	VMULPS       log2e<>+0(SB), Y3, Y5
-	VCVTPS2DQ    Y4, Y6
-	VCVTPS2DQ    Y5, Y7
-	VCVTDQ2PS    Y6, Y4
-	VCVTDQ2PS    Y7, Y5
-	VFNMADD231PS ln2High<>+0(SB), Y4, Y2
-	VFNMADD231PS ln2High<>+0(SB), Y5, Y3
-	VFNMADD231PS ln2Low<>+0(SB), Y4, Y2
-	VFNMADD231PS ln2Low<>+0(SB), Y5, Y3
-	VMOVUPS      expP0<>+0(SB), Y4
-	VMOVUPS      expP0<>+0(SB), Y5
-	VFMADD213PS  expP1<>+0(SB), Y2, Y4
-	VFMADD213PS  expP1<>+0(SB), Y3, Y5
-	VFMADD213PS  expP2<>+0(SB), Y2, Y4
-	VFMADD213PS  expP2<>+0(SB), Y3, Y5
-	VFMADD213PS  expP3<>+0(SB), Y2, Y4
-	VFMADD213PS  expP3<>+0(SB), Y3, Y5
-	VFMADD213PS  expP4<>+0(SB), Y2, Y4
-	VFMADD213PS  expP4<>+0(SB), Y3, Y5
-	VFMADD213PS  expP5<>+0(SB), Y2, Y4
-	VFMADD213PS  expP5<>+0(SB), Y3, Y5
-	VMULPS       Y2, Y2, Y8
-	VFMADD213PS  Y2, Y8, Y4
-	VMULPS       Y3, Y3, Y8
-	VFMADD213PS  Y3, Y8, Y5
-	VADDPS       one<>+0(SB), Y4, Y4
-	VADDPS       one<>+0(SB), Y5, Y5
-	VPSRAD       $0x01, Y6, Y2
-	VPSUBD       Y2, Y6, Y6
-	VPADDD       exponentBias<>+0(SB), Y2, Y2
-	VPADDD       exponentBias<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y2, Y2
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y2, Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSRAD       $0x01, Y7, Y2
-	VPSUBD       Y2, Y7, Y7
-	VPADDD       exponentBias<>+0(SB), Y2, Y2
-	VPADDD       exponentBias<>+0(SB), Y7, Y7
-	VPSLLD       $0x17, Y2, Y2
-	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y2, Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VXORPS       Y3, Y3, Y3
-	VMOVUPS      one<>+0(SB), Y2
-	VCMPPS       $0x11, Y3, Y0, Y0
-	VBLENDVPS    Y0, Y4, Y2, Y2
-	VADDPS       one<>+0(SB), Y4, Y4
-	VDIVPS       Y4, Y2, Y4
-	VXORPS       Y2, Y2, Y2
-	VMOVUPS      one<>+0(SB), Y0
-	VCMPPS       $0x11, Y2, Y1, Y1
-	VBLENDVPS    Y1, Y5, Y0, Y0
-	VADDPS       one<>+0(SB), Y5, Y5
-	VDIVPS       Y5, Y0, Y5
-	VMOVUPS      Y4, (DX)
-	VMOVUPS      Y5, (DX)(R8*1)
-	VMOVUPS      (BX)(R8*2), Y0
-	VMOVAPS      Y0, Y1
-	VMOVUPS      tanhMin<>+0(SB), Y2
-	VMAXPS       Y0, Y2, Y0
-	VMOVUPS      tanhMax<>+0(SB), Y2
-	VMINPS       Y0, Y2, Y0
-	VMULPS       Y0, Y0, Y2
-	VMOVUPS      tanhP0<>+0(SB), Y3
-	VFMADD213PS  tanhP1<>+0(SB), Y2, Y3
-	VFMADD213PS  tanhP2<>+0(SB), Y2, Y3
-	VFMADD213PS  tanhP3<>+0(SB), Y2, Y3
-	VFMADD213PS  tanhP4<>+0(SB), Y2, Y3
-	VFMADD213PS  tanhP5<>+0(SB), Y2, Y3
-	VFMADD213PS  tanhP6<>+0(SB), Y2, Y3
-	VMULPS       Y0, Y3, Y3
-	VMOVUPS      tanhQ0<>+0(SB), Y0
-	VFMADD213PS  tanhQ1<>+0(SB), Y2, Y0
-	VFMADD213PS  tanhQ2<>+0(SB), Y2, Y0
-	VFMADD213PS  tanhQ3<>+0(SB), Y2, Y0
-	VDIVPS       Y0, Y3, Y3
-	VANDPS       magnitude<>+0(SB), Y1, Y0
-	VCMPPS       $0x11, tanhSmall<>+0(SB), Y0, Y0
-	VBLENDVPS    Y0, Y1, Y3, Y3
-	VMOVUPS      Y3, (DX)(R8*2)
-	VMULPS       Y3, Y4, Y0
-	VFMADD231PS  (SI), Y5, Y0
-	VMOVUPS      Y0, (CX)
-	VMOVUPS      (BX)(R9*1), Y0
-	VORPS        signBit<>+0(SB), Y0, Y1
-	VMOVUPS      expMin<>+0(SB), Y2
-	VMAXPS       Y1, Y2, Y1
-	VMOVUPS      expMax<>+0(SB), Y2
-	VMINPS       Y1, Y2, Y1
-	VMULPS       log2e<>+0(SB), Y1, Y2
-	VCVTPS2DQ    Y2, Y3
-	VCVTDQ2PS    Y3, Y2
-	VFNMADD231PS ln2High<>+0(SB), Y2, Y1
-	VFNMADD231PS ln2Low<>+0(SB), Y2, Y1
-	VMOVUPS      expP0<>+0(SB), Y2
-	VFMADD213PS  expP1<>+0(SB), Y1, Y2
-	VFMADD213PS  expP2<>+0(SB), Y1, Y2
-	VFMADD213PS  expP3<>+0(SB), Y1, Y2
-	VFMADD213PS  expP4<>+0(SB), Y1, Y2
-	VFMADD213PS  expP5<>+0(SB), Y1, Y2
-	VMULPS       Y1, Y1, Y4
-	VFMADD213PS  Y1, Y4, Y2
-	VADDPS       one<>+0(SB), Y2, Y2
-	VPSRAD       $0x01, Y3, Y1
-	VPSUBD       Y1, Y3, Y3
-	VPADDD       exponentBias<>+0(SB), Y1, Y1
-	VPADDD       exponentBias<>+0(SB), Y3, Y3
-	VPSLLD       $0x17, Y1, Y1
-	VPSLLD       $0x17, Y3, Y3
-	VMULPS       Y1, Y2, Y2
-	VMULPS       Y3, Y2, Y2
-	VXORPS       Y3, Y3, Y3
-	VMOVUPS      one<>+0(SB), Y1
-	VCMPPS       $0x11, Y3, Y0, Y0
-	VBLENDVPS    Y0, Y2, Y1, Y1
-	VADDPS       one<>+0(SB), Y2, Y2
-	VDIVPS       Y2, Y1, Y2
-	VMOVUPS      Y2, (DX)(R9*1)
-	VMOVUPS      (CX), Y0
-	VMOVAPS      Y0, Y1
-	VMOVUPS      tanhMin<>+0(SB), Y3
-	VMAXPS       Y0, Y3, Y0
-	VMOVUPS      tanhMax<>+0(SB), Y3
-	VMINPS       Y0, Y3, Y0
-	VMULPS       Y0, Y0, Y3
-	VMOVUPS      tanhP0<>+0(SB), Y4
-	VFMADD213PS  tanhP1<>+0(SB), Y3, Y4
-	VFMADD213PS  tanhP2<>+0(SB), Y3, Y4
-	VFMADD213PS  tanhP3<>+0(SB), Y3, Y4
-	VFMADD213PS  tanhP4<>+0(SB), Y3, Y4
-	VFMADD213PS  tanhP5<>+0(SB), Y3, Y4
-	VFMADD213PS  tanhP6<>+0(SB), Y3, Y4
-	VMULPS       Y0, Y4, Y4
-	VMOVUPS      tanhQ0<>+0(SB), Y0
-	VFMADD213PS  tanhQ1<>+0(SB), Y3, Y0
-	VFMADD213PS  tanhQ2<>+0(SB), Y3, Y0
-	VFMADD213PS  tanhQ3<>+0(SB), Y3, Y0
-	VDIVPS       Y0, Y4, Y4
-	VANDPS       magnitude<>+0(SB), Y1, Y0
-	VCMPPS       $0x11, tanhSmall<>+0(SB), Y0, Y0
-	VBLENDVPS    Y0, Y1, Y4, Y4
-	VMULPS       Y2, Y4, Y4
-	VMOVUPS      Y4, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000020, BX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000008, DI
-	JMP          loop1
+gatesloop1:
+	CMPQ        DI, $0x00000008
+	JB          gatesend1
+	VMOVUPS     (BX)(R9*1), Y0
+	VMOVUPS     gateMin<>+0(SB), Y1
+	VMAXPS      Y0, Y1, Y0
+	VMOVUPS     gateMax<>+0(SB), Y1
+	VMINPS      Y0, Y1, Y0
+	VMULPS      minusLog2e<>+0(SB), Y0, Y1
+	VCVTPS2DQ   Y1, Y2
+	VCVTDQ2PS   Y2, Y1
+	VFMADD231PS ln2High<>+0(SB), Y1, Y0
+	VFMADD231PS ln2Low<>+0(SB), Y1, Y0
+	VMOVUPS     gateP0<>+0(SB), Y1
+	VFMADD213PS gateP1<>+0(SB), Y0, Y1
+	VFMADD213PS gateP2<>+0(SB), Y0, Y1
+	VFMADD213PS gateP3<>+0(SB), Y0, Y1
+	VFMADD213PS gateP4<>+0(SB), Y0, Y1
+	VFMADD213PS gateP5<>+0(SB), Y0, Y1
+	VFMADD213PS gateP6<>+0(SB), Y0, Y1
+	VFMADD213PS gateP7<>+0(SB), Y0, Y1
+	VPSLLD      $0x17, Y2, Y2
+	VPADDD      Y2, Y1, Y1
+	VADDPS      one<>+0(SB), Y1, Y1
+	VMOVUPS     one<>+0(SB), Y0
+	VDIVPS      Y1, Y0, Y1
+	VMOVUPS     Y1, (DX)(R9*1)
+	VMOVUPS     (BX), Y0
+	VMOVUPS     (BX)(R8*1), Y1
+	VMOVUPS     gateMin<>+0(SB), Y2
+	VMAXPS      Y0, Y2, Y0
+	VMAXPS      Y1, Y2, Y1
+	VMOVUPS     gateMax<>+0(SB), Y2
+	VMINPS      Y0, Y2, Y0
+	VMINPS      Y1, Y2, Y1
+	VMULPS      minusLog2e<>+0(SB), Y0, Y2
+	VMULPS      minusLog2e<>+0(SB), Y1, Y3
+	VCVTPS2DQ   Y2, Y4
+	VCVTDQ2PS   Y4, Y2
+	VCVTPS2DQ   Y3, Y5
+	VCVTDQ2PS   Y5, Y3
+	VFMADD231PS ln2High<>+0(SB), Y2, Y0
+	VFMADD231PS ln2High<>+0(SB), Y3, Y1
+	VFMADD231PS ln2Low<>+0(SB), Y2, Y0
+	VFMADD231PS ln2Low<>+0(SB), Y3, Y1
+	VMOVUPS     gateP0<>+0(SB), Y2
+	VMOVUPS     gateP0<>+0(SB), Y3
+	VFMADD213PS gateP1<>+0(SB), Y0, Y2
+	VFMADD213PS gateP1<>+0(SB), Y1, Y3
+	VFMADD213PS gateP2<>+0(SB), Y0, Y2
+	VFMADD213PS gateP2<>+0(SB), Y1, Y3
+	VFMADD213PS gateP3<>+0(SB), Y0, Y2
+	VFMADD213PS gateP3<>+0(SB), Y1, Y3
+	VFMADD213PS gateP4<>+0(SB), Y0, Y2
+	VFMADD213PS gateP4<>+0(SB), Y1, Y3
+	VFMADD213PS gateP5<>+0(SB), Y0, Y2
+	VFMADD213PS gateP5<>+0(SB), Y1, Y3
+	VFMADD213PS gateP6<>+0(SB), Y0, Y2
+	VFMADD213PS gateP6<>+0(SB), Y1, Y3
+	VFMADD213PS gateP7<>+0(SB), Y0, Y2
+	VFMADD213PS gateP7<>+0(SB), Y1, Y3
+	VPSLLD      $0x17, Y4, Y4
+	VPADDD      Y4, Y2, Y2
+	VADDPS      one<>+0(SB), Y2, Y2
+	VMOVUPS     one<>+0(SB), Y0
+	VDIVPS      Y2, Y0, Y2
+	VPSLLD      $0x17, Y5, Y5
+	VPADDD      Y5, Y3, Y3
+	VADDPS      one<>+0(SB), Y3, Y3
+	VMOVUPS     one<>+0(SB), Y0
+	VDIVPS      Y3, Y0, Y3
+	VMOVUPS     Y2, (DX)
+	VMOVUPS     Y3, (DX)(R8*1)
+	VMOVUPS     (BX)(R8*2), Y0
+	VMOVUPS     tanhMin<>+0(SB), Y1
+	VMAXPS      Y0, Y1, Y0
+	VMOVUPS     tanhMax<>+0(SB), Y1
+	VMINPS      Y0, Y1, Y0
+	VMULPS      Y0, Y0, Y1
+	VMOVUPS     tanhP0<>+0(SB), Y4
+	VFMADD213PS tanhP1<>+0(SB), Y1, Y4
+	VFMADD213PS tanhP2<>+0(SB), Y1, Y4
+	VFMADD213PS tanhP3<>+0(SB), Y1, Y4
+	VFMADD213PS tanhP4<>+0(SB), Y1, Y4
+	VFMADD213PS tanhP5<>+0(SB), Y1, Y4
+	VFMADD213PS tanhP6<>+0(SB), Y1, Y4
+	VMULPS      Y0, Y4, Y4
+	VMOVUPS     tanhQ0<>+0(SB), Y0
+	VFMADD213PS tanhQ1<>+0(SB), Y1, Y0
+	VFMADD213PS tanhQ2<>+0(SB), Y1, Y0
+	VFMADD213PS tanhQ3<>+0(SB), Y1, Y0
+	VDIVPS      Y0, Y4, Y4
+	VMOVUPS     Y4, (DX)(R8*2)
+	VMULPS      Y4, Y2, Y2
+	VFMADD231PS (SI), Y3, Y2
+	VMOVUPS     Y2, (CX)
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
+	ADDQ        $0x00000020, SI
+	SUBQ        $0x00000008, DI
+	JMP         gatesloop1
 
-end1:
+gatesend1:
+	MOVQ next+8(FP), CX
+
+stateloop1:
+	CMPQ        R11, $0x00000008
+	JB          stateend1
+	VMOVUPS     (CX), Y0
+	VMOVUPS     tanhMin<>+0(SB), Y1
+	VMAXPS      Y0, Y1, Y0
+	VMOVUPS     tanhMax<>+0(SB), Y1
+	VMINPS      Y0, Y1, Y0
+	VMULPS      Y0, Y0, Y1
+	VMOVUPS     tanhP0<>+0(SB), Y2
+	VFMADD213PS tanhP1<>+0(SB), Y1, Y2
+	VFMADD213PS tanhP2<>+0(SB), Y1, Y2
+	VFMADD213PS tanhP3<>+0(SB), Y1, Y2
+	VFMADD213PS tanhP4<>+0(SB), Y1, Y2
+	VFMADD213PS tanhP5<>+0(SB), Y1, Y2
+	VFMADD213PS tanhP6<>+0(SB), Y1, Y2
+	VMULPS      Y0, Y2, Y2
+	VMOVUPS     tanhQ0<>+0(SB), Y0
+	VFMADD213PS tanhQ1<>+0(SB), Y1, Y0
+	VFMADD213PS tanhQ2<>+0(SB), Y1, Y0
+	VFMADD213PS tanhQ3<>+0(SB), Y1, Y0
+	VDIVPS      Y0, Y2, Y2
+	VMULPS      (R10), Y2, Y2
+	VMOVUPS     Y2, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, R10
+	SUBQ        $0x00000008, R11
+	JMP         stateloop1
+
+stateend1:
 	VZEROUPPER
 	RET
+
+DATA gateMin<>+0(SB)/4, $0xc2ae0000
+DATA gateMin<>+4(SB)/4, $0xc2ae0000
+DATA gateMin<>+8(SB)/4, $0xc2ae0000
+DATA gateMin<>+12(SB)/4, $0xc2ae0000
+DATA gateMin<>+16(SB)/4, $0xc2ae0000
+DATA gateMin<>+20(SB)/4, $0xc2ae0000
+DATA gateMin<>+24(SB)/4, $0xc2ae0000
+DATA gateMin<>+28(SB)/4, $0xc2ae0000
+DATA gateMin<>+32(SB)/4, $0xc2ae0000
+DATA gateMin<>+36(SB)/4, $0xc2ae0000
+DATA gateMin<>+40(SB)/4, $0xc2ae0000
+DATA gateMin<>+44(SB)/4, $0xc2ae0000
+DATA gateMin<>+48(SB)/4, $0xc2ae0000
+DATA gateMin<>+52(SB)/4, $0xc2ae0000
+DATA gateMin<>+56(SB)/4, $0xc2ae0000
+DATA gateMin<>+60(SB)/4, $0xc2ae0000
+GLOBL gateMin<>(SB), RODATA|NOPTR, $64
+
+DATA gateMax<>+0(SB)/4, $0x42ae0000
+DATA gateMax<>+4(SB)/4, $0x42ae0000
+DATA gateMax<>+8(SB)/4, $0x42ae0000
+DATA gateMax<>+12(SB)/4, $0x42ae0000
+DATA gateMax<>+16(SB)/4, $0x42ae0000
+DATA gateMax<>+20(SB)/4, $0x42ae0000
+DATA gateMax<>+24(SB)/4, $0x42ae0000
+DATA gateMax<>+28(SB)/4, $0x42ae0000
+DATA gateMax<>+32(SB)/4, $0x42ae0000
+DATA gateMax<>+36(SB)/4, $0x42ae0000
+DATA gateMax<>+40(SB)/4, $0x42ae0000
+DATA gateMax<>+44(SB)/4, $0x42ae0000
+DATA gateMax<>+48(SB)/4, $0x42ae0000
+DATA gateMax<>+52(SB)/4, $0x42ae0000
+DATA gateMax<>+56(SB)/4, $0x42ae0000
+DATA gateMax<>+60(SB)/4, $0x42ae0000
+GLOBL gateMax<>(SB), RODATA|NOPTR, $64
+
+DATA minusLog2e<>+0(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+4(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+8(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+12(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+16(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+20(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+24(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+28(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+32(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+36(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+40(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+44(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+48(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+52(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+56(SB)/4, $0xbfb8aa3b
+DATA minusLog2e<>+60(SB)/4, $0xbfb8aa3b
+GLOBL minusLog2e<>(SB), RODATA|NOPTR, $64
+
+DATA gateP0<>+0(SB)/4, $0xb9506967
+DATA gateP0<>+4(SB)/4, $0xb9506967
+DATA gateP0<>+8(SB)/4, $0xb9506967
+DATA gateP0<>+12(SB)/4, $0xb9506967
+DATA gateP0<>+16(SB)/4, $0xb9506967
+DATA gateP0<>+20(SB)/4, $0xb9506967
+DATA gateP0<>+24(SB)/4, $0xb9506967
+DATA gateP0<>+28(SB)/4, $0xb9506967
+DATA gateP0<>+32(SB)/4, $0xb9506967
+DATA gateP0<>+36(SB)/4, $0xb9506967
+DATA gateP0<>+40(SB)/4, $0xb9506967
+DATA gateP0<>+44(SB)/4, $0xb9506967
+DATA gateP0<>+48(SB)/4, $0xb9506967
+DATA gateP0<>+52(SB)/4, $0xb9506967
+DATA gateP0<>+56(SB)/4, $0xb9506967
+DATA gateP0<>+60(SB)/4, $0xb9506967
+GLOBL gateP0<>(SB), RODATA|NOPTR, $64
+
+DATA gateP1<>+0(SB)/4, $0x3ab743ce
+DATA gateP1<>+4(SB)/4, $0x3ab743ce
+DATA gateP1<>+8(SB)/4, $0x3ab743ce
+DATA gateP1<>+12(SB)/4, $0x3ab743ce
+DATA gateP1<>+16(SB)/4, $0x3ab743ce
+DATA gateP1<>+20(SB)/4, $0x3ab743ce
+DATA gateP1<>+24(SB)/4, $0x3ab743ce
+DATA gateP1<>+28(SB)/4, $0x3ab743ce
+DATA gateP1<>+32(SB)/4, $0x3ab743ce
+DATA gateP1<>+36(SB)/4, $0x3ab743ce
+DATA gateP1<>+40(SB)/4, $0x3ab743ce
+DATA gateP1<>+44(SB)/4, $0x3ab743ce
+DATA gateP1<>+48(SB)/4, $0x3ab743ce
+DATA gateP1<>+52(SB)/4, $0x3ab743ce
+DATA gateP1<>+56(SB)/4, $0x3ab743ce
+DATA gateP1<>+60(SB)/4, $0x3ab743ce
+GLOBL gateP1<>(SB), RODATA|NOPTR, $64
+
+DATA gateP2<>+0(SB)/4, $0xbc088908
+DATA gateP2<>+4(SB)/4, $0xbc088908
+DATA gateP2<>+8(SB)/4, $0xbc088908
+DATA gateP2<>+12(SB)/4, $0xbc088908
+DATA gateP2<>+16(SB)/4, $0xbc088908
+DATA gateP2<>+20(SB)/4, $0xbc088908
+DATA gateP2<>+24(SB)/4, $0xbc088908
+DATA gateP2<>+28(SB)/4, $0xbc088908
+DATA gateP2<>+32(SB)/4, $0xbc088908
+DATA gateP2<>+36(SB)/4, $0xbc088908
+DATA gateP2<>+40(SB)/4, $0xbc088908
+DATA gateP2<>+44(SB)/4, $0xbc088908
+DATA gateP2<>+48(SB)/4, $0xbc088908
+DATA gateP2<>+52(SB)/4, $0xbc088908
+DATA gateP2<>+56(SB)/4, $0xbc088908
+DATA gateP2<>+60(SB)/4, $0xbc088908
+GLOBL gateP2<>(SB), RODATA|NOPTR, $64
+
+DATA gateP3<>+0(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+4(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+8(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+12(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+16(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+20(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+24(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+28(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+32(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+36(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+40(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+44(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+48(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+52(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+56(SB)/4, $0x3d2aa9c1
+DATA gateP3<>+60(SB)/4, $0x3d2aa9c1
+GLOBL gateP3<>(SB), RODATA|NOPTR, $64
+
+DATA gateP4<>+0(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+4(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+8(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+12(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+16(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+20(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+24(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+28(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+32(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+36(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+40(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+44(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+48(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+52(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+56(SB)/4, $0xbe2aaaaa
+DATA gateP4<>+60(SB)/4, $0xbe2aaaaa
+GLOBL gateP4<>(SB), RODATA|NOPTR, $64
+
+DATA gateP5<>+0(SB)/4, $0x3f000000
+DATA gateP5<>+4(SB)/4, $0x3f000000
+DATA gateP5<>+8(SB)/4, $0x3f000000
+DATA gateP5<>+12(SB)/4, $0x3f000000
+DATA gateP5<>+16(SB)/4, $0x3f000000
+DATA gateP5<>+20(SB)/4, $0x3f000000
+DATA gateP5<>+24(SB)/4, $0x3f000000
+DATA gateP5<>+28(SB)/4, $0x3f000000
+DATA gateP5<>+32(SB)/4, $0x3f000000
+DATA gateP5<>+36(SB)/4, $0x3f000000
+DATA gateP5<>+40(SB)/4, $0x3f000000
+DATA gateP5<>+44(SB)/4, $0x3f000000
+DATA gateP5<>+48(SB)/4, $0x3f000000
+DATA gateP5<>+52(SB)/4, $0x3f000000
+DATA gateP5<>+56(SB)/4, $0x3f000000
+DATA gateP5<>+60(SB)/4, $0x3f000000
+GLOBL gateP5<>(SB), RODATA|NOPTR, $64
+
+DATA gateP6<>+0(SB)/4, $0xbf800000
+DATA gateP6<>+4(SB)/4, $0xbf800000
+DATA gateP6<>+8(SB)/4, $0xbf800000
+DATA gateP6<>+12(SB)/4, $0xbf800000
+DATA gateP6<>+16(SB)/4, $0xbf800000
+DATA gateP6<>+20(SB)/4, $0xbf800000
+DATA gateP6<>+24(SB)/4, $0xbf800000
+DATA gateP6<>+28(SB)/4, $0xbf800000
+DATA gateP6<>+32(SB)/4, $0xbf800000
+DATA gateP6<>+36(SB)/4, $0xbf800000
+DATA gateP6<>+40(SB)/4, $0xbf800000
+DATA gateP6<>+44(SB)/4, $0xbf800000
+DATA gateP6<>+48(SB)/4, $0xbf800000
+DATA gateP6<>+52(SB)/4, $0xbf800000
+DATA gateP6<>+56(SB)/4, $0xbf800000
+DATA gateP6<>+60(SB)/4, $0xbf800000
+GLOBL gateP6<>(SB), RODATA|NOPTR, $64
+
+DATA gateP7<>+0(SB)/4, $0x3f800000
+DATA gateP7<>+4(SB)/4, $0x3f800000
+DATA gateP7<>+8(SB)/4, $0x3f800000
+DATA gateP7<>+12(SB)/4, $0x3f800000
+DATA gateP7<>+16(SB)/4, $0x3f800000
+DATA gateP7<>+20(SB)/4, $0x3f800000
+DATA gateP7<>+24(SB)/4, $0x3f800000
+DATA gateP7<>+28(SB)/4, $0x3f800000
+DATA gateP7<>+32(SB)/4, $0x3f800000
+DATA gateP7<>+36(SB)/4, $0x3f800000
+DATA gateP7<>+40(SB)/4, $0x3f800000
+DATA gateP7<>+44(SB)/4, $0x3f800000
+DATA gateP7<>+48(SB)/4, $0x3f800000
+DATA gateP7<>+52(SB)/4, $0x3f800000
+DATA gateP7<>+56(SB)/4, $0x3f800000
+DATA gateP7<>+60(SB)/4, $0x3f800000
+GLOBL gateP7<>(SB), RODATA|NOPTR, $64
 
 // func lstmCellGradAVX2(dz uintptr, dcarry uintptr, gates uintptr, carry uintptr, dh uintptr, dnext uintptr, n uintptr, stride uintptr)
 // Requires: AVX, FMA3
@@ -4708,35 +6249,31 @@ loop1:
 	VMOVUPS      (BX), Y3
 	VMULPS       Y2, Y0, Y4
 	VFMADD231PS  Y3, Y1, Y4
-	VMOVAPS      Y4, Y5
-	VMOVUPS      tanhMin<>+0(SB), Y6
-	VMAXPS       Y4, Y6, Y4
-	VMOVUPS      tanhMax<>+0(SB), Y6
-	VMINPS       Y4, Y6, Y4
-	VMULPS       Y4, Y4, Y6
-	VMOVUPS      tanhP0<>+0(SB), Y7
-	VFMADD213PS  tanhP1<>+0(SB), Y6, Y7
-	VFMADD213PS  tanhP2<>+0(SB), Y6, Y7
-	VFMADD213PS  tanhP3<>+0(SB), Y6, Y7
-	VFMADD213PS  tanhP4<>+0(SB), Y6, Y7
-	VFMADD213PS  tanhP5<>+0(SB), Y6, Y7
-	VFMADD213PS  tanhP6<>+0(SB), Y6, Y7
-	VMULPS       Y4, Y7, Y7
+	VMOVUPS      tanhMin<>+0(SB), Y5
+	VMAXPS       Y4, Y5, Y4
+	VMOVUPS      tanhMax<>+0(SB), Y5
+	VMINPS       Y4, Y5, Y4
+	VMULPS       Y4, Y4, Y5
+	VMOVUPS      tanhP0<>+0(SB), Y6
+	VFMADD213PS  tanhP1<>+0(SB), Y5, Y6
+	VFMADD213PS  tanhP2<>+0(SB), Y5, Y6
+	VFMADD213PS  tanhP3<>+0(SB), Y5, Y6
+	VFMADD213PS  tanhP4<>+0(SB), Y5, Y6
+	VFMADD213PS  tanhP5<>+0(SB), Y5, Y6
+	VFMADD213PS  tanhP6<>+0(SB), Y5, Y6
+	VMULPS       Y4, Y6, Y6
 	VMOVUPS      tanhQ0<>+0(SB), Y4
-	VFMADD213PS  tanhQ1<>+0(SB), Y6, Y4
-	VFMADD213PS  tanhQ2<>+0(SB), Y6, Y4
-	VFMADD213PS  tanhQ3<>+0(SB), Y6, Y4
-	VDIVPS       Y4, Y7, Y7
-	VANDPS       magnitude<>+0(SB), Y5, Y4
-	VCMPPS       $0x11, tanhSmall<>+0(SB), Y4, Y4
-	VBLENDVPS    Y4, Y5, Y7, Y7
+	VFMADD213PS  tanhQ1<>+0(SB), Y5, Y4
+	VFMADD213PS  tanhQ2<>+0(SB), Y5, Y4
+	VFMADD213PS  tanhQ3<>+0(SB), Y5, Y4
+	VDIVPS       Y4, Y6, Y6
 	VMOVUPS      (DX)(R10*1), Y4
 	VMOVUPS      (SI), Y5
-	VMOVAPS      Y7, Y6
-	VFNMADD213PS one<>+0(SB), Y7, Y6
+	VMOVAPS      Y6, Y7
+	VFNMADD213PS one<>+0(SB), Y6, Y7
 	VMULPS       Y4, Y5, Y8
-	VFMADD213PS  (DI), Y6, Y8
-	VMULPS       Y7, Y5, Y5
+	VFMADD213PS  (DI), Y7, Y8
+	VMULPS       Y6, Y5, Y5
 	VMOVUPS      one<>+0(SB), Y6
 	VSUBPS       Y4, Y6, Y6
 	VMULPS       Y4, Y6, Y6
@@ -4785,115 +6322,89 @@ TEXT ·gruCellAVX2(SB), NOSPLIT, $0-56
 	MOVQ stride+48(FP), R8
 
 loop1:
-	CMPQ         DI, $0x00000008
-	JB           end1
-	VMOVUPS      (DX), Y0
-	VMOVUPS      (DX)(R8*1), Y1
-	VADDPS       (BX), Y0, Y0
-	VADDPS       (BX)(R8*1), Y1, Y1
-	VORPS        signBit<>+0(SB), Y0, Y2
-	VORPS        signBit<>+0(SB), Y1, Y3
-	VMOVUPS      expMin<>+0(SB), Y4
-	VMAXPS       Y2, Y4, Y2
-	VMAXPS       Y3, Y4, Y3
-	VMOVUPS      expMax<>+0(SB), Y4
-	VMINPS       Y2, Y4, Y2
-	VMINPS       Y3, Y4, Y3
-	VMULPS       log2e<>+0(SB), Y2, Y4
-	VMULPS       log2e<>+0(SB), Y3, Y5
-	VCVTPS2DQ    Y4, Y6
-	VCVTPS2DQ    Y5, Y7
-	VCVTDQ2PS    Y6, Y4
-	VCVTDQ2PS    Y7, Y5
-	VFNMADD231PS ln2High<>+0(SB), Y4, Y2
-	VFNMADD231PS ln2High<>+0(SB), Y5, Y3
-	VFNMADD231PS ln2Low<>+0(SB), Y4, Y2
-	VFNMADD231PS ln2Low<>+0(SB), Y5, Y3
-	VMOVUPS      expP0<>+0(SB), Y4
-	VMOVUPS      expP0<>+0(SB), Y5
-	VFMADD213PS  expP1<>+0(SB), Y2, Y4
-	VFMADD213PS  expP1<>+0(SB), Y3, Y5
-	VFMADD213PS  expP2<>+0(SB), Y2, Y4
-	VFMADD213PS  expP2<>+0(SB), Y3, Y5
-	VFMADD213PS  expP3<>+0(SB), Y2, Y4
-	VFMADD213PS  expP3<>+0(SB), Y3, Y5
-	VFMADD213PS  expP4<>+0(SB), Y2, Y4
-	VFMADD213PS  expP4<>+0(SB), Y3, Y5
-	VFMADD213PS  expP5<>+0(SB), Y2, Y4
-	VFMADD213PS  expP5<>+0(SB), Y3, Y5
-	VMULPS       Y2, Y2, Y8
-	VFMADD213PS  Y2, Y8, Y4
-	VMULPS       Y3, Y3, Y8
-	VFMADD213PS  Y3, Y8, Y5
-	VADDPS       one<>+0(SB), Y4, Y4
-	VADDPS       one<>+0(SB), Y5, Y5
-	VPSRAD       $0x01, Y6, Y2
-	VPSUBD       Y2, Y6, Y6
-	VPADDD       exponentBias<>+0(SB), Y2, Y2
-	VPADDD       exponentBias<>+0(SB), Y6, Y6
-	VPSLLD       $0x17, Y2, Y2
-	VPSLLD       $0x17, Y6, Y6
-	VMULPS       Y2, Y4, Y4
-	VMULPS       Y6, Y4, Y4
-	VPSRAD       $0x01, Y7, Y2
-	VPSUBD       Y2, Y7, Y7
-	VPADDD       exponentBias<>+0(SB), Y2, Y2
-	VPADDD       exponentBias<>+0(SB), Y7, Y7
-	VPSLLD       $0x17, Y2, Y2
-	VPSLLD       $0x17, Y7, Y7
-	VMULPS       Y2, Y5, Y5
-	VMULPS       Y7, Y5, Y5
-	VXORPS       Y3, Y3, Y3
-	VMOVUPS      one<>+0(SB), Y2
-	VCMPPS       $0x11, Y3, Y0, Y0
-	VBLENDVPS    Y0, Y4, Y2, Y2
-	VADDPS       one<>+0(SB), Y4, Y4
-	VDIVPS       Y4, Y2, Y4
-	VXORPS       Y2, Y2, Y2
-	VMOVUPS      one<>+0(SB), Y0
-	VCMPPS       $0x11, Y2, Y1, Y1
-	VBLENDVPS    Y1, Y5, Y0, Y0
-	VADDPS       one<>+0(SB), Y5, Y5
-	VDIVPS       Y5, Y0, Y5
-	VMOVUPS      (BX)(R8*2), Y0
-	VFMADD213PS  (DX)(R8*2), Y5, Y0
-	VMOVUPS      Y4, (CX)
-	VMOVUPS      Y5, (CX)(R8*1)
-	VMOVAPS      Y0, Y1
-	VMOVUPS      tanhMin<>+0(SB), Y2
-	VMAXPS       Y0, Y2, Y0
-	VMOVUPS      tanhMax<>+0(SB), Y2
-	VMINPS       Y0, Y2, Y0
-	VMULPS       Y0, Y0, Y2
-	VMOVUPS      tanhP0<>+0(SB), Y3
-	VFMADD213PS  tanhP1<>+0(SB), Y2, Y3
-	VFMADD213PS  tanhP2<>+0(SB), Y2, Y3
-	VFMADD213PS  tanhP3<>+0(SB), Y2, Y3
-	VFMADD213PS  tanhP4<>+0(SB), Y2, Y3
-	VFMADD213PS  tanhP5<>+0(SB), Y2, Y3
-	VFMADD213PS  tanhP6<>+0(SB), Y2, Y3
-	VMULPS       Y0, Y3, Y3
-	VMOVUPS      tanhQ0<>+0(SB), Y0
-	VFMADD213PS  tanhQ1<>+0(SB), Y2, Y0
-	VFMADD213PS  tanhQ2<>+0(SB), Y2, Y0
-	VFMADD213PS  tanhQ3<>+0(SB), Y2, Y0
-	VDIVPS       Y0, Y3, Y3
-	VANDPS       magnitude<>+0(SB), Y1, Y0
-	VCMPPS       $0x11, tanhSmall<>+0(SB), Y0, Y0
-	VBLENDVPS    Y0, Y1, Y3, Y3
-	VMOVUPS      Y3, (CX)(R8*2)
-	VMOVUPS      one<>+0(SB), Y0
-	VSUBPS       Y4, Y0, Y0
-	VMULPS       Y3, Y0, Y0
-	VFMADD231PS  (SI), Y4, Y0
-	VMOVUPS      Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	ADDQ         $0x00000020, DX
-	ADDQ         $0x00000020, BX
-	ADDQ         $0x00000020, SI
-	SUBQ         $0x00000008, DI
-	JMP          loop1
+	CMPQ        DI, $0x00000008
+	JB          end1
+	VMOVUPS     (DX), Y0
+	VMOVUPS     (DX)(R8*1), Y1
+	VADDPS      (BX), Y0, Y0
+	VADDPS      (BX)(R8*1), Y1, Y1
+	VMOVUPS     gateMin<>+0(SB), Y2
+	VMAXPS      Y0, Y2, Y0
+	VMAXPS      Y1, Y2, Y1
+	VMOVUPS     gateMax<>+0(SB), Y2
+	VMINPS      Y0, Y2, Y0
+	VMINPS      Y1, Y2, Y1
+	VMULPS      minusLog2e<>+0(SB), Y0, Y2
+	VMULPS      minusLog2e<>+0(SB), Y1, Y3
+	VCVTPS2DQ   Y2, Y4
+	VCVTDQ2PS   Y4, Y2
+	VCVTPS2DQ   Y3, Y5
+	VCVTDQ2PS   Y5, Y3
+	VFMADD231PS ln2High<>+0(SB), Y2, Y0
+	VFMADD231PS ln2High<>+0(SB), Y3, Y1
+	VFMADD231PS ln2Low<>+0(SB), Y2, Y0
+	VFMADD231PS ln2Low<>+0(SB), Y3, Y1
+	VMOVUPS     gateP0<>+0(SB), Y2
+	VMOVUPS     gateP0<>+0(SB), Y3
+	VFMADD213PS gateP1<>+0(SB), Y0, Y2
+	VFMADD213PS gateP1<>+0(SB), Y1, Y3
+	VFMADD213PS gateP2<>+0(SB), Y0, Y2
+	VFMADD213PS gateP2<>+0(SB), Y1, Y3
+	VFMADD213PS gateP3<>+0(SB), Y0, Y2
+	VFMADD213PS gateP3<>+0(SB), Y1, Y3
+	VFMADD213PS gateP4<>+0(SB), Y0, Y2
+	VFMADD213PS gateP4<>+0(SB), Y1, Y3
+	VFMADD213PS gateP5<>+0(SB), Y0, Y2
+	VFMADD213PS gateP5<>+0(SB), Y1, Y3
+	VFMADD213PS gateP6<>+0(SB), Y0, Y2
+	VFMADD213PS gateP6<>+0(SB), Y1, Y3
+	VFMADD213PS gateP7<>+0(SB), Y0, Y2
+	VFMADD213PS gateP7<>+0(SB), Y1, Y3
+	VPSLLD      $0x17, Y4, Y4
+	VPADDD      Y4, Y2, Y2
+	VADDPS      one<>+0(SB), Y2, Y2
+	VMOVUPS     one<>+0(SB), Y0
+	VDIVPS      Y2, Y0, Y2
+	VPSLLD      $0x17, Y5, Y5
+	VPADDD      Y5, Y3, Y3
+	VADDPS      one<>+0(SB), Y3, Y3
+	VMOVUPS     one<>+0(SB), Y0
+	VDIVPS      Y3, Y0, Y3
+	VMOVUPS     (BX)(R8*2), Y0
+	VFMADD213PS (DX)(R8*2), Y3, Y0
+	VMOVUPS     Y2, (CX)
+	VMOVUPS     Y3, (CX)(R8*1)
+	VMOVUPS     tanhMin<>+0(SB), Y1
+	VMAXPS      Y0, Y1, Y0
+	VMOVUPS     tanhMax<>+0(SB), Y1
+	VMINPS      Y0, Y1, Y0
+	VMULPS      Y0, Y0, Y1
+	VMOVUPS     tanhP0<>+0(SB), Y3
+	VFMADD213PS tanhP1<>+0(SB), Y1, Y3
+	VFMADD213PS tanhP2<>+0(SB), Y1, Y3
+	VFMADD213PS tanhP3<>+0(SB), Y1, Y3
+	VFMADD213PS tanhP4<>+0(SB), Y1, Y3
+	VFMADD213PS tanhP5<>+0(SB), Y1, Y3
+	VFMADD213PS tanhP6<>+0(SB), Y1, Y3
+	VMULPS      Y0, Y3, Y3
+	VMOVUPS     tanhQ0<>+0(SB), Y0
+	VFMADD213PS tanhQ1<>+0(SB), Y1, Y0
+	VFMADD213PS tanhQ2<>+0(SB), Y1, Y0
+	VFMADD213PS tanhQ3<>+0(SB), Y1, Y0
+	VDIVPS      Y0, Y3, Y3
+	VMOVUPS     Y3, (CX)(R8*2)
+	VMOVUPS     one<>+0(SB), Y0
+	VSUBPS      Y2, Y0, Y0
+	VMULPS      Y3, Y0, Y0
+	VFMADD231PS (SI), Y2, Y0
+	VMOVUPS     Y0, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	ADDQ        $0x00000020, BX
+	ADDQ        $0x00000020, SI
+	SUBQ        $0x00000008, DI
+	JMP         loop1
 
 end1:
 	VZEROUPPER
@@ -5725,120 +7236,120 @@ TEXT ·expAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop4:
-	CMPQ         DX, $0x00000040
-	JB           end4
-	VMOVUPS      (CX), Z0
-	VMOVUPS      64(CX), Z1
-	VMOVUPS      128(CX), Z2
-	VMOVUPS      192(CX), Z3
-	VMOVUPS      expMin<>+0(SB), Z4
-	VMAXPS       Z0, Z4, Z0
-	VMAXPS       Z1, Z4, Z1
-	VMAXPS       Z2, Z4, Z2
-	VMAXPS       Z3, Z4, Z3
-	VMOVUPS      expMax<>+0(SB), Z4
-	VMINPS       Z0, Z4, Z0
-	VMINPS       Z1, Z4, Z1
-	VMINPS       Z2, Z4, Z2
-	VMINPS       Z3, Z4, Z3
-	VMULPS       log2e<>+0(SB), Z0, Z4
-	VMULPS       log2e<>+0(SB), Z1, Z5
-	VMULPS       log2e<>+0(SB), Z2, Z6
-	VMULPS       log2e<>+0(SB), Z3, Z7
-	VCVTPS2DQ    Z4, Z4
-	VCVTPS2DQ    Z5, Z5
-	VCVTPS2DQ    Z6, Z6
-	VCVTPS2DQ    Z7, Z7
-	VCVTDQ2PS    Z4, Z4
-	VCVTDQ2PS    Z5, Z5
-	VCVTDQ2PS    Z6, Z6
-	VCVTDQ2PS    Z7, Z7
-	VFNMADD231PS ln2High<>+0(SB), Z4, Z0
-	VFNMADD231PS ln2High<>+0(SB), Z5, Z1
-	VFNMADD231PS ln2High<>+0(SB), Z6, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z7, Z3
-	VFNMADD231PS ln2Low<>+0(SB), Z4, Z0
-	VFNMADD231PS ln2Low<>+0(SB), Z5, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z6, Z2
-	VFNMADD231PS ln2Low<>+0(SB), Z7, Z3
-	VMOVUPS      expP0<>+0(SB), Z8
-	VMOVUPS      expP0<>+0(SB), Z9
-	VMOVUPS      expP0<>+0(SB), Z10
-	VMOVUPS      expP0<>+0(SB), Z11
-	VFMADD213PS  expP1<>+0(SB), Z0, Z8
-	VFMADD213PS  expP1<>+0(SB), Z1, Z9
-	VFMADD213PS  expP1<>+0(SB), Z2, Z10
-	VFMADD213PS  expP1<>+0(SB), Z3, Z11
-	VFMADD213PS  expP2<>+0(SB), Z0, Z8
-	VFMADD213PS  expP2<>+0(SB), Z1, Z9
-	VFMADD213PS  expP2<>+0(SB), Z2, Z10
-	VFMADD213PS  expP2<>+0(SB), Z3, Z11
-	VFMADD213PS  expP3<>+0(SB), Z0, Z8
-	VFMADD213PS  expP3<>+0(SB), Z1, Z9
-	VFMADD213PS  expP3<>+0(SB), Z2, Z10
-	VFMADD213PS  expP3<>+0(SB), Z3, Z11
-	VFMADD213PS  expP4<>+0(SB), Z0, Z8
-	VFMADD213PS  expP4<>+0(SB), Z1, Z9
-	VFMADD213PS  expP4<>+0(SB), Z2, Z10
-	VFMADD213PS  expP4<>+0(SB), Z3, Z11
-	VFMADD213PS  expP5<>+0(SB), Z0, Z8
-	VFMADD213PS  expP5<>+0(SB), Z1, Z9
-	VFMADD213PS  expP5<>+0(SB), Z2, Z10
-	VFMADD213PS  expP5<>+0(SB), Z3, Z11
-	VMULPS       Z0, Z0, Z12
-	VFMADD213PS  Z0, Z12, Z8
-	VMULPS       Z1, Z1, Z12
-	VFMADD213PS  Z1, Z12, Z9
-	VMULPS       Z2, Z2, Z12
-	VFMADD213PS  Z2, Z12, Z10
-	VMULPS       Z3, Z3, Z12
-	VFMADD213PS  Z3, Z12, Z11
-	VADDPS       one<>+0(SB), Z8, Z8
-	VADDPS       one<>+0(SB), Z9, Z9
-	VADDPS       one<>+0(SB), Z10, Z10
-	VADDPS       one<>+0(SB), Z11, Z11
-	VSCALEFPS    Z4, Z8, Z8
-	VSCALEFPS    Z5, Z9, Z9
-	VSCALEFPS    Z6, Z10, Z10
-	VSCALEFPS    Z7, Z11, Z11
-	VMOVUPS      Z8, (AX)
-	VMOVUPS      Z9, 64(AX)
-	VMOVUPS      Z10, 128(AX)
-	VMOVUPS      Z11, 192(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	SUBQ         $0x00000040, DX
-	JMP          loop4
+	CMPQ             DX, $0x00000040
+	JB               end4
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VMOVUPS          128(CX), Z2
+	VMOVUPS          192(CX), Z3
+	VMOVUPS          expMin<>+0(SB), Z4
+	VMAXPS           Z0, Z4, Z0
+	VMAXPS           Z1, Z4, Z1
+	VMAXPS           Z2, Z4, Z2
+	VMAXPS           Z3, Z4, Z3
+	VMOVUPS          expMax<>+0(SB), Z4
+	VMINPS           Z0, Z4, Z0
+	VMINPS           Z1, Z4, Z1
+	VMINPS           Z2, Z4, Z2
+	VMINPS           Z3, Z4, Z3
+	VMULPS           log2e<>+0(SB), Z0, Z4
+	VMULPS           log2e<>+0(SB), Z1, Z5
+	VMULPS           log2e<>+0(SB), Z2, Z6
+	VMULPS           log2e<>+0(SB), Z3, Z7
+	VCVTPS2DQ        Z4, Z4
+	VCVTPS2DQ        Z5, Z5
+	VCVTPS2DQ        Z6, Z6
+	VCVTPS2DQ        Z7, Z7
+	VCVTDQ2PS        Z4, Z4
+	VCVTDQ2PS        Z5, Z5
+	VCVTDQ2PS        Z6, Z6
+	VCVTDQ2PS        Z7, Z7
+	VFNMADD231PS     ln2High<>+0(SB), Z4, Z0
+	VFNMADD231PS     ln2High<>+0(SB), Z5, Z1
+	VFNMADD231PS     ln2High<>+0(SB), Z6, Z2
+	VFNMADD231PS     ln2High<>+0(SB), Z7, Z3
+	VFNMADD231PS     ln2Low<>+0(SB), Z4, Z0
+	VFNMADD231PS     ln2Low<>+0(SB), Z5, Z1
+	VFNMADD231PS     ln2Low<>+0(SB), Z6, Z2
+	VFNMADD231PS     ln2Low<>+0(SB), Z7, Z3
+	VMOVUPS          expP0<>+0(SB), Z8
+	VMOVUPS          expP0<>+0(SB), Z9
+	VMOVUPS          expP0<>+0(SB), Z10
+	VMOVUPS          expP0<>+0(SB), Z11
+	VFMADD213PS.BCST expP1<>+0(SB), Z0, Z8
+	VFMADD213PS.BCST expP1<>+0(SB), Z1, Z9
+	VFMADD213PS.BCST expP1<>+0(SB), Z2, Z10
+	VFMADD213PS.BCST expP1<>+0(SB), Z3, Z11
+	VFMADD213PS.BCST expP2<>+0(SB), Z0, Z8
+	VFMADD213PS.BCST expP2<>+0(SB), Z1, Z9
+	VFMADD213PS.BCST expP2<>+0(SB), Z2, Z10
+	VFMADD213PS.BCST expP2<>+0(SB), Z3, Z11
+	VFMADD213PS.BCST expP3<>+0(SB), Z0, Z8
+	VFMADD213PS.BCST expP3<>+0(SB), Z1, Z9
+	VFMADD213PS.BCST expP3<>+0(SB), Z2, Z10
+	VFMADD213PS.BCST expP3<>+0(SB), Z3, Z11
+	VFMADD213PS.BCST expP4<>+0(SB), Z0, Z8
+	VFMADD213PS.BCST expP4<>+0(SB), Z1, Z9
+	VFMADD213PS.BCST expP4<>+0(SB), Z2, Z10
+	VFMADD213PS.BCST expP4<>+0(SB), Z3, Z11
+	VFMADD213PS.BCST expP5<>+0(SB), Z0, Z8
+	VFMADD213PS.BCST expP5<>+0(SB), Z1, Z9
+	VFMADD213PS.BCST expP5<>+0(SB), Z2, Z10
+	VFMADD213PS.BCST expP5<>+0(SB), Z3, Z11
+	VMULPS           Z0, Z0, Z12
+	VFMADD213PS      Z0, Z12, Z8
+	VMULPS           Z1, Z1, Z12
+	VFMADD213PS      Z1, Z12, Z9
+	VMULPS           Z2, Z2, Z12
+	VFMADD213PS      Z2, Z12, Z10
+	VMULPS           Z3, Z3, Z12
+	VFMADD213PS      Z3, Z12, Z11
+	VADDPS           one<>+0(SB), Z8, Z8
+	VADDPS           one<>+0(SB), Z9, Z9
+	VADDPS           one<>+0(SB), Z10, Z10
+	VADDPS           one<>+0(SB), Z11, Z11
+	VSCALEFPS        Z4, Z8, Z8
+	VSCALEFPS        Z5, Z9, Z9
+	VSCALEFPS        Z6, Z10, Z10
+	VSCALEFPS        Z7, Z11, Z11
+	VMOVUPS          Z8, (AX)
+	VMOVUPS          Z9, 64(AX)
+	VMOVUPS          Z10, 128(AX)
+	VMOVUPS          Z11, 192(AX)
+	ADDQ             $0x00000100, AX
+	ADDQ             $0x00000100, CX
+	SUBQ             $0x00000040, DX
+	JMP              loop4
 
 end4:
 loop1:
-	CMPQ         DX, $0x00000010
-	JB           end1
-	VMOVUPS      (CX), Z0
-	VMOVUPS      expMin<>+0(SB), Z1
-	VMAXPS       Z0, Z1, Z0
-	VMOVUPS      expMax<>+0(SB), Z1
-	VMINPS       Z0, Z1, Z0
-	VMULPS       log2e<>+0(SB), Z0, Z1
-	VCVTPS2DQ    Z1, Z1
-	VCVTDQ2PS    Z1, Z1
-	VFNMADD231PS ln2High<>+0(SB), Z1, Z0
-	VFNMADD231PS ln2Low<>+0(SB), Z1, Z0
-	VMOVUPS      expP0<>+0(SB), Z2
-	VFMADD213PS  expP1<>+0(SB), Z0, Z2
-	VFMADD213PS  expP2<>+0(SB), Z0, Z2
-	VFMADD213PS  expP3<>+0(SB), Z0, Z2
-	VFMADD213PS  expP4<>+0(SB), Z0, Z2
-	VFMADD213PS  expP5<>+0(SB), Z0, Z2
-	VMULPS       Z0, Z0, Z3
-	VFMADD213PS  Z0, Z3, Z2
-	VADDPS       one<>+0(SB), Z2, Z2
-	VSCALEFPS    Z1, Z2, Z2
-	VMOVUPS      Z2, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x00000010, DX
-	JMP          loop1
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VMOVUPS          expMin<>+0(SB), Z1
+	VMAXPS           Z0, Z1, Z0
+	VMOVUPS          expMax<>+0(SB), Z1
+	VMINPS           Z0, Z1, Z0
+	VMULPS           log2e<>+0(SB), Z0, Z1
+	VCVTPS2DQ        Z1, Z1
+	VCVTDQ2PS        Z1, Z1
+	VFNMADD231PS     ln2High<>+0(SB), Z1, Z0
+	VFNMADD231PS     ln2Low<>+0(SB), Z1, Z0
+	VMOVUPS          expP0<>+0(SB), Z2
+	VFMADD213PS.BCST expP1<>+0(SB), Z0, Z2
+	VFMADD213PS.BCST expP2<>+0(SB), Z0, Z2
+	VFMADD213PS.BCST expP3<>+0(SB), Z0, Z2
+	VFMADD213PS.BCST expP4<>+0(SB), Z0, Z2
+	VFMADD213PS.BCST expP5<>+0(SB), Z0, Z2
+	VMULPS           Z0, Z0, Z3
+	VFMADD213PS      Z0, Z3, Z2
+	VADDPS           one<>+0(SB), Z2, Z2
+	VSCALEFPS        Z1, Z2, Z2
+	VMOVUPS          Z2, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
 
 end1:
 	VZEROUPPER
@@ -5852,153 +7363,153 @@ TEXT ·logAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ         DX, $0x00000020
-	JB           end2
-	VMOVUPS      (CX), Z0
-	VMOVUPS      64(CX), Z1
-	VMOVAPS      Z0, Z2
-	VCMPPS       $0x11, smallestNormal<>+0(SB), Z2, K1
-	VMULPS       two23<>+0(SB), Z2, Z3
-	VXORPS       Z4, Z4, Z4
-	VMOVUPS      Z3, K1, Z2
-	VMOVUPS      minus23<>+0(SB), K1, Z4
-	VPSRAD       $0x17, Z2, Z3
-	VPSUBD       exponentHalf<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VADDPS       Z4, Z3, Z3
-	VPANDD       fraction<>+0(SB), Z2, Z2
-	VPORD        exponentOfHalf<>+0(SB), Z2, Z2
-	VCMPPS       $0x11, sqrtHalf<>+0(SB), Z2, K1
-	VMOVUPS.Z    one<>+0(SB), K1, Z4
-	VSUBPS       Z4, Z3, Z3
-	VMOVUPS.Z    Z2, K1, Z4
-	VADDPS       Z4, Z2, Z2
-	VSUBPS       one<>+0(SB), Z2, Z2
-	VMOVUPS      logP0<>+0(SB), Z4
-	VFMADD213PS  logP1<>+0(SB), Z2, Z4
-	VFMADD213PS  logP2<>+0(SB), Z2, Z4
-	VFMADD213PS  logP3<>+0(SB), Z2, Z4
-	VFMADD213PS  logP4<>+0(SB), Z2, Z4
-	VFMADD213PS  logP5<>+0(SB), Z2, Z4
-	VFMADD213PS  logP6<>+0(SB), Z2, Z4
-	VFMADD213PS  logP7<>+0(SB), Z2, Z4
-	VFMADD213PS  logP8<>+0(SB), Z2, Z4
-	VMULPS       Z2, Z2, Z5
-	VMULPS       Z2, Z4, Z4
-	VMULPS       Z5, Z4, Z4
-	VFMADD231PS  ln2Low<>+0(SB), Z3, Z4
-	VFNMADD231PS half<>+0(SB), Z5, Z4
-	VADDPS       Z2, Z4, Z4
-	VFMADD231PS  ln2High<>+0(SB), Z3, Z4
-	VCMPPS       $0x16, largest<>+0(SB), Z0, K1
-	VMOVUPS      Z0, K1, Z4
-	VXORPS       Z2, Z2, Z2
-	VCMPPS       $0x11, Z2, Z0, K1
-	VMOVUPS      notANumber<>+0(SB), K1, Z4
-	VCMPPS       $0x00, Z2, Z0, K1
-	VMOVUPS      minusInfinity<>+0(SB), K1, Z4
-	VMOVAPS      Z4, Z0
-	VMOVAPS      Z1, Z2
-	VCMPPS       $0x11, smallestNormal<>+0(SB), Z2, K1
-	VMULPS       two23<>+0(SB), Z2, Z3
-	VXORPS       Z4, Z4, Z4
-	VMOVUPS      Z3, K1, Z2
-	VMOVUPS      minus23<>+0(SB), K1, Z4
-	VPSRAD       $0x17, Z2, Z3
-	VPSUBD       exponentHalf<>+0(SB), Z3, Z3
-	VCVTDQ2PS    Z3, Z3
-	VADDPS       Z4, Z3, Z3
-	VPANDD       fraction<>+0(SB), Z2, Z2
-	VPORD        exponentOfHalf<>+0(SB), Z2, Z2
-	VCMPPS       $0x11, sqrtHalf<>+0(SB), Z2, K1
-	VMOVUPS.Z    one<>+0(SB), K1, Z4
-	VSUBPS       Z4, Z3, Z3
-	VMOVUPS.Z    Z2, K1, Z4
-	VADDPS       Z4, Z2, Z2
-	VSUBPS       one<>+0(SB), Z2, Z2
-	VMOVUPS      logP0<>+0(SB), Z4
-	VFMADD213PS  logP1<>+0(SB), Z2, Z4
-	VFMADD213PS  logP2<>+0(SB), Z2, Z4
-	VFMADD213PS  logP3<>+0(SB), Z2, Z4
-	VFMADD213PS  logP4<>+0(SB), Z2, Z4
-	VFMADD213PS  logP5<>+0(SB), Z2, Z4
-	VFMADD213PS  logP6<>+0(SB), Z2, Z4
-	VFMADD213PS  logP7<>+0(SB), Z2, Z4
-	VFMADD213PS  logP8<>+0(SB), Z2, Z4
-	VMULPS       Z2, Z2, Z5
-	VMULPS       Z2, Z4, Z4
-	VMULPS       Z5, Z4, Z4
-	VFMADD231PS  ln2Low<>+0(SB), Z3, Z4
-	VFNMADD231PS half<>+0(SB), Z5, Z4
-	VADDPS       Z2, Z4, Z4
-	VFMADD231PS  ln2High<>+0(SB), Z3, Z4
-	VCMPPS       $0x16, largest<>+0(SB), Z1, K1
-	VMOVUPS      Z1, K1, Z4
-	VXORPS       Z2, Z2, Z2
-	VCMPPS       $0x11, Z2, Z1, K1
-	VMOVUPS      notANumber<>+0(SB), K1, Z4
-	VCMPPS       $0x00, Z2, Z1, K1
-	VMOVUPS      minusInfinity<>+0(SB), K1, Z4
-	VMOVAPS      Z4, Z1
-	VMOVUPS      Z0, (AX)
-	VMOVUPS      Z1, 64(AX)
-	ADDQ         $0x00000080, AX
-	ADDQ         $0x00000080, CX
-	SUBQ         $0x00000020, DX
-	JMP          loop2
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VMOVAPS          Z0, Z2
+	VCMPPS           $0x11, smallestNormal<>+0(SB), Z2, K1
+	VMULPS           two23<>+0(SB), Z2, Z3
+	VXORPS           Z4, Z4, Z4
+	VMOVUPS          Z3, K1, Z2
+	VMOVUPS          minus23<>+0(SB), K1, Z4
+	VPSRAD           $0x17, Z2, Z3
+	VPSUBD           exponentHalf<>+0(SB), Z3, Z3
+	VCVTDQ2PS        Z3, Z3
+	VADDPS           Z4, Z3, Z3
+	VPANDD           fraction<>+0(SB), Z2, Z2
+	VPORD            exponentOfHalf<>+0(SB), Z2, Z2
+	VCMPPS           $0x11, sqrtHalf<>+0(SB), Z2, K1
+	VMOVUPS.Z        one<>+0(SB), K1, Z4
+	VSUBPS           Z4, Z3, Z3
+	VMOVUPS.Z        Z2, K1, Z4
+	VADDPS           Z4, Z2, Z2
+	VSUBPS           one<>+0(SB), Z2, Z2
+	VMOVUPS          logP0<>+0(SB), Z4
+	VFMADD213PS.BCST logP1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST logP2<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST logP3<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST logP4<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST logP5<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST logP6<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST logP7<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST logP8<>+0(SB), Z2, Z4
+	VMULPS           Z2, Z2, Z5
+	VMULPS           Z2, Z4, Z4
+	VMULPS           Z5, Z4, Z4
+	VFMADD231PS      ln2Low<>+0(SB), Z3, Z4
+	VFNMADD231PS     half<>+0(SB), Z5, Z4
+	VADDPS           Z2, Z4, Z4
+	VFMADD231PS      ln2High<>+0(SB), Z3, Z4
+	VCMPPS           $0x16, largest<>+0(SB), Z0, K1
+	VMOVUPS          Z0, K1, Z4
+	VXORPS           Z2, Z2, Z2
+	VCMPPS           $0x11, Z2, Z0, K1
+	VMOVUPS          notANumber<>+0(SB), K1, Z4
+	VCMPPS           $0x00, Z2, Z0, K1
+	VMOVUPS          minusInfinity<>+0(SB), K1, Z4
+	VMOVAPS          Z4, Z0
+	VMOVAPS          Z1, Z2
+	VCMPPS           $0x11, smallestNormal<>+0(SB), Z2, K1
+	VMULPS           two23<>+0(SB), Z2, Z3
+	VXORPS           Z4, Z4, Z4
+	VMOVUPS          Z3, K1, Z2
+	VMOVUPS          minus23<>+0(SB), K1, Z4
+	VPSRAD           $0x17, Z2, Z3
+	VPSUBD           exponentHalf<>+0(SB), Z3, Z3
+	VCVTDQ2PS        Z3, Z3
+	VADDPS           Z4, Z3, Z3
+	VPANDD           fraction<>+0(SB), Z2, Z2
+	VPORD            exponentOfHalf<>+0(SB), Z2, Z2
+	VCMPPS           $0x11, sqrtHalf<>+0(SB), Z2, K1
+	VMOVUPS.Z        one<>+0(SB), K1, Z4
+	VSUBPS           Z4, Z3, Z3
+	VMOVUPS.Z        Z2, K1, Z4
+	VADDPS           Z4, Z2, Z2
+	VSUBPS           one<>+0(SB), Z2, Z2
+	VMOVUPS          logP0<>+0(SB), Z4
+	VFMADD213PS.BCST logP1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST logP2<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST logP3<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST logP4<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST logP5<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST logP6<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST logP7<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST logP8<>+0(SB), Z2, Z4
+	VMULPS           Z2, Z2, Z5
+	VMULPS           Z2, Z4, Z4
+	VMULPS           Z5, Z4, Z4
+	VFMADD231PS      ln2Low<>+0(SB), Z3, Z4
+	VFNMADD231PS     half<>+0(SB), Z5, Z4
+	VADDPS           Z2, Z4, Z4
+	VFMADD231PS      ln2High<>+0(SB), Z3, Z4
+	VCMPPS           $0x16, largest<>+0(SB), Z1, K1
+	VMOVUPS          Z1, K1, Z4
+	VXORPS           Z2, Z2, Z2
+	VCMPPS           $0x11, Z2, Z1, K1
+	VMOVUPS          notANumber<>+0(SB), K1, Z4
+	VCMPPS           $0x00, Z2, Z1, K1
+	VMOVUPS          minusInfinity<>+0(SB), K1, Z4
+	VMOVAPS          Z4, Z1
+	VMOVUPS          Z0, (AX)
+	VMOVUPS          Z1, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
 
 end2:
 loop1:
-	CMPQ         DX, $0x00000010
-	JB           end1
-	VMOVUPS      (CX), Z0
-	VMOVAPS      Z0, Z1
-	VCMPPS       $0x11, smallestNormal<>+0(SB), Z1, K1
-	VMULPS       two23<>+0(SB), Z1, Z2
-	VXORPS       Z3, Z3, Z3
-	VMOVUPS      Z2, K1, Z1
-	VMOVUPS      minus23<>+0(SB), K1, Z3
-	VPSRAD       $0x17, Z1, Z2
-	VPSUBD       exponentHalf<>+0(SB), Z2, Z2
-	VCVTDQ2PS    Z2, Z2
-	VADDPS       Z3, Z2, Z2
-	VPANDD       fraction<>+0(SB), Z1, Z1
-	VPORD        exponentOfHalf<>+0(SB), Z1, Z1
-	VCMPPS       $0x11, sqrtHalf<>+0(SB), Z1, K1
-	VMOVUPS.Z    one<>+0(SB), K1, Z3
-	VSUBPS       Z3, Z2, Z2
-	VMOVUPS.Z    Z1, K1, Z3
-	VADDPS       Z3, Z1, Z1
-	VSUBPS       one<>+0(SB), Z1, Z1
-	VMOVUPS      logP0<>+0(SB), Z3
-	VFMADD213PS  logP1<>+0(SB), Z1, Z3
-	VFMADD213PS  logP2<>+0(SB), Z1, Z3
-	VFMADD213PS  logP3<>+0(SB), Z1, Z3
-	VFMADD213PS  logP4<>+0(SB), Z1, Z3
-	VFMADD213PS  logP5<>+0(SB), Z1, Z3
-	VFMADD213PS  logP6<>+0(SB), Z1, Z3
-	VFMADD213PS  logP7<>+0(SB), Z1, Z3
-	VFMADD213PS  logP8<>+0(SB), Z1, Z3
-	VMULPS       Z1, Z1, Z4
-	VMULPS       Z1, Z3, Z3
-	VMULPS       Z4, Z3, Z3
-	VFMADD231PS  ln2Low<>+0(SB), Z2, Z3
-	VFNMADD231PS half<>+0(SB), Z4, Z3
-	VADDPS       Z1, Z3, Z3
-	VFMADD231PS  ln2High<>+0(SB), Z2, Z3
-	VCMPPS       $0x16, largest<>+0(SB), Z0, K1
-	VMOVUPS      Z0, K1, Z3
-	VXORPS       Z1, Z1, Z1
-	VCMPPS       $0x11, Z1, Z0, K1
-	VMOVUPS      notANumber<>+0(SB), K1, Z3
-	VCMPPS       $0x00, Z1, Z0, K1
-	VMOVUPS      minusInfinity<>+0(SB), K1, Z3
-	VMOVAPS      Z3, Z0
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x00000010, DX
-	JMP          loop1
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VMOVAPS          Z0, Z1
+	VCMPPS           $0x11, smallestNormal<>+0(SB), Z1, K1
+	VMULPS           two23<>+0(SB), Z1, Z2
+	VXORPS           Z3, Z3, Z3
+	VMOVUPS          Z2, K1, Z1
+	VMOVUPS          minus23<>+0(SB), K1, Z3
+	VPSRAD           $0x17, Z1, Z2
+	VPSUBD           exponentHalf<>+0(SB), Z2, Z2
+	VCVTDQ2PS        Z2, Z2
+	VADDPS           Z3, Z2, Z2
+	VPANDD           fraction<>+0(SB), Z1, Z1
+	VPORD            exponentOfHalf<>+0(SB), Z1, Z1
+	VCMPPS           $0x11, sqrtHalf<>+0(SB), Z1, K1
+	VMOVUPS.Z        one<>+0(SB), K1, Z3
+	VSUBPS           Z3, Z2, Z2
+	VMOVUPS.Z        Z1, K1, Z3
+	VADDPS           Z3, Z1, Z1
+	VSUBPS           one<>+0(SB), Z1, Z1
+	VMOVUPS          logP0<>+0(SB), Z3
+	VFMADD213PS.BCST logP1<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST logP2<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST logP3<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST logP4<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST logP5<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST logP6<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST logP7<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST logP8<>+0(SB), Z1, Z3
+	VMULPS           Z1, Z1, Z4
+	VMULPS           Z1, Z3, Z3
+	VMULPS           Z4, Z3, Z3
+	VFMADD231PS      ln2Low<>+0(SB), Z2, Z3
+	VFNMADD231PS     half<>+0(SB), Z4, Z3
+	VADDPS           Z1, Z3, Z3
+	VFMADD231PS      ln2High<>+0(SB), Z2, Z3
+	VCMPPS           $0x16, largest<>+0(SB), Z0, K1
+	VMOVUPS          Z0, K1, Z3
+	VXORPS           Z1, Z1, Z1
+	VCMPPS           $0x11, Z1, Z0, K1
+	VMOVUPS          notANumber<>+0(SB), K1, Z3
+	VCMPPS           $0x00, Z1, Z0, K1
+	VMOVUPS          minusInfinity<>+0(SB), K1, Z3
+	VMOVAPS          Z3, Z0
+	VMOVUPS          Z0, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
 
 end1:
 	VZEROUPPER
@@ -6012,135 +7523,135 @@ TEXT ·tanhAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop4:
-	CMPQ        DX, $0x00000040
-	JB          end4
-	VMOVUPS     (CX), Z0
-	VMOVUPS     64(CX), Z1
-	VMOVUPS     128(CX), Z2
-	VMOVUPS     192(CX), Z3
-	VMOVAPS     Z0, Z4
-	VMOVAPS     Z1, Z5
-	VMOVAPS     Z2, Z6
-	VMOVAPS     Z3, Z7
-	VMOVUPS     tanhMin<>+0(SB), Z8
-	VMAXPS      Z0, Z8, Z0
-	VMAXPS      Z1, Z8, Z1
-	VMAXPS      Z2, Z8, Z2
-	VMAXPS      Z3, Z8, Z3
-	VMOVUPS     tanhMax<>+0(SB), Z8
-	VMINPS      Z0, Z8, Z0
-	VMINPS      Z1, Z8, Z1
-	VMINPS      Z2, Z8, Z2
-	VMINPS      Z3, Z8, Z3
-	VMULPS      Z0, Z0, Z8
-	VMULPS      Z1, Z1, Z9
-	VMULPS      Z2, Z2, Z10
-	VMULPS      Z3, Z3, Z11
-	VMOVUPS     tanhP0<>+0(SB), Z12
-	VMOVUPS     tanhP0<>+0(SB), Z13
-	VMOVUPS     tanhP0<>+0(SB), Z14
-	VMOVUPS     tanhP0<>+0(SB), Z15
-	VFMADD213PS tanhP1<>+0(SB), Z8, Z12
-	VFMADD213PS tanhP1<>+0(SB), Z9, Z13
-	VFMADD213PS tanhP1<>+0(SB), Z10, Z14
-	VFMADD213PS tanhP1<>+0(SB), Z11, Z15
-	VFMADD213PS tanhP2<>+0(SB), Z8, Z12
-	VFMADD213PS tanhP2<>+0(SB), Z9, Z13
-	VFMADD213PS tanhP2<>+0(SB), Z10, Z14
-	VFMADD213PS tanhP2<>+0(SB), Z11, Z15
-	VFMADD213PS tanhP3<>+0(SB), Z8, Z12
-	VFMADD213PS tanhP3<>+0(SB), Z9, Z13
-	VFMADD213PS tanhP3<>+0(SB), Z10, Z14
-	VFMADD213PS tanhP3<>+0(SB), Z11, Z15
-	VFMADD213PS tanhP4<>+0(SB), Z8, Z12
-	VFMADD213PS tanhP4<>+0(SB), Z9, Z13
-	VFMADD213PS tanhP4<>+0(SB), Z10, Z14
-	VFMADD213PS tanhP4<>+0(SB), Z11, Z15
-	VFMADD213PS tanhP5<>+0(SB), Z8, Z12
-	VFMADD213PS tanhP5<>+0(SB), Z9, Z13
-	VFMADD213PS tanhP5<>+0(SB), Z10, Z14
-	VFMADD213PS tanhP5<>+0(SB), Z11, Z15
-	VFMADD213PS tanhP6<>+0(SB), Z8, Z12
-	VFMADD213PS tanhP6<>+0(SB), Z9, Z13
-	VFMADD213PS tanhP6<>+0(SB), Z10, Z14
-	VFMADD213PS tanhP6<>+0(SB), Z11, Z15
-	VMULPS      Z0, Z12, Z12
-	VMULPS      Z1, Z13, Z13
-	VMULPS      Z2, Z14, Z14
-	VMULPS      Z3, Z15, Z15
-	VMOVUPS     tanhQ0<>+0(SB), Z0
-	VMOVUPS     tanhQ0<>+0(SB), Z1
-	VMOVUPS     tanhQ0<>+0(SB), Z2
-	VMOVUPS     tanhQ0<>+0(SB), Z3
-	VFMADD213PS tanhQ1<>+0(SB), Z8, Z0
-	VFMADD213PS tanhQ1<>+0(SB), Z9, Z1
-	VFMADD213PS tanhQ1<>+0(SB), Z10, Z2
-	VFMADD213PS tanhQ1<>+0(SB), Z11, Z3
-	VFMADD213PS tanhQ2<>+0(SB), Z8, Z0
-	VFMADD213PS tanhQ2<>+0(SB), Z9, Z1
-	VFMADD213PS tanhQ2<>+0(SB), Z10, Z2
-	VFMADD213PS tanhQ2<>+0(SB), Z11, Z3
-	VFMADD213PS tanhQ3<>+0(SB), Z8, Z0
-	VFMADD213PS tanhQ3<>+0(SB), Z9, Z1
-	VFMADD213PS tanhQ3<>+0(SB), Z10, Z2
-	VFMADD213PS tanhQ3<>+0(SB), Z11, Z3
-	VDIVPS      Z0, Z12, Z12
-	VDIVPS      Z1, Z13, Z13
-	VDIVPS      Z2, Z14, Z14
-	VDIVPS      Z3, Z15, Z15
-	VANDPS      magnitude<>+0(SB), Z4, Z0
-	VCMPPS      $0x11, tanhSmall<>+0(SB), Z0, K1
-	VMOVUPS     Z4, K1, Z12
-	VANDPS      magnitude<>+0(SB), Z5, Z1
-	VCMPPS      $0x11, tanhSmall<>+0(SB), Z1, K1
-	VMOVUPS     Z5, K1, Z13
-	VANDPS      magnitude<>+0(SB), Z6, Z2
-	VCMPPS      $0x11, tanhSmall<>+0(SB), Z2, K1
-	VMOVUPS     Z6, K1, Z14
-	VANDPS      magnitude<>+0(SB), Z7, Z3
-	VCMPPS      $0x11, tanhSmall<>+0(SB), Z3, K1
-	VMOVUPS     Z7, K1, Z15
-	VMOVUPS     Z12, (AX)
-	VMOVUPS     Z13, 64(AX)
-	VMOVUPS     Z14, 128(AX)
-	VMOVUPS     Z15, 192(AX)
-	ADDQ        $0x00000100, AX
-	ADDQ        $0x00000100, CX
-	SUBQ        $0x00000040, DX
-	JMP         loop4
+	CMPQ             DX, $0x00000040
+	JB               end4
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VMOVUPS          128(CX), Z2
+	VMOVUPS          192(CX), Z3
+	VMOVAPS          Z0, Z4
+	VMOVAPS          Z1, Z5
+	VMOVAPS          Z2, Z6
+	VMOVAPS          Z3, Z7
+	VMOVUPS          tanhMin<>+0(SB), Z8
+	VMAXPS           Z0, Z8, Z0
+	VMAXPS           Z1, Z8, Z1
+	VMAXPS           Z2, Z8, Z2
+	VMAXPS           Z3, Z8, Z3
+	VMOVUPS          tanhMax<>+0(SB), Z8
+	VMINPS           Z0, Z8, Z0
+	VMINPS           Z1, Z8, Z1
+	VMINPS           Z2, Z8, Z2
+	VMINPS           Z3, Z8, Z3
+	VMULPS           Z0, Z0, Z8
+	VMULPS           Z1, Z1, Z9
+	VMULPS           Z2, Z2, Z10
+	VMULPS           Z3, Z3, Z11
+	VMOVUPS          tanhP0<>+0(SB), Z12
+	VMOVUPS          tanhP0<>+0(SB), Z13
+	VMOVUPS          tanhP0<>+0(SB), Z14
+	VMOVUPS          tanhP0<>+0(SB), Z15
+	VFMADD213PS.BCST tanhP1<>+0(SB), Z8, Z12
+	VFMADD213PS.BCST tanhP1<>+0(SB), Z9, Z13
+	VFMADD213PS.BCST tanhP1<>+0(SB), Z10, Z14
+	VFMADD213PS.BCST tanhP1<>+0(SB), Z11, Z15
+	VFMADD213PS.BCST tanhP2<>+0(SB), Z8, Z12
+	VFMADD213PS.BCST tanhP2<>+0(SB), Z9, Z13
+	VFMADD213PS.BCST tanhP2<>+0(SB), Z10, Z14
+	VFMADD213PS.BCST tanhP2<>+0(SB), Z11, Z15
+	VFMADD213PS.BCST tanhP3<>+0(SB), Z8, Z12
+	VFMADD213PS.BCST tanhP3<>+0(SB), Z9, Z13
+	VFMADD213PS.BCST tanhP3<>+0(SB), Z10, Z14
+	VFMADD213PS.BCST tanhP3<>+0(SB), Z11, Z15
+	VFMADD213PS.BCST tanhP4<>+0(SB), Z8, Z12
+	VFMADD213PS.BCST tanhP4<>+0(SB), Z9, Z13
+	VFMADD213PS.BCST tanhP4<>+0(SB), Z10, Z14
+	VFMADD213PS.BCST tanhP4<>+0(SB), Z11, Z15
+	VFMADD213PS.BCST tanhP5<>+0(SB), Z8, Z12
+	VFMADD213PS.BCST tanhP5<>+0(SB), Z9, Z13
+	VFMADD213PS.BCST tanhP5<>+0(SB), Z10, Z14
+	VFMADD213PS.BCST tanhP5<>+0(SB), Z11, Z15
+	VFMADD213PS.BCST tanhP6<>+0(SB), Z8, Z12
+	VFMADD213PS.BCST tanhP6<>+0(SB), Z9, Z13
+	VFMADD213PS.BCST tanhP6<>+0(SB), Z10, Z14
+	VFMADD213PS.BCST tanhP6<>+0(SB), Z11, Z15
+	VMULPS           Z0, Z12, Z12
+	VMULPS           Z1, Z13, Z13
+	VMULPS           Z2, Z14, Z14
+	VMULPS           Z3, Z15, Z15
+	VMOVUPS          tanhQ0<>+0(SB), Z0
+	VMOVUPS          tanhQ0<>+0(SB), Z1
+	VMOVUPS          tanhQ0<>+0(SB), Z2
+	VMOVUPS          tanhQ0<>+0(SB), Z3
+	VFMADD213PS.BCST tanhQ1<>+0(SB), Z8, Z0
+	VFMADD213PS.BCST tanhQ1<>+0(SB), Z9, Z1
+	VFMADD213PS.BCST tanhQ1<>+0(SB), Z10, Z2
+	VFMADD213PS.BCST tanhQ1<>+0(SB), Z11, Z3
+	VFMADD213PS.BCST tanhQ2<>+0(SB), Z8, Z0
+	VFMADD213PS.BCST tanhQ2<>+0(SB), Z9, Z1
+	VFMADD213PS.BCST tanhQ2<>+0(SB), Z10, Z2
+	VFMADD213PS.BCST tanhQ2<>+0(SB), Z11, Z3
+	VFMADD213PS.BCST tanhQ3<>+0(SB), Z8, Z0
+	VFMADD213PS.BCST tanhQ3<>+0(SB), Z9, Z1
+	VFMADD213PS.BCST tanhQ3<>+0(SB), Z10, Z2
+	VFMADD213PS.BCST tanhQ3<>+0(SB), Z11, Z3
+	VDIVPS           Z0, Z12, Z12
+	VDIVPS           Z1, Z13, Z13
+	VDIVPS           Z2, Z14, Z14
+	VDIVPS           Z3, Z15, Z15
+	VANDPS           magnitude<>+0(SB), Z4, Z0
+	VCMPPS           $0x11, tanhSmall<>+0(SB), Z0, K1
+	VMOVUPS          Z4, K1, Z12
+	VANDPS           magnitude<>+0(SB), Z5, Z1
+	VCMPPS           $0x11, tanhSmall<>+0(SB), Z1, K1
+	VMOVUPS          Z5, K1, Z13
+	VANDPS           magnitude<>+0(SB), Z6, Z2
+	VCMPPS           $0x11, tanhSmall<>+0(SB), Z2, K1
+	VMOVUPS          Z6, K1, Z14
+	VANDPS           magnitude<>+0(SB), Z7, Z3
+	VCMPPS           $0x11, tanhSmall<>+0(SB), Z3, K1
+	VMOVUPS          Z7, K1, Z15
+	VMOVUPS          Z12, (AX)
+	VMOVUPS          Z13, 64(AX)
+	VMOVUPS          Z14, 128(AX)
+	VMOVUPS          Z15, 192(AX)
+	ADDQ             $0x00000100, AX
+	ADDQ             $0x00000100, CX
+	SUBQ             $0x00000040, DX
+	JMP              loop4
 
 end4:
 loop1:
-	CMPQ        DX, $0x00000010
-	JB          end1
-	VMOVUPS     (CX), Z0
-	VMOVAPS     Z0, Z1
-	VMOVUPS     tanhMin<>+0(SB), Z2
-	VMAXPS      Z0, Z2, Z0
-	VMOVUPS     tanhMax<>+0(SB), Z2
-	VMINPS      Z0, Z2, Z0
-	VMULPS      Z0, Z0, Z2
-	VMOVUPS     tanhP0<>+0(SB), Z3
-	VFMADD213PS tanhP1<>+0(SB), Z2, Z3
-	VFMADD213PS tanhP2<>+0(SB), Z2, Z3
-	VFMADD213PS tanhP3<>+0(SB), Z2, Z3
-	VFMADD213PS tanhP4<>+0(SB), Z2, Z3
-	VFMADD213PS tanhP5<>+0(SB), Z2, Z3
-	VFMADD213PS tanhP6<>+0(SB), Z2, Z3
-	VMULPS      Z0, Z3, Z3
-	VMOVUPS     tanhQ0<>+0(SB), Z0
-	VFMADD213PS tanhQ1<>+0(SB), Z2, Z0
-	VFMADD213PS tanhQ2<>+0(SB), Z2, Z0
-	VFMADD213PS tanhQ3<>+0(SB), Z2, Z0
-	VDIVPS      Z0, Z3, Z3
-	VANDPS      magnitude<>+0(SB), Z1, Z0
-	VCMPPS      $0x11, tanhSmall<>+0(SB), Z0, K1
-	VMOVUPS     Z1, K1, Z3
-	VMOVUPS     Z3, (AX)
-	ADDQ        $0x00000040, AX
-	ADDQ        $0x00000040, CX
-	SUBQ        $0x00000010, DX
-	JMP         loop1
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VMOVAPS          Z0, Z1
+	VMOVUPS          tanhMin<>+0(SB), Z2
+	VMAXPS           Z0, Z2, Z0
+	VMOVUPS          tanhMax<>+0(SB), Z2
+	VMINPS           Z0, Z2, Z0
+	VMULPS           Z0, Z0, Z2
+	VMOVUPS          tanhP0<>+0(SB), Z3
+	VFMADD213PS.BCST tanhP1<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST tanhP2<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST tanhP3<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST tanhP4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST tanhP5<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST tanhP6<>+0(SB), Z2, Z3
+	VMULPS           Z0, Z3, Z3
+	VMOVUPS          tanhQ0<>+0(SB), Z0
+	VFMADD213PS.BCST tanhQ1<>+0(SB), Z2, Z0
+	VFMADD213PS.BCST tanhQ2<>+0(SB), Z2, Z0
+	VFMADD213PS.BCST tanhQ3<>+0(SB), Z2, Z0
+	VDIVPS           Z0, Z3, Z3
+	VANDPS           magnitude<>+0(SB), Z1, Z0
+	VCMPPS           $0x11, tanhSmall<>+0(SB), Z0, K1
+	VMOVUPS          Z1, K1, Z3
+	VMOVUPS          Z3, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
 
 end1:
 	VZEROUPPER
@@ -6154,103 +7665,103 @@ TEXT ·sigmoidAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ         DX, $0x00000020
-	JB           end2
-	VMOVUPS      (CX), Z0
-	VMOVUPS      64(CX), Z1
-	VORPS        signBit<>+0(SB), Z0, Z2
-	VORPS        signBit<>+0(SB), Z1, Z3
-	VMOVUPS      expMin<>+0(SB), Z4
-	VMAXPS       Z2, Z4, Z2
-	VMAXPS       Z3, Z4, Z3
-	VMOVUPS      expMax<>+0(SB), Z4
-	VMINPS       Z2, Z4, Z2
-	VMINPS       Z3, Z4, Z3
-	VMULPS       log2e<>+0(SB), Z2, Z4
-	VMULPS       log2e<>+0(SB), Z3, Z5
-	VCVTPS2DQ    Z4, Z4
-	VCVTPS2DQ    Z5, Z5
-	VCVTDQ2PS    Z4, Z4
-	VCVTDQ2PS    Z5, Z5
-	VFNMADD231PS ln2High<>+0(SB), Z4, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z5, Z3
-	VFNMADD231PS ln2Low<>+0(SB), Z4, Z2
-	VFNMADD231PS ln2Low<>+0(SB), Z5, Z3
-	VMOVUPS      expP0<>+0(SB), Z6
-	VMOVUPS      expP0<>+0(SB), Z7
-	VFMADD213PS  expP1<>+0(SB), Z2, Z6
-	VFMADD213PS  expP1<>+0(SB), Z3, Z7
-	VFMADD213PS  expP2<>+0(SB), Z2, Z6
-	VFMADD213PS  expP2<>+0(SB), Z3, Z7
-	VFMADD213PS  expP3<>+0(SB), Z2, Z6
-	VFMADD213PS  expP3<>+0(SB), Z3, Z7
-	VFMADD213PS  expP4<>+0(SB), Z2, Z6
-	VFMADD213PS  expP4<>+0(SB), Z3, Z7
-	VFMADD213PS  expP5<>+0(SB), Z2, Z6
-	VFMADD213PS  expP5<>+0(SB), Z3, Z7
-	VMULPS       Z2, Z2, Z8
-	VFMADD213PS  Z2, Z8, Z6
-	VMULPS       Z3, Z3, Z8
-	VFMADD213PS  Z3, Z8, Z7
-	VADDPS       one<>+0(SB), Z6, Z6
-	VADDPS       one<>+0(SB), Z7, Z7
-	VSCALEFPS    Z4, Z6, Z6
-	VSCALEFPS    Z5, Z7, Z7
-	VXORPS       Z3, Z3, Z3
-	VMOVUPS      one<>+0(SB), Z2
-	VCMPPS       $0x11, Z3, Z0, K1
-	VMOVUPS      Z6, K1, Z2
-	VADDPS       one<>+0(SB), Z6, Z6
-	VDIVPS       Z6, Z2, Z6
-	VXORPS       Z2, Z2, Z2
-	VMOVUPS      one<>+0(SB), Z0
-	VCMPPS       $0x11, Z2, Z1, K1
-	VMOVUPS      Z7, K1, Z0
-	VADDPS       one<>+0(SB), Z7, Z7
-	VDIVPS       Z7, Z0, Z7
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z7, 64(AX)
-	ADDQ         $0x00000080, AX
-	ADDQ         $0x00000080, CX
-	SUBQ         $0x00000020, DX
-	JMP          loop2
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VORPS            signBit<>+0(SB), Z0, Z2
+	VORPS            signBit<>+0(SB), Z1, Z3
+	VMOVUPS          expMin<>+0(SB), Z4
+	VMAXPS           Z2, Z4, Z2
+	VMAXPS           Z3, Z4, Z3
+	VMOVUPS          expMax<>+0(SB), Z4
+	VMINPS           Z2, Z4, Z2
+	VMINPS           Z3, Z4, Z3
+	VMULPS           log2e<>+0(SB), Z2, Z4
+	VMULPS           log2e<>+0(SB), Z3, Z5
+	VCVTPS2DQ        Z4, Z4
+	VCVTPS2DQ        Z5, Z5
+	VCVTDQ2PS        Z4, Z4
+	VCVTDQ2PS        Z5, Z5
+	VFNMADD231PS     ln2High<>+0(SB), Z4, Z2
+	VFNMADD231PS     ln2High<>+0(SB), Z5, Z3
+	VFNMADD231PS     ln2Low<>+0(SB), Z4, Z2
+	VFNMADD231PS     ln2Low<>+0(SB), Z5, Z3
+	VMOVUPS          expP0<>+0(SB), Z6
+	VMOVUPS          expP0<>+0(SB), Z7
+	VFMADD213PS.BCST expP1<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST expP1<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST expP2<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST expP2<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST expP3<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST expP3<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST expP4<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST expP4<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST expP5<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST expP5<>+0(SB), Z3, Z7
+	VMULPS           Z2, Z2, Z8
+	VFMADD213PS      Z2, Z8, Z6
+	VMULPS           Z3, Z3, Z8
+	VFMADD213PS      Z3, Z8, Z7
+	VADDPS           one<>+0(SB), Z6, Z6
+	VADDPS           one<>+0(SB), Z7, Z7
+	VSCALEFPS        Z4, Z6, Z6
+	VSCALEFPS        Z5, Z7, Z7
+	VXORPS           Z3, Z3, Z3
+	VMOVUPS          one<>+0(SB), Z2
+	VCMPPS           $0x11, Z3, Z0, K1
+	VMOVUPS          Z6, K1, Z2
+	VADDPS           one<>+0(SB), Z6, Z6
+	VDIVPS           Z6, Z2, Z6
+	VXORPS           Z2, Z2, Z2
+	VMOVUPS          one<>+0(SB), Z0
+	VCMPPS           $0x11, Z2, Z1, K1
+	VMOVUPS          Z7, K1, Z0
+	VADDPS           one<>+0(SB), Z7, Z7
+	VDIVPS           Z7, Z0, Z7
+	VMOVUPS          Z6, (AX)
+	VMOVUPS          Z7, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
 
 end2:
 loop1:
-	CMPQ         DX, $0x00000010
-	JB           end1
-	VMOVUPS      (CX), Z0
-	VORPS        signBit<>+0(SB), Z0, Z1
-	VMOVUPS      expMin<>+0(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMOVUPS      expMax<>+0(SB), Z2
-	VMINPS       Z1, Z2, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z2
-	VCVTPS2DQ    Z2, Z2
-	VCVTDQ2PS    Z2, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
-	VMOVUPS      expP0<>+0(SB), Z3
-	VFMADD213PS  expP1<>+0(SB), Z1, Z3
-	VFMADD213PS  expP2<>+0(SB), Z1, Z3
-	VFMADD213PS  expP3<>+0(SB), Z1, Z3
-	VFMADD213PS  expP4<>+0(SB), Z1, Z3
-	VFMADD213PS  expP5<>+0(SB), Z1, Z3
-	VMULPS       Z1, Z1, Z4
-	VFMADD213PS  Z1, Z4, Z3
-	VADDPS       one<>+0(SB), Z3, Z3
-	VSCALEFPS    Z2, Z3, Z3
-	VXORPS       Z2, Z2, Z2
-	VMOVUPS      one<>+0(SB), Z1
-	VCMPPS       $0x11, Z2, Z0, K1
-	VMOVUPS      Z3, K1, Z1
-	VADDPS       one<>+0(SB), Z3, Z3
-	VDIVPS       Z3, Z1, Z3
-	VMOVUPS      Z3, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x00000010, DX
-	JMP          loop1
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VORPS            signBit<>+0(SB), Z0, Z1
+	VMOVUPS          expMin<>+0(SB), Z2
+	VMAXPS           Z1, Z2, Z1
+	VMOVUPS          expMax<>+0(SB), Z2
+	VMINPS           Z1, Z2, Z1
+	VMULPS           log2e<>+0(SB), Z1, Z2
+	VCVTPS2DQ        Z2, Z2
+	VCVTDQ2PS        Z2, Z2
+	VFNMADD231PS     ln2High<>+0(SB), Z2, Z1
+	VFNMADD231PS     ln2Low<>+0(SB), Z2, Z1
+	VMOVUPS          expP0<>+0(SB), Z3
+	VFMADD213PS.BCST expP1<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST expP2<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST expP3<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST expP4<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST expP5<>+0(SB), Z1, Z3
+	VMULPS           Z1, Z1, Z4
+	VFMADD213PS      Z1, Z4, Z3
+	VADDPS           one<>+0(SB), Z3, Z3
+	VSCALEFPS        Z2, Z3, Z3
+	VXORPS           Z2, Z2, Z2
+	VMOVUPS          one<>+0(SB), Z1
+	VCMPPS           $0x11, Z2, Z0, K1
+	VMOVUPS          Z3, K1, Z1
+	VADDPS           one<>+0(SB), Z3, Z3
+	VDIVPS           Z3, Z1, Z3
+	VMOVUPS          Z3, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
 
 end1:
 	VZEROUPPER
@@ -6264,166 +7775,691 @@ TEXT ·erfAVX512(SB), NOSPLIT, $0-24
 	MOVQ n+16(FP), DX
 
 loop2:
-	CMPQ         DX, $0x00000020
-	JB           end2
-	VMOVUPS      (CX), Z0
-	VMOVUPS      64(CX), Z1
-	VMOVAPS      Z0, Z3
-	VANDPS       magnitude<>+0(SB), Z0, Z2
-	VMULPS       Z0, Z0, Z4
-	VMOVAPS      Z1, Z5
-	VANDPS       magnitude<>+0(SB), Z1, Z0
-	VMULPS       Z1, Z1, Z1
-	VMOVUPS      erfP0<>+0(SB), Z6
-	VMOVUPS      erfP0<>+0(SB), Z7
-	VFMADD213PS  erfP1<>+0(SB), Z4, Z6
-	VFMADD213PS  erfP1<>+0(SB), Z1, Z7
-	VFMADD213PS  erfP2<>+0(SB), Z4, Z6
-	VFMADD213PS  erfP2<>+0(SB), Z1, Z7
-	VFMADD213PS  erfP3<>+0(SB), Z4, Z6
-	VFMADD213PS  erfP3<>+0(SB), Z1, Z7
-	VFMADD213PS  erfP4<>+0(SB), Z4, Z6
-	VFMADD213PS  erfP4<>+0(SB), Z1, Z7
-	VFMADD213PS  erfP5<>+0(SB), Z4, Z6
-	VFMADD213PS  erfP5<>+0(SB), Z1, Z7
-	VFMADD213PS  Z3, Z3, Z6
-	VFMADD213PS  Z5, Z5, Z7
-	VMOVUPS      zero<>+0(SB), Z1
-	VMAXPS       Z2, Z1, Z2
-	VMAXPS       Z0, Z1, Z0
-	VMOVUPS      erfMax<>+0(SB), Z1
-	VMINPS       Z2, Z1, Z2
-	VMINPS       Z0, Z1, Z0
-	VMOVUPS      erfQ0<>+0(SB), Z1
-	VMOVUPS      erfQ0<>+0(SB), Z4
-	VFMADD213PS  erfQ1<>+0(SB), Z2, Z1
-	VFMADD213PS  erfQ1<>+0(SB), Z0, Z4
-	VFMADD213PS  erfQ2<>+0(SB), Z2, Z1
-	VFMADD213PS  erfQ2<>+0(SB), Z0, Z4
-	VFMADD213PS  erfQ3<>+0(SB), Z2, Z1
-	VFMADD213PS  erfQ3<>+0(SB), Z0, Z4
-	VFMADD213PS  erfQ4<>+0(SB), Z2, Z1
-	VFMADD213PS  erfQ4<>+0(SB), Z0, Z4
-	VFMADD213PS  erfQ5<>+0(SB), Z2, Z1
-	VFMADD213PS  erfQ5<>+0(SB), Z0, Z4
-	VFMADD213PS  erfQ6<>+0(SB), Z2, Z1
-	VFMADD213PS  erfQ6<>+0(SB), Z0, Z4
-	VFMSUB213PS  Z2, Z2, Z1
-	VFMSUB213PS  Z0, Z0, Z4
-	VMOVUPS      expMin<>+0(SB), Z8
-	VMAXPS       Z1, Z8, Z1
-	VMAXPS       Z4, Z8, Z4
-	VMOVUPS      expMax<>+0(SB), Z8
-	VMINPS       Z1, Z8, Z1
-	VMINPS       Z4, Z8, Z4
-	VMULPS       log2e<>+0(SB), Z1, Z8
-	VMULPS       log2e<>+0(SB), Z4, Z9
-	VCVTPS2DQ    Z8, Z8
-	VCVTPS2DQ    Z9, Z9
-	VCVTDQ2PS    Z8, Z8
-	VCVTDQ2PS    Z9, Z9
-	VFNMADD231PS ln2High<>+0(SB), Z8, Z1
-	VFNMADD231PS ln2High<>+0(SB), Z9, Z4
-	VFNMADD231PS ln2Low<>+0(SB), Z8, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z9, Z4
-	VMOVUPS      expP0<>+0(SB), Z10
-	VMOVUPS      expP0<>+0(SB), Z11
-	VFMADD213PS  expP1<>+0(SB), Z1, Z10
-	VFMADD213PS  expP1<>+0(SB), Z4, Z11
-	VFMADD213PS  expP2<>+0(SB), Z1, Z10
-	VFMADD213PS  expP2<>+0(SB), Z4, Z11
-	VFMADD213PS  expP3<>+0(SB), Z1, Z10
-	VFMADD213PS  expP3<>+0(SB), Z4, Z11
-	VFMADD213PS  expP4<>+0(SB), Z1, Z10
-	VFMADD213PS  expP4<>+0(SB), Z4, Z11
-	VFMADD213PS  expP5<>+0(SB), Z1, Z10
-	VFMADD213PS  expP5<>+0(SB), Z4, Z11
-	VMULPS       Z1, Z1, Z12
-	VFMADD213PS  Z1, Z12, Z10
-	VMULPS       Z4, Z4, Z12
-	VFMADD213PS  Z4, Z12, Z11
-	VADDPS       one<>+0(SB), Z10, Z10
-	VADDPS       one<>+0(SB), Z11, Z11
-	VSCALEFPS    Z8, Z10, Z10
-	VSCALEFPS    Z9, Z11, Z11
-	VMOVUPS      erfSplit<>+0(SB), Z1
-	VMOVUPS      one<>+0(SB), Z4
-	VSUBPS       Z10, Z4, Z4
-	VANDPS       signBit<>+0(SB), Z3, Z3
-	VORPS        Z3, Z4, Z4
-	VCMPPS       $0x1e, Z1, Z2, K1
-	VMOVUPS      Z4, K1, Z6
-	VMOVUPS      one<>+0(SB), Z2
-	VSUBPS       Z11, Z2, Z2
-	VANDPS       signBit<>+0(SB), Z5, Z3
-	VORPS        Z3, Z2, Z2
-	VCMPPS       $0x1e, Z1, Z0, K1
-	VMOVUPS      Z2, K1, Z7
-	VMOVUPS      Z6, (AX)
-	VMOVUPS      Z7, 64(AX)
-	ADDQ         $0x00000080, AX
-	ADDQ         $0x00000080, CX
-	SUBQ         $0x00000020, DX
-	JMP          loop2
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VMOVAPS          Z0, Z3
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VMULPS           Z0, Z0, Z4
+	VMOVAPS          Z1, Z5
+	VANDPS           magnitude<>+0(SB), Z1, Z0
+	VMULPS           Z1, Z1, Z1
+	VMOVUPS          erfP0<>+0(SB), Z6
+	VMOVUPS          erfP0<>+0(SB), Z7
+	VFMADD213PS.BCST erfP1<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST erfP1<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST erfP2<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST erfP2<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST erfP3<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST erfP3<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST erfP4<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST erfP4<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST erfP5<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST erfP5<>+0(SB), Z1, Z7
+	VFMADD213PS      Z3, Z3, Z6
+	VFMADD213PS      Z5, Z5, Z7
+	VMOVUPS          zero<>+0(SB), Z1
+	VMAXPS           Z2, Z1, Z2
+	VMAXPS           Z0, Z1, Z0
+	VMOVUPS          erfMax<>+0(SB), Z1
+	VMINPS           Z2, Z1, Z2
+	VMINPS           Z0, Z1, Z0
+	VMOVUPS          erfQ0<>+0(SB), Z1
+	VMOVUPS          erfQ0<>+0(SB), Z4
+	VFMADD213PS.BCST erfQ1<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST erfQ1<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST erfQ2<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST erfQ2<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST erfQ3<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST erfQ3<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST erfQ4<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST erfQ4<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST erfQ5<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST erfQ5<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST erfQ6<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST erfQ6<>+0(SB), Z0, Z4
+	VFMSUB213PS      Z2, Z2, Z1
+	VFMSUB213PS      Z0, Z0, Z4
+	VMOVUPS          expMin<>+0(SB), Z8
+	VMAXPS           Z1, Z8, Z1
+	VMAXPS           Z4, Z8, Z4
+	VMOVUPS          expMax<>+0(SB), Z8
+	VMINPS           Z1, Z8, Z1
+	VMINPS           Z4, Z8, Z4
+	VMULPS           log2e<>+0(SB), Z1, Z8
+	VMULPS           log2e<>+0(SB), Z4, Z9
+	VCVTPS2DQ        Z8, Z8
+	VCVTPS2DQ        Z9, Z9
+	VCVTDQ2PS        Z8, Z8
+	VCVTDQ2PS        Z9, Z9
+	VFNMADD231PS     ln2High<>+0(SB), Z8, Z1
+	VFNMADD231PS     ln2High<>+0(SB), Z9, Z4
+	VFNMADD231PS     ln2Low<>+0(SB), Z8, Z1
+	VFNMADD231PS     ln2Low<>+0(SB), Z9, Z4
+	VMOVUPS          expP0<>+0(SB), Z10
+	VMOVUPS          expP0<>+0(SB), Z11
+	VFMADD213PS.BCST expP1<>+0(SB), Z1, Z10
+	VFMADD213PS.BCST expP1<>+0(SB), Z4, Z11
+	VFMADD213PS.BCST expP2<>+0(SB), Z1, Z10
+	VFMADD213PS.BCST expP2<>+0(SB), Z4, Z11
+	VFMADD213PS.BCST expP3<>+0(SB), Z1, Z10
+	VFMADD213PS.BCST expP3<>+0(SB), Z4, Z11
+	VFMADD213PS.BCST expP4<>+0(SB), Z1, Z10
+	VFMADD213PS.BCST expP4<>+0(SB), Z4, Z11
+	VFMADD213PS.BCST expP5<>+0(SB), Z1, Z10
+	VFMADD213PS.BCST expP5<>+0(SB), Z4, Z11
+	VMULPS           Z1, Z1, Z12
+	VFMADD213PS      Z1, Z12, Z10
+	VMULPS           Z4, Z4, Z12
+	VFMADD213PS      Z4, Z12, Z11
+	VADDPS           one<>+0(SB), Z10, Z10
+	VADDPS           one<>+0(SB), Z11, Z11
+	VSCALEFPS        Z8, Z10, Z10
+	VSCALEFPS        Z9, Z11, Z11
+	VMOVUPS          erfSplit<>+0(SB), Z1
+	VMOVUPS          one<>+0(SB), Z4
+	VSUBPS           Z10, Z4, Z4
+	VANDPS           signBit<>+0(SB), Z3, Z3
+	VORPS            Z3, Z4, Z4
+	VCMPPS           $0x1e, Z1, Z2, K1
+	VMOVUPS          Z4, K1, Z6
+	VMOVUPS          one<>+0(SB), Z2
+	VSUBPS           Z11, Z2, Z2
+	VANDPS           signBit<>+0(SB), Z5, Z3
+	VORPS            Z3, Z2, Z2
+	VCMPPS           $0x1e, Z1, Z0, K1
+	VMOVUPS          Z2, K1, Z7
+	VMOVUPS          Z6, (AX)
+	VMOVUPS          Z7, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
 
 end2:
 loop1:
-	CMPQ         DX, $0x00000010
-	JB           end1
-	VMOVUPS      (CX), Z0
-	VMOVAPS      Z0, Z2
-	VANDPS       magnitude<>+0(SB), Z0, Z1
-	VMULPS       Z0, Z0, Z0
-	VMOVUPS      erfP0<>+0(SB), Z3
-	VFMADD213PS  erfP1<>+0(SB), Z0, Z3
-	VFMADD213PS  erfP2<>+0(SB), Z0, Z3
-	VFMADD213PS  erfP3<>+0(SB), Z0, Z3
-	VFMADD213PS  erfP4<>+0(SB), Z0, Z3
-	VFMADD213PS  erfP5<>+0(SB), Z0, Z3
-	VFMADD213PS  Z2, Z2, Z3
-	VMOVUPS      zero<>+0(SB), Z0
-	VMAXPS       Z1, Z0, Z1
-	VMOVUPS      erfMax<>+0(SB), Z0
-	VMINPS       Z1, Z0, Z1
-	VMOVUPS      erfQ0<>+0(SB), Z0
-	VFMADD213PS  erfQ1<>+0(SB), Z1, Z0
-	VFMADD213PS  erfQ2<>+0(SB), Z1, Z0
-	VFMADD213PS  erfQ3<>+0(SB), Z1, Z0
-	VFMADD213PS  erfQ4<>+0(SB), Z1, Z0
-	VFMADD213PS  erfQ5<>+0(SB), Z1, Z0
-	VFMADD213PS  erfQ6<>+0(SB), Z1, Z0
-	VFMSUB213PS  Z1, Z1, Z0
-	VMOVUPS      expMin<>+0(SB), Z4
-	VMAXPS       Z0, Z4, Z0
-	VMOVUPS      expMax<>+0(SB), Z4
-	VMINPS       Z0, Z4, Z0
-	VMULPS       log2e<>+0(SB), Z0, Z4
-	VCVTPS2DQ    Z4, Z4
-	VCVTDQ2PS    Z4, Z4
-	VFNMADD231PS ln2High<>+0(SB), Z4, Z0
-	VFNMADD231PS ln2Low<>+0(SB), Z4, Z0
-	VMOVUPS      expP0<>+0(SB), Z5
-	VFMADD213PS  expP1<>+0(SB), Z0, Z5
-	VFMADD213PS  expP2<>+0(SB), Z0, Z5
-	VFMADD213PS  expP3<>+0(SB), Z0, Z5
-	VFMADD213PS  expP4<>+0(SB), Z0, Z5
-	VFMADD213PS  expP5<>+0(SB), Z0, Z5
-	VMULPS       Z0, Z0, Z6
-	VFMADD213PS  Z0, Z6, Z5
-	VADDPS       one<>+0(SB), Z5, Z5
-	VSCALEFPS    Z4, Z5, Z5
-	VMOVUPS      erfSplit<>+0(SB), Z0
-	VMOVUPS      one<>+0(SB), Z4
-	VSUBPS       Z5, Z4, Z4
-	VANDPS       signBit<>+0(SB), Z2, Z2
-	VORPS        Z2, Z4, Z4
-	VCMPPS       $0x1e, Z0, Z1, K1
-	VMOVUPS      Z4, K1, Z3
-	VMOVUPS      Z3, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x00000010, DX
-	JMP          loop1
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VMOVAPS          Z0, Z2
+	VANDPS           magnitude<>+0(SB), Z0, Z1
+	VMULPS           Z0, Z0, Z0
+	VMOVUPS          erfP0<>+0(SB), Z3
+	VFMADD213PS.BCST erfP1<>+0(SB), Z0, Z3
+	VFMADD213PS.BCST erfP2<>+0(SB), Z0, Z3
+	VFMADD213PS.BCST erfP3<>+0(SB), Z0, Z3
+	VFMADD213PS.BCST erfP4<>+0(SB), Z0, Z3
+	VFMADD213PS.BCST erfP5<>+0(SB), Z0, Z3
+	VFMADD213PS      Z2, Z2, Z3
+	VMOVUPS          zero<>+0(SB), Z0
+	VMAXPS           Z1, Z0, Z1
+	VMOVUPS          erfMax<>+0(SB), Z0
+	VMINPS           Z1, Z0, Z1
+	VMOVUPS          erfQ0<>+0(SB), Z0
+	VFMADD213PS.BCST erfQ1<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST erfQ2<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST erfQ3<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST erfQ4<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST erfQ5<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST erfQ6<>+0(SB), Z1, Z0
+	VFMSUB213PS      Z1, Z1, Z0
+	VMOVUPS          expMin<>+0(SB), Z4
+	VMAXPS           Z0, Z4, Z0
+	VMOVUPS          expMax<>+0(SB), Z4
+	VMINPS           Z0, Z4, Z0
+	VMULPS           log2e<>+0(SB), Z0, Z4
+	VCVTPS2DQ        Z4, Z4
+	VCVTDQ2PS        Z4, Z4
+	VFNMADD231PS     ln2High<>+0(SB), Z4, Z0
+	VFNMADD231PS     ln2Low<>+0(SB), Z4, Z0
+	VMOVUPS          expP0<>+0(SB), Z5
+	VFMADD213PS.BCST expP1<>+0(SB), Z0, Z5
+	VFMADD213PS.BCST expP2<>+0(SB), Z0, Z5
+	VFMADD213PS.BCST expP3<>+0(SB), Z0, Z5
+	VFMADD213PS.BCST expP4<>+0(SB), Z0, Z5
+	VFMADD213PS.BCST expP5<>+0(SB), Z0, Z5
+	VMULPS           Z0, Z0, Z6
+	VFMADD213PS      Z0, Z6, Z5
+	VADDPS           one<>+0(SB), Z5, Z5
+	VSCALEFPS        Z4, Z5, Z5
+	VMOVUPS          erfSplit<>+0(SB), Z0
+	VMOVUPS          one<>+0(SB), Z4
+	VSUBPS           Z5, Z4, Z4
+	VANDPS           signBit<>+0(SB), Z2, Z2
+	VORPS            Z2, Z4, Z4
+	VCMPPS           $0x1e, Z0, Z1, K1
+	VMOVUPS          Z4, K1, Z3
+	VMOVUPS          Z3, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func geluAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·geluAVX512(SB), NOSPLIT, $0-24
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    n+16(FP), DX
+	VMOVUPS millsTable0<>+0(SB), Z0
+	VMOVUPS millsTable1<>+0(SB), Z1
+	VMOVUPS millsTable2<>+0(SB), Z2
+	VMOVUPS millsTable3<>+0(SB), Z3
+	VMOVUPS millsTable4<>+0(SB), Z4
+	VMOVUPS millsTable5<>+0(SB), Z5
+
+loop3:
+	CMPQ             DX, $0x00000030
+	JB               end3
+	VMOVUPS          (CX), Z6
+	VMOVUPS          64(CX), Z7
+	VMOVUPS          128(CX), Z8
+	VMOVUPS          normalMax<>+0(SB), Z14
+	VANDPS           magnitude<>+0(SB), Z6, Z9
+	VMINPS           Z9, Z14, Z9
+	VMULPS           Z9, Z9, Z12
+	VANDPS           magnitude<>+0(SB), Z7, Z10
+	VMINPS           Z10, Z14, Z10
+	VMULPS           Z10, Z10, Z13
+	VANDPS           magnitude<>+0(SB), Z8, Z11
+	VMINPS           Z11, Z14, Z11
+	VMULPS           Z11, Z11, Z14
+	VMOVUPS          roundShift<>+0(SB), Z15
+	VMOVAPS          Z15, Z16
+	VFNMADD231PS     halfLog2e<>+0(SB), Z12, Z15
+	VSUBPS           Z15, Z16, Z16
+	VFNMADD231PS     halfLog2e<>+0(SB), Z12, Z16
+	VMOVUPS          roundShift<>+0(SB), Z12
+	VMOVAPS          Z12, Z17
+	VFNMADD231PS     halfLog2e<>+0(SB), Z13, Z12
+	VSUBPS           Z12, Z17, Z17
+	VFNMADD231PS     halfLog2e<>+0(SB), Z13, Z17
+	VMOVUPS          roundShift<>+0(SB), Z13
+	VMOVAPS          Z13, Z18
+	VFNMADD231PS     halfLog2e<>+0(SB), Z14, Z13
+	VSUBPS           Z13, Z18, Z18
+	VFNMADD231PS     halfLog2e<>+0(SB), Z14, Z18
+	VMOVUPS          exp2P0<>+0(SB), Z14
+	VMOVUPS          exp2P0<>+0(SB), Z19
+	VMOVUPS          exp2P0<>+0(SB), Z20
+	VFMADD213PS.BCST exp2P1<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST exp2P1<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST exp2P1<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST exp2P2<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST exp2P2<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST exp2P2<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST exp2P3<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST exp2P3<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST exp2P3<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST exp2P4<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST exp2P4<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST exp2P4<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST exp2P5<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST exp2P5<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST exp2P5<>+0(SB), Z18, Z20
+	VADDPS           one<>+0(SB), Z9, Z17
+	VPSRLD           $0x15, Z17, Z16
+	VPANDD           twoBits<>+0(SB), Z17, Z21
+	VSUBPS           Z21, Z17, Z21
+	VADDPS           one<>+0(SB), Z10, Z18
+	VPSRLD           $0x15, Z18, Z17
+	VPANDD           twoBits<>+0(SB), Z18, Z22
+	VSUBPS           Z22, Z18, Z22
+	VADDPS           one<>+0(SB), Z11, Z24
+	VPSRLD           $0x15, Z24, Z18
+	VPANDD           twoBits<>+0(SB), Z24, Z23
+	VSUBPS           Z23, Z24, Z23
+	VPERMPS          Z0, Z16, Z24
+	VPERMPS          Z0, Z17, Z25
+	VPERMPS          Z0, Z18, Z26
+	VPERMPS          Z1, Z16, Z27
+	VFMADD213PS      Z27, Z21, Z24
+	VPERMPS          Z1, Z17, Z27
+	VFMADD213PS      Z27, Z22, Z25
+	VPERMPS          Z1, Z18, Z27
+	VFMADD213PS      Z27, Z23, Z26
+	VPERMPS          Z2, Z16, Z27
+	VFMADD213PS      Z27, Z21, Z24
+	VPERMPS          Z2, Z17, Z27
+	VFMADD213PS      Z27, Z22, Z25
+	VPERMPS          Z2, Z18, Z27
+	VFMADD213PS      Z27, Z23, Z26
+	VPERMPS          Z3, Z16, Z27
+	VFMADD213PS      Z27, Z21, Z24
+	VPERMPS          Z3, Z17, Z27
+	VFMADD213PS      Z27, Z22, Z25
+	VPERMPS          Z3, Z18, Z27
+	VFMADD213PS      Z27, Z23, Z26
+	VPERMPS          Z4, Z16, Z27
+	VFMADD213PS      Z27, Z21, Z24
+	VPERMPS          Z4, Z17, Z27
+	VFMADD213PS      Z27, Z22, Z25
+	VPERMPS          Z4, Z18, Z27
+	VFMADD213PS      Z27, Z23, Z26
+	VPERMPS          Z5, Z16, Z16
+	VFMADD213PS      Z16, Z21, Z24
+	VPERMPS          Z5, Z17, Z16
+	VFMADD213PS      Z16, Z22, Z25
+	VPERMPS          Z5, Z18, Z16
+	VFMADD213PS      Z16, Z23, Z26
+	VMULPS           Z9, Z24, Z24
+	VMULPS           Z14, Z24, Z24
+	VMULPS           Z10, Z25, Z25
+	VMULPS           Z19, Z25, Z25
+	VMULPS           Z11, Z26, Z26
+	VMULPS           Z20, Z26, Z26
+	VSUBPS           roundShift<>+0(SB), Z15, Z15
+	VSCALEFPS        Z15, Z24, Z24
+	VSUBPS           roundShift<>+0(SB), Z12, Z12
+	VSCALEFPS        Z12, Z25, Z25
+	VSUBPS           roundShift<>+0(SB), Z13, Z13
+	VSCALEFPS        Z13, Z26, Z26
+	VANDPS           magnitude<>+0(SB), Z6, Z9
+	VMULPS           half<>+0(SB), Z9, Z9
+	VFMADD231PS      half<>+0(SB), Z6, Z9
+	VSUBPS           Z24, Z9, Z6
+	VANDPS           magnitude<>+0(SB), Z7, Z9
+	VMULPS           half<>+0(SB), Z9, Z9
+	VFMADD231PS      half<>+0(SB), Z7, Z9
+	VSUBPS           Z25, Z9, Z7
+	VANDPS           magnitude<>+0(SB), Z8, Z9
+	VMULPS           half<>+0(SB), Z9, Z9
+	VFMADD231PS      half<>+0(SB), Z8, Z9
+	VSUBPS           Z26, Z9, Z8
+	VMOVUPS          Z6, (AX)
+	VMOVUPS          Z7, 64(AX)
+	VMOVUPS          Z8, 128(AX)
+	ADDQ             $0x000000c0, AX
+	ADDQ             $0x000000c0, CX
+	SUBQ             $0x00000030, DX
+	JMP              loop3
+
+end3:
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z6
+	VMOVUPS          normalMax<>+0(SB), Z8
+	VANDPS           magnitude<>+0(SB), Z6, Z7
+	VMINPS           Z7, Z8, Z7
+	VMULPS           Z7, Z7, Z8
+	VMOVUPS          roundShift<>+0(SB), Z9
+	VMOVAPS          Z9, Z10
+	VFNMADD231PS     halfLog2e<>+0(SB), Z8, Z9
+	VSUBPS           Z9, Z10, Z10
+	VFNMADD231PS     halfLog2e<>+0(SB), Z8, Z10
+	VMOVUPS          exp2P0<>+0(SB), Z8
+	VFMADD213PS.BCST exp2P1<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST exp2P2<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST exp2P3<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST exp2P4<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST exp2P5<>+0(SB), Z10, Z8
+	VADDPS           one<>+0(SB), Z7, Z12
+	VPSRLD           $0x15, Z12, Z10
+	VPANDD           twoBits<>+0(SB), Z12, Z11
+	VSUBPS           Z11, Z12, Z11
+	VPERMPS          Z0, Z10, Z12
+	VPERMPS          Z1, Z10, Z13
+	VFMADD213PS      Z13, Z11, Z12
+	VPERMPS          Z2, Z10, Z13
+	VFMADD213PS      Z13, Z11, Z12
+	VPERMPS          Z3, Z10, Z13
+	VFMADD213PS      Z13, Z11, Z12
+	VPERMPS          Z4, Z10, Z13
+	VFMADD213PS      Z13, Z11, Z12
+	VPERMPS          Z5, Z10, Z10
+	VFMADD213PS      Z10, Z11, Z12
+	VMULPS           Z7, Z12, Z12
+	VMULPS           Z8, Z12, Z12
+	VSUBPS           roundShift<>+0(SB), Z9, Z9
+	VSCALEFPS        Z9, Z12, Z12
+	VANDPS           magnitude<>+0(SB), Z6, Z7
+	VMULPS           half<>+0(SB), Z7, Z7
+	VFMADD231PS      half<>+0(SB), Z6, Z7
+	VSUBPS           Z12, Z7, Z6
+	VMOVUPS          Z6, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA millsTable0<>+0(SB)/4, $0xbb03a8a8
+DATA millsTable0<>+4(SB)/4, $0xba60e115
+DATA millsTable0<>+8(SB)/4, $0xb9be5087
+DATA millsTable0<>+12(SB)/4, $0xb93aabab
+DATA millsTable0<>+16(SB)/4, $0xb88fe28b
+DATA millsTable0<>+20(SB)/4, $0xb7b55879
+DATA millsTable0<>+24(SB)/4, $0xb706b79f
+DATA millsTable0<>+28(SB)/4, $0xb658e308
+DATA millsTable0<>+32(SB)/4, $0xb59a253f
+DATA millsTable0<>+36(SB)/4, $0xb4b54b4c
+DATA millsTable0<>+40(SB)/4, $0xb4012284
+DATA millsTable0<>+44(SB)/4, $0xb34bbf0b
+DATA millsTable0<>+48(SB)/4, $0xbca42fb2
+DATA millsTable0<>+52(SB)/4, $0xbc39aab3
+DATA millsTable0<>+56(SB)/4, $0xbbb834d2
+DATA millsTable0<>+60(SB)/4, $0xbb9bbb86
+GLOBL millsTable0<>(SB), RODATA|NOPTR, $64
+
+DATA millsTable1<>+0(SB)/4, $0x3c0e18aa
+DATA millsTable1<>+4(SB)/4, $0x3b8074b3
+DATA millsTable1<>+8(SB)/4, $0x3af4d0a8
+DATA millsTable1<>+12(SB)/4, $0x3a7f1dc0
+DATA millsTable1<>+16(SB)/4, $0x3a024418
+DATA millsTable1<>+20(SB)/4, $0x3938a67e
+DATA millsTable1<>+24(SB)/4, $0x38988d9c
+DATA millsTable1<>+28(SB)/4, $0x380bf92a
+DATA millsTable1<>+32(SB)/4, $0x37844178
+DATA millsTable1<>+36(SB)/4, $0x36ae8950
+DATA millsTable1<>+40(SB)/4, $0x360abf1e
+DATA millsTable1<>+44(SB)/4, $0x3579ce77
+DATA millsTable1<>+48(SB)/4, $0x3d78fff4
+DATA millsTable1<>+52(SB)/4, $0x3d14703a
+DATA millsTable1<>+56(SB)/4, $0x3cb07d74
+DATA millsTable1<>+60(SB)/4, $0x3c6e47d4
+GLOBL millsTable1<>(SB), RODATA|NOPTR, $64
+
+DATA millsTable2<>+0(SB)/4, $0xbccc5ad4
+DATA millsTable2<>+4(SB)/4, $0xbc4c1b12
+DATA millsTable2<>+8(SB)/4, $0xbbdaa877
+DATA millsTable2<>+12(SB)/4, $0xbb7a45fd
+DATA millsTable2<>+16(SB)/4, $0xbb15840b
+DATA millsTable2<>+20(SB)/4, $0xba790afe
+DATA millsTable2<>+24(SB)/4, $0xb9edc57a
+DATA millsTable2<>+28(SB)/4, $0xb97b42ab
+DATA millsTable2<>+32(SB)/4, $0xb90e77a2
+DATA millsTable2<>+36(SB)/4, $0xb8613db6
+DATA millsTable2<>+40(SB)/4, $0xb7d2311b
+DATA millsTable2<>+44(SB)/4, $0xb75c4a39
+DATA millsTable2<>+48(SB)/4, $0xbe07f571
+DATA millsTable2<>+52(SB)/4, $0xbdac60e8
+DATA millsTable2<>+56(SB)/4, $0xbd5fe0c4
+DATA millsTable2<>+60(SB)/4, $0xbd169ad1
+GLOBL millsTable2<>(SB), RODATA|NOPTR, $64
+
+DATA millsTable3<>+0(SB)/4, $0x3d7e544e
+DATA millsTable3<>+4(SB)/4, $0x3d101cf9
+DATA millsTable3<>+8(SB)/4, $0x3cae8e93
+DATA millsTable3<>+12(SB)/4, $0x3c5f95e8
+DATA millsTable3<>+16(SB)/4, $0x3c15e888
+DATA millsTable3<>+20(SB)/4, $0x3b96daab
+DATA millsTable3<>+24(SB)/4, $0x3b2a0825
+DATA millsTable3<>+28(SB)/4, $0x3ad066bb
+DATA millsTable3<>+32(SB)/4, $0x3a880f19
+DATA millsTable3<>+36(SB)/4, $0x3a05ab00
+DATA millsTable3<>+40(SB)/4, $0x3995c7ad
+DATA millsTable3<>+44(SB)/4, $0x3937e5ff
+DATA millsTable3<>+48(SB)/4, $0x3e7ffd0c
+DATA millsTable3<>+52(SB)/4, $0x3e2e28ff
+DATA millsTable3<>+56(SB)/4, $0x3df333e5
+DATA millsTable3<>+60(SB)/4, $0x3dae01ee
+GLOBL millsTable3<>(SB), RODATA|NOPTR, $64
+
+DATA millsTable4<>+0(SB)/4, $0xbe0ca901
+DATA millsTable4<>+4(SB)/4, $0xbdb8e026
+DATA millsTable4<>+8(SB)/4, $0xbd807cc7
+DATA millsTable4<>+12(SB)/4, $0xbd3ad599
+DATA millsTable4<>+16(SB)/4, $0xbd0ce6e1
+DATA millsTable4<>+20(SB)/4, $0xbcae7c45
+DATA millsTable4<>+24(SB)/4, $0xbc6b0a18
+DATA millsTable4<>+28(SB)/4, $0xbc283416
+DATA millsTable4<>+32(SB)/4, $0xbbfbe94f
+DATA millsTable4<>+36(SB)/4, $0xbb9bc064
+DATA millsTable4<>+40(SB)/4, $0xbb52ed54
+DATA millsTable4<>+44(SB)/4, $0xbb180939
+DATA millsTable4<>+48(SB)/4, $0xbecc4223
+DATA millsTable4<>+52(SB)/4, $0xbe974321
+DATA millsTable4<>+56(SB)/4, $0xbe6582d1
+DATA millsTable4<>+60(SB)/4, $0xbe31f05f
+GLOBL millsTable4<>(SB), RODATA|NOPTR, $64
+
+DATA millsTable5<>+0(SB)/4, $0x3e85ed97
+DATA millsTable5<>+4(SB)/4, $0x3e52b82b
+DATA millsTable5<>+8(SB)/4, $0x3e2c22ee
+DATA millsTable5<>+12(SB)/4, $0x3e10b929
+DATA millsTable5<>+16(SB)/4, $0x3df8dc4d
+DATA millsTable5<>+20(SB)/4, $0x3dc15a5d
+DATA millsTable5<>+24(SB)/4, $0x3d9d87de
+DATA millsTable5<>+28(SB)/4, $0x3d84ab04
+DATA millsTable5<>+32(SB)/4, $0x3d64f08f
+DATA millsTable5<>+36(SB)/4, $0x3d33665c
+DATA millsTable5<>+40(SB)/4, $0x3d135a68
+DATA millsTable5<>+44(SB)/4, $0x3cf9eee1
+DATA millsTable5<>+48(SB)/4, $0x3f000000
+DATA millsTable5<>+52(SB)/4, $0x3ed3fc04
+DATA millsTable5<>+56(SB)/4, $0x3eb3013d
+DATA millsTable5<>+60(SB)/4, $0x3e99b812
+GLOBL millsTable5<>(SB), RODATA|NOPTR, $64
+
+DATA twoBits<>+0(SB)/4, $0xffe00000
+DATA twoBits<>+4(SB)/4, $0xffe00000
+DATA twoBits<>+8(SB)/4, $0xffe00000
+DATA twoBits<>+12(SB)/4, $0xffe00000
+DATA twoBits<>+16(SB)/4, $0xffe00000
+DATA twoBits<>+20(SB)/4, $0xffe00000
+DATA twoBits<>+24(SB)/4, $0xffe00000
+DATA twoBits<>+28(SB)/4, $0xffe00000
+DATA twoBits<>+32(SB)/4, $0xffe00000
+DATA twoBits<>+36(SB)/4, $0xffe00000
+DATA twoBits<>+40(SB)/4, $0xffe00000
+DATA twoBits<>+44(SB)/4, $0xffe00000
+DATA twoBits<>+48(SB)/4, $0xffe00000
+DATA twoBits<>+52(SB)/4, $0xffe00000
+DATA twoBits<>+56(SB)/4, $0xffe00000
+DATA twoBits<>+60(SB)/4, $0xffe00000
+GLOBL twoBits<>(SB), RODATA|NOPTR, $64
+
+// func geluGradAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·geluGradAVX512(SB), NOSPLIT, $0-32
+	MOVQ    dst+0(FP), AX
+	MOVQ    a+8(FP), CX
+	MOVQ    b+16(FP), DX
+	MOVQ    n+24(FP), BX
+	VMOVUPS millsTable0<>+0(SB), Z0
+	VMOVUPS millsTable1<>+0(SB), Z1
+	VMOVUPS millsTable2<>+0(SB), Z2
+	VMOVUPS millsTable3<>+0(SB), Z3
+	VMOVUPS millsTable4<>+0(SB), Z4
+	VMOVUPS millsTable5<>+0(SB), Z5
+
+loop3:
+	CMPQ             BX, $0x00000030
+	JB               end3
+	VMOVUPS          (DX), Z6
+	VMOVUPS          64(DX), Z7
+	VMOVUPS          128(DX), Z8
+	VMOVUPS          normalMax<>+0(SB), Z14
+	VANDPS           magnitude<>+0(SB), Z6, Z9
+	VMINPS           Z9, Z14, Z9
+	VMULPS           Z9, Z9, Z12
+	VANDPS           magnitude<>+0(SB), Z7, Z10
+	VMINPS           Z10, Z14, Z10
+	VMULPS           Z10, Z10, Z13
+	VANDPS           magnitude<>+0(SB), Z8, Z11
+	VMINPS           Z11, Z14, Z11
+	VMULPS           Z11, Z11, Z14
+	VMOVUPS          roundShift<>+0(SB), Z15
+	VMOVAPS          Z15, Z16
+	VFNMADD231PS     halfLog2e<>+0(SB), Z12, Z15
+	VSUBPS           Z15, Z16, Z16
+	VFNMADD231PS     halfLog2e<>+0(SB), Z12, Z16
+	VMOVUPS          roundShift<>+0(SB), Z12
+	VMOVAPS          Z12, Z17
+	VFNMADD231PS     halfLog2e<>+0(SB), Z13, Z12
+	VSUBPS           Z12, Z17, Z17
+	VFNMADD231PS     halfLog2e<>+0(SB), Z13, Z17
+	VMOVUPS          roundShift<>+0(SB), Z13
+	VMOVAPS          Z13, Z18
+	VFNMADD231PS     halfLog2e<>+0(SB), Z14, Z13
+	VSUBPS           Z13, Z18, Z18
+	VFNMADD231PS     halfLog2e<>+0(SB), Z14, Z18
+	VMOVUPS          exp2P0<>+0(SB), Z14
+	VMOVUPS          exp2P0<>+0(SB), Z19
+	VMOVUPS          exp2P0<>+0(SB), Z20
+	VFMADD213PS.BCST exp2P1<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST exp2P1<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST exp2P1<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST exp2P2<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST exp2P2<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST exp2P2<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST exp2P3<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST exp2P3<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST exp2P3<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST exp2P4<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST exp2P4<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST exp2P4<>+0(SB), Z18, Z20
+	VFMADD213PS.BCST exp2P5<>+0(SB), Z16, Z14
+	VFMADD213PS.BCST exp2P5<>+0(SB), Z17, Z19
+	VFMADD213PS.BCST exp2P5<>+0(SB), Z18, Z20
+	VADDPS           one<>+0(SB), Z9, Z17
+	VPSRLD           $0x15, Z17, Z16
+	VPANDD           twoBits<>+0(SB), Z17, Z21
+	VSUBPS           Z21, Z17, Z21
+	VADDPS           one<>+0(SB), Z10, Z18
+	VPSRLD           $0x15, Z18, Z17
+	VPANDD           twoBits<>+0(SB), Z18, Z22
+	VSUBPS           Z22, Z18, Z22
+	VADDPS           one<>+0(SB), Z11, Z24
+	VPSRLD           $0x15, Z24, Z18
+	VPANDD           twoBits<>+0(SB), Z24, Z23
+	VSUBPS           Z23, Z24, Z23
+	VPERMPS          Z0, Z16, Z24
+	VPERMPS          Z0, Z17, Z25
+	VPERMPS          Z0, Z18, Z26
+	VPERMPS          Z1, Z16, Z27
+	VFMADD213PS      Z27, Z21, Z24
+	VPERMPS          Z1, Z17, Z27
+	VFMADD213PS      Z27, Z22, Z25
+	VPERMPS          Z1, Z18, Z27
+	VFMADD213PS      Z27, Z23, Z26
+	VPERMPS          Z2, Z16, Z27
+	VFMADD213PS      Z27, Z21, Z24
+	VPERMPS          Z2, Z17, Z27
+	VFMADD213PS      Z27, Z22, Z25
+	VPERMPS          Z2, Z18, Z27
+	VFMADD213PS      Z27, Z23, Z26
+	VPERMPS          Z3, Z16, Z27
+	VFMADD213PS      Z27, Z21, Z24
+	VPERMPS          Z3, Z17, Z27
+	VFMADD213PS      Z27, Z22, Z25
+	VPERMPS          Z3, Z18, Z27
+	VFMADD213PS      Z27, Z23, Z26
+	VPERMPS          Z4, Z16, Z27
+	VFMADD213PS      Z27, Z21, Z24
+	VPERMPS          Z4, Z17, Z27
+	VFMADD213PS      Z27, Z22, Z25
+	VPERMPS          Z4, Z18, Z27
+	VFMADD213PS      Z27, Z23, Z26
+	VPERMPS          Z5, Z16, Z16
+	VFMADD213PS      Z16, Z21, Z24
+	VPERMPS          Z5, Z17, Z16
+	VFMADD213PS      Z16, Z22, Z25
+	VPERMPS          Z5, Z18, Z16
+	VFMADD213PS      Z16, Z23, Z26
+	VFNMADD231PS     density<>+0(SB), Z9, Z24
+	VMULPS           Z14, Z24, Z24
+	VFNMADD231PS     density<>+0(SB), Z10, Z25
+	VMULPS           Z19, Z25, Z25
+	VFNMADD231PS     density<>+0(SB), Z11, Z26
+	VMULPS           Z20, Z26, Z26
+	VSUBPS           roundShift<>+0(SB), Z15, Z15
+	VSCALEFPS        Z15, Z24, Z24
+	VSUBPS           roundShift<>+0(SB), Z12, Z12
+	VSCALEFPS        Z12, Z25, Z25
+	VSUBPS           roundShift<>+0(SB), Z13, Z13
+	VSCALEFPS        Z13, Z26, Z26
+	VXORPS           Z10, Z10, Z10
+	VMOVUPS          one<>+0(SB), Z9
+	VSUBPS           Z24, Z9, Z9
+	VCMPPS           $0x11, Z10, Z6, K1
+	VMOVUPS          Z24, K1, Z9
+	VFMADD213PS      Z9, Z10, Z6
+	VXORPS           Z10, Z10, Z10
+	VMOVUPS          one<>+0(SB), Z9
+	VSUBPS           Z25, Z9, Z9
+	VCMPPS           $0x11, Z10, Z7, K1
+	VMOVUPS          Z25, K1, Z9
+	VFMADD213PS      Z9, Z10, Z7
+	VXORPS           Z10, Z10, Z10
+	VMOVUPS          one<>+0(SB), Z9
+	VSUBPS           Z26, Z9, Z9
+	VCMPPS           $0x11, Z10, Z8, K1
+	VMOVUPS          Z26, K1, Z9
+	VFMADD213PS      Z9, Z10, Z8
+	VMULPS           (CX), Z6, Z6
+	VMOVUPS          Z6, (AX)
+	VMULPS           64(CX), Z7, Z7
+	VMOVUPS          Z7, 64(AX)
+	VMULPS           128(CX), Z8, Z8
+	VMOVUPS          Z8, 128(AX)
+	ADDQ             $0x000000c0, AX
+	ADDQ             $0x000000c0, CX
+	ADDQ             $0x000000c0, DX
+	SUBQ             $0x00000030, BX
+	JMP              loop3
+
+end3:
+loop1:
+	CMPQ             BX, $0x00000010
+	JB               end1
+	VMOVUPS          (DX), Z6
+	VMOVUPS          normalMax<>+0(SB), Z8
+	VANDPS           magnitude<>+0(SB), Z6, Z7
+	VMINPS           Z7, Z8, Z7
+	VMULPS           Z7, Z7, Z8
+	VMOVUPS          roundShift<>+0(SB), Z9
+	VMOVAPS          Z9, Z10
+	VFNMADD231PS     halfLog2e<>+0(SB), Z8, Z9
+	VSUBPS           Z9, Z10, Z10
+	VFNMADD231PS     halfLog2e<>+0(SB), Z8, Z10
+	VMOVUPS          exp2P0<>+0(SB), Z8
+	VFMADD213PS.BCST exp2P1<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST exp2P2<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST exp2P3<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST exp2P4<>+0(SB), Z10, Z8
+	VFMADD213PS.BCST exp2P5<>+0(SB), Z10, Z8
+	VADDPS           one<>+0(SB), Z7, Z12
+	VPSRLD           $0x15, Z12, Z10
+	VPANDD           twoBits<>+0(SB), Z12, Z11
+	VSUBPS           Z11, Z12, Z11
+	VPERMPS          Z0, Z10, Z12
+	VPERMPS          Z1, Z10, Z13
+	VFMADD213PS      Z13, Z11, Z12
+	VPERMPS          Z2, Z10, Z13
+	VFMADD213PS      Z13, Z11, Z12
+	VPERMPS          Z3, Z10, Z13
+	VFMADD213PS      Z13, Z11, Z12
+	VPERMPS          Z4, Z10, Z13
+	VFMADD213PS      Z13, Z11, Z12
+	VPERMPS          Z5, Z10, Z10
+	VFMADD213PS      Z10, Z11, Z12
+	VFNMADD231PS     density<>+0(SB), Z7, Z12
+	VMULPS           Z8, Z12, Z12
+	VSUBPS           roundShift<>+0(SB), Z9, Z9
+	VSCALEFPS        Z9, Z12, Z12
+	VXORPS           Z8, Z8, Z8
+	VMOVUPS          one<>+0(SB), Z7
+	VSUBPS           Z12, Z7, Z7
+	VCMPPS           $0x11, Z8, Z6, K1
+	VMOVUPS          Z12, K1, Z7
+	VFMADD213PS      Z7, Z8, Z6
+	VMULPS           (CX), Z6, Z6
+	VMOVUPS          Z6, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	ADDQ             $0x00000040, DX
+	SUBQ             $0x00000010, BX
+	JMP              loop1
 
 end1:
 	VZEROUPPER
@@ -6804,135 +8840,135 @@ TEXT ·expAffineAVX512(SB), NOSPLIT, $0-36
 	VXORPS       Z6, Z6, Z6
 
 loop4:
-	CMPQ         DX, $0x00000040
-	JB           end4
-	VMOVUPS      (CX), Z7
-	VFMADD213PS  Z1, Z0, Z7
-	VMOVUPS      64(CX), Z8
-	VFMADD213PS  Z1, Z0, Z8
-	VMOVUPS      128(CX), Z9
-	VFMADD213PS  Z1, Z0, Z9
-	VMOVUPS      192(CX), Z10
-	VFMADD213PS  Z1, Z0, Z10
-	VMOVUPS      expMin<>+0(SB), Z11
-	VMAXPS       Z7, Z11, Z7
-	VMAXPS       Z8, Z11, Z8
-	VMAXPS       Z9, Z11, Z9
-	VMAXPS       Z10, Z11, Z10
-	VMOVUPS      expMax<>+0(SB), Z11
-	VMINPS       Z7, Z11, Z7
-	VMINPS       Z8, Z11, Z8
-	VMINPS       Z9, Z11, Z9
-	VMINPS       Z10, Z11, Z10
-	VMULPS       log2e<>+0(SB), Z7, Z11
-	VMULPS       log2e<>+0(SB), Z8, Z12
-	VMULPS       log2e<>+0(SB), Z9, Z13
-	VMULPS       log2e<>+0(SB), Z10, Z14
-	VCVTPS2DQ    Z11, Z11
-	VCVTPS2DQ    Z12, Z12
-	VCVTPS2DQ    Z13, Z13
-	VCVTPS2DQ    Z14, Z14
-	VCVTDQ2PS    Z11, Z11
-	VCVTDQ2PS    Z12, Z12
-	VCVTDQ2PS    Z13, Z13
-	VCVTDQ2PS    Z14, Z14
-	VFNMADD231PS ln2High<>+0(SB), Z11, Z7
-	VFNMADD231PS ln2High<>+0(SB), Z12, Z8
-	VFNMADD231PS ln2High<>+0(SB), Z13, Z9
-	VFNMADD231PS ln2High<>+0(SB), Z14, Z10
-	VFNMADD231PS ln2Low<>+0(SB), Z11, Z7
-	VFNMADD231PS ln2Low<>+0(SB), Z12, Z8
-	VFNMADD231PS ln2Low<>+0(SB), Z13, Z9
-	VFNMADD231PS ln2Low<>+0(SB), Z14, Z10
-	VMOVUPS      expP0<>+0(SB), Z15
-	VMOVUPS      expP0<>+0(SB), Z16
-	VMOVUPS      expP0<>+0(SB), Z17
-	VMOVUPS      expP0<>+0(SB), Z18
-	VFMADD213PS  expP1<>+0(SB), Z7, Z15
-	VFMADD213PS  expP1<>+0(SB), Z8, Z16
-	VFMADD213PS  expP1<>+0(SB), Z9, Z17
-	VFMADD213PS  expP1<>+0(SB), Z10, Z18
-	VFMADD213PS  expP2<>+0(SB), Z7, Z15
-	VFMADD213PS  expP2<>+0(SB), Z8, Z16
-	VFMADD213PS  expP2<>+0(SB), Z9, Z17
-	VFMADD213PS  expP2<>+0(SB), Z10, Z18
-	VFMADD213PS  expP3<>+0(SB), Z7, Z15
-	VFMADD213PS  expP3<>+0(SB), Z8, Z16
-	VFMADD213PS  expP3<>+0(SB), Z9, Z17
-	VFMADD213PS  expP3<>+0(SB), Z10, Z18
-	VFMADD213PS  expP4<>+0(SB), Z7, Z15
-	VFMADD213PS  expP4<>+0(SB), Z8, Z16
-	VFMADD213PS  expP4<>+0(SB), Z9, Z17
-	VFMADD213PS  expP4<>+0(SB), Z10, Z18
-	VFMADD213PS  expP5<>+0(SB), Z7, Z15
-	VFMADD213PS  expP5<>+0(SB), Z8, Z16
-	VFMADD213PS  expP5<>+0(SB), Z9, Z17
-	VFMADD213PS  expP5<>+0(SB), Z10, Z18
-	VMULPS       Z7, Z7, Z19
-	VFMADD213PS  Z7, Z19, Z15
-	VMULPS       Z8, Z8, Z19
-	VFMADD213PS  Z8, Z19, Z16
-	VMULPS       Z9, Z9, Z19
-	VFMADD213PS  Z9, Z19, Z17
-	VMULPS       Z10, Z10, Z19
-	VFMADD213PS  Z10, Z19, Z18
-	VADDPS       one<>+0(SB), Z15, Z15
-	VADDPS       one<>+0(SB), Z16, Z16
-	VADDPS       one<>+0(SB), Z17, Z17
-	VADDPS       one<>+0(SB), Z18, Z18
-	VSCALEFPS    Z11, Z15, Z15
-	VSCALEFPS    Z12, Z16, Z16
-	VSCALEFPS    Z13, Z17, Z17
-	VSCALEFPS    Z14, Z18, Z18
-	VMULPS       Z2, Z15, Z15
-	VADDPS       Z15, Z3, Z3
-	VMOVUPS      Z15, (AX)
-	VMULPS       Z2, Z16, Z16
-	VADDPS       Z16, Z4, Z4
-	VMOVUPS      Z16, 64(AX)
-	VMULPS       Z2, Z17, Z17
-	VADDPS       Z17, Z5, Z5
-	VMOVUPS      Z17, 128(AX)
-	VMULPS       Z2, Z18, Z18
-	VADDPS       Z18, Z6, Z6
-	VMOVUPS      Z18, 192(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	SUBQ         $0x00000040, DX
-	JMP          loop4
+	CMPQ             DX, $0x00000040
+	JB               end4
+	VMOVUPS          (CX), Z7
+	VFMADD213PS      Z1, Z0, Z7
+	VMOVUPS          64(CX), Z8
+	VFMADD213PS      Z1, Z0, Z8
+	VMOVUPS          128(CX), Z9
+	VFMADD213PS      Z1, Z0, Z9
+	VMOVUPS          192(CX), Z10
+	VFMADD213PS      Z1, Z0, Z10
+	VMOVUPS          expMin<>+0(SB), Z11
+	VMAXPS           Z7, Z11, Z7
+	VMAXPS           Z8, Z11, Z8
+	VMAXPS           Z9, Z11, Z9
+	VMAXPS           Z10, Z11, Z10
+	VMOVUPS          expMax<>+0(SB), Z11
+	VMINPS           Z7, Z11, Z7
+	VMINPS           Z8, Z11, Z8
+	VMINPS           Z9, Z11, Z9
+	VMINPS           Z10, Z11, Z10
+	VMULPS           log2e<>+0(SB), Z7, Z11
+	VMULPS           log2e<>+0(SB), Z8, Z12
+	VMULPS           log2e<>+0(SB), Z9, Z13
+	VMULPS           log2e<>+0(SB), Z10, Z14
+	VCVTPS2DQ        Z11, Z11
+	VCVTPS2DQ        Z12, Z12
+	VCVTPS2DQ        Z13, Z13
+	VCVTPS2DQ        Z14, Z14
+	VCVTDQ2PS        Z11, Z11
+	VCVTDQ2PS        Z12, Z12
+	VCVTDQ2PS        Z13, Z13
+	VCVTDQ2PS        Z14, Z14
+	VFNMADD231PS     ln2High<>+0(SB), Z11, Z7
+	VFNMADD231PS     ln2High<>+0(SB), Z12, Z8
+	VFNMADD231PS     ln2High<>+0(SB), Z13, Z9
+	VFNMADD231PS     ln2High<>+0(SB), Z14, Z10
+	VFNMADD231PS     ln2Low<>+0(SB), Z11, Z7
+	VFNMADD231PS     ln2Low<>+0(SB), Z12, Z8
+	VFNMADD231PS     ln2Low<>+0(SB), Z13, Z9
+	VFNMADD231PS     ln2Low<>+0(SB), Z14, Z10
+	VMOVUPS          expP0<>+0(SB), Z15
+	VMOVUPS          expP0<>+0(SB), Z16
+	VMOVUPS          expP0<>+0(SB), Z17
+	VMOVUPS          expP0<>+0(SB), Z18
+	VFMADD213PS.BCST expP1<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST expP1<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expP1<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expP1<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expP2<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST expP2<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expP2<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expP2<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expP3<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST expP3<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expP3<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expP3<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expP4<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST expP4<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expP4<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expP4<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expP5<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST expP5<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expP5<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expP5<>+0(SB), Z10, Z18
+	VMULPS           Z7, Z7, Z19
+	VFMADD213PS      Z7, Z19, Z15
+	VMULPS           Z8, Z8, Z19
+	VFMADD213PS      Z8, Z19, Z16
+	VMULPS           Z9, Z9, Z19
+	VFMADD213PS      Z9, Z19, Z17
+	VMULPS           Z10, Z10, Z19
+	VFMADD213PS      Z10, Z19, Z18
+	VADDPS           one<>+0(SB), Z15, Z15
+	VADDPS           one<>+0(SB), Z16, Z16
+	VADDPS           one<>+0(SB), Z17, Z17
+	VADDPS           one<>+0(SB), Z18, Z18
+	VSCALEFPS        Z11, Z15, Z15
+	VSCALEFPS        Z12, Z16, Z16
+	VSCALEFPS        Z13, Z17, Z17
+	VSCALEFPS        Z14, Z18, Z18
+	VMULPS           Z2, Z15, Z15
+	VADDPS           Z15, Z3, Z3
+	VMOVUPS          Z15, (AX)
+	VMULPS           Z2, Z16, Z16
+	VADDPS           Z16, Z4, Z4
+	VMOVUPS          Z16, 64(AX)
+	VMULPS           Z2, Z17, Z17
+	VADDPS           Z17, Z5, Z5
+	VMOVUPS          Z17, 128(AX)
+	VMULPS           Z2, Z18, Z18
+	VADDPS           Z18, Z6, Z6
+	VMOVUPS          Z18, 192(AX)
+	ADDQ             $0x00000100, AX
+	ADDQ             $0x00000100, CX
+	SUBQ             $0x00000040, DX
+	JMP              loop4
 
 end4:
 loop1:
-	CMPQ         DX, $0x00000010
-	JB           end1
-	VMOVUPS      (CX), Z7
-	VFMADD213PS  Z1, Z0, Z7
-	VMOVUPS      expMin<>+0(SB), Z8
-	VMAXPS       Z7, Z8, Z7
-	VMOVUPS      expMax<>+0(SB), Z8
-	VMINPS       Z7, Z8, Z7
-	VMULPS       log2e<>+0(SB), Z7, Z8
-	VCVTPS2DQ    Z8, Z8
-	VCVTDQ2PS    Z8, Z8
-	VFNMADD231PS ln2High<>+0(SB), Z8, Z7
-	VFNMADD231PS ln2Low<>+0(SB), Z8, Z7
-	VMOVUPS      expP0<>+0(SB), Z9
-	VFMADD213PS  expP1<>+0(SB), Z7, Z9
-	VFMADD213PS  expP2<>+0(SB), Z7, Z9
-	VFMADD213PS  expP3<>+0(SB), Z7, Z9
-	VFMADD213PS  expP4<>+0(SB), Z7, Z9
-	VFMADD213PS  expP5<>+0(SB), Z7, Z9
-	VMULPS       Z7, Z7, Z10
-	VFMADD213PS  Z7, Z10, Z9
-	VADDPS       one<>+0(SB), Z9, Z9
-	VSCALEFPS    Z8, Z9, Z9
-	VMULPS       Z2, Z9, Z9
-	VADDPS       Z9, Z3, Z3
-	VMOVUPS      Z9, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x00000010, DX
-	JMP          loop1
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z7
+	VFMADD213PS      Z1, Z0, Z7
+	VMOVUPS          expMin<>+0(SB), Z8
+	VMAXPS           Z7, Z8, Z7
+	VMOVUPS          expMax<>+0(SB), Z8
+	VMINPS           Z7, Z8, Z7
+	VMULPS           log2e<>+0(SB), Z7, Z8
+	VCVTPS2DQ        Z8, Z8
+	VCVTDQ2PS        Z8, Z8
+	VFNMADD231PS     ln2High<>+0(SB), Z8, Z7
+	VFNMADD231PS     ln2Low<>+0(SB), Z8, Z7
+	VMOVUPS          expP0<>+0(SB), Z9
+	VFMADD213PS.BCST expP1<>+0(SB), Z7, Z9
+	VFMADD213PS.BCST expP2<>+0(SB), Z7, Z9
+	VFMADD213PS.BCST expP3<>+0(SB), Z7, Z9
+	VFMADD213PS.BCST expP4<>+0(SB), Z7, Z9
+	VFMADD213PS.BCST expP5<>+0(SB), Z7, Z9
+	VMULPS           Z7, Z7, Z10
+	VFMADD213PS      Z7, Z10, Z9
+	VADDPS           one<>+0(SB), Z9, Z9
+	VSCALEFPS        Z8, Z9, Z9
+	VMULPS           Z2, Z9, Z9
+	VADDPS           Z9, Z3, Z3
+	VMOVUPS          Z9, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
 
 end1:
 	VADDPS        Z5, Z3, Z3
@@ -7024,6 +9060,44 @@ row:
 	VZEROUPPER
 	RET
 
+// func moments1AVX512(shift uintptr, sum uintptr, squares uintptr, x uintptr, inverse uintptr, sample uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·moments1AVX512(SB), NOSPLIT, $0-64
+	MOVQ         shift+0(FP), AX
+	MOVQ         sum+8(FP), CX
+	MOVQ         squares+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         sample+40(FP), SI
+	MOVQ         rows+48(FP), DI
+	MOVQ         stride+56(FP), R8
+	MOVQ         inverse+32(FP), R9
+	VBROADCASTSS (R9), Z0
+	MOVQ         BX, R9
+	VXORPS       Z1, Z1, Z1
+
+first:
+	VADDPS  (R9), Z1, Z1
+	ADDQ    R8, R9
+	DECQ    SI
+	JNE     first
+	VMULPS  Z0, Z1, Z1
+	VMOVUPS Z1, (AX)
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z2, Z2, Z2
+
+row:
+	VMOVUPS     (BX), Z3
+	VSUBPS      Z1, Z3, Z3
+	VADDPS      Z3, Z0, Z0
+	VFMADD231PS Z3, Z3, Z2
+	ADDQ        R8, BX
+	DECQ        DI
+	JNE         row
+	VMOVUPS     Z0, (CX)
+	VMOVUPS     Z2, (DX)
+	VZEROUPPER
+	RET
+
 // func rowsAffine1AVX512(dst uintptr, x uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·rowsAffine1AVX512(SB), NOSPLIT, $0-48
@@ -7073,6 +9147,89 @@ row:
 	VZEROUPPER
 	RET
 
+// func rowsAffineAdd1AVX512(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·rowsAffineAdd1AVX512(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+40(FP), DX
+	MOVQ    stride+48(FP), BX
+	MOVQ    addend+16(FP), SI
+	MOVQ    scale+24(FP), DI
+	VMOVUPS (DI), Z0
+	MOVQ    shift+32(FP), DI
+	VMOVUPS (DI), Z1
+	VXORPS  Z2, Z2, Z2
+
+row:
+	VMOVUPS     (CX), Z2
+	VFMADD213PS Z1, Z0, Z2
+	VADDPS      (SI), Z2, Z2
+	VMOVUPS     Z2, (AX)
+	ADDQ        BX, AX
+	ADDQ        BX, CX
+	ADDQ        BX, SI
+	DECQ        DX
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func rowsAffineAddRelu1AVX512(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·rowsAffineAddRelu1AVX512(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+40(FP), DX
+	MOVQ    stride+48(FP), BX
+	MOVQ    addend+16(FP), SI
+	MOVQ    scale+24(FP), DI
+	VMOVUPS (DI), Z0
+	MOVQ    shift+32(FP), DI
+	VMOVUPS (DI), Z1
+	VXORPS  Z2, Z2, Z2
+
+row:
+	VMOVUPS     (CX), Z3
+	VFMADD213PS Z1, Z0, Z3
+	VADDPS      (SI), Z3, Z3
+	VMAXPS      Z3, Z2, Z3
+	VMOVUPS     Z3, (AX)
+	ADDQ        BX, AX
+	ADDQ        BX, CX
+	ADDQ        BX, SI
+	DECQ        DX
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func productRows1AVX512(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·productRows1AVX512(SB), NOSPLIT, $0-56
+	MOVQ   sum+0(FP), AX
+	MOVQ   product+8(FP), CX
+	MOVQ   y+16(FP), DX
+	MOVQ   x+24(FP), BX
+	MOVQ   rows+40(FP), SI
+	MOVQ   stride+48(FP), DI
+	MOVQ   mean+32(FP), R8
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+
+row:
+	VMOVUPS     (BX), Z2
+	VMOVUPS     (DX), Z3
+	VSUBPS      (R8), Z2, Z2
+	VADDPS      Z3, Z0, Z0
+	VFMADD231PS Z3, Z2, Z1
+	ADDQ        DI, BX
+	ADDQ        DI, DX
+	DECQ        SI
+	JNE         row
+	VMOVUPS     Z0, (AX)
+	VMOVUPS     Z1, (CX)
+	VZEROUPPER
+	RET
+
 // func rowsCombine1AVX512(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, AVX512F
 TEXT ·rowsCombine1AVX512(SB), NOSPLIT, $0-64
@@ -7086,12 +9243,12 @@ TEXT ·rowsCombine1AVX512(SB), NOSPLIT, $0-64
 	MOVQ    b+32(FP), DI
 	VMOVUPS (DI), Z1
 	MOVQ    c+40(FP), DI
-	VMOVUPS (DI), Z2
 
 row:
+	VMOVUPS     (CX), Z2
 	VMOVUPS     (DX), Z3
-	VFMADD213PS Z2, Z1, Z3
-	VFMADD231PS (CX), Z0, Z3
+	VFMADD213PS (DI), Z1, Z3
+	VFMADD231PS Z2, Z0, Z3
 	VMOVUPS     Z3, (AX)
 	ADDQ        SI, AX
 	ADDQ        SI, CX
@@ -7101,54 +9258,73 @@ row:
 	VZEROUPPER
 	RET
 
-// func squareRows1AVX512(dst uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
+// func productRowsMasked1AVX512(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·squareRows1AVX512(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    rows+24(FP), DX
-	MOVQ    stride+32(FP), BX
-	MOVQ    mean+16(FP), SI
-	VMOVUPS (SI), Z0
-	VXORPS  Z1, Z1, Z1
-
-row:
-	VMOVUPS     (CX), Z2
-	VSUBPS      Z0, Z2, Z2
-	VFMADD231PS Z2, Z2, Z1
-	ADDQ        BX, CX
-	DECQ        DX
-	JNE         row
-	VMOVUPS     Z1, (AX)
-	VZEROUPPER
-	RET
-
-// func productRows1AVX512(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·productRows1AVX512(SB), NOSPLIT, $0-56
-	MOVQ    sum+0(FP), AX
-	MOVQ    product+8(FP), CX
-	MOVQ    y+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    rows+40(FP), SI
-	MOVQ    stride+48(FP), DI
-	MOVQ    mean+32(FP), R8
-	VMOVUPS (R8), Z0
-	VXORPS  Z1, Z1, Z1
-	VXORPS  Z2, Z2, Z2
+TEXT ·productRowsMasked1AVX512(SB), NOSPLIT, $0-72
+	MOVQ   sum+0(FP), AX
+	MOVQ   product+8(FP), CX
+	MOVQ   y+16(FP), DX
+	MOVQ   x+24(FP), BX
+	MOVQ   rows+56(FP), SI
+	MOVQ   stride+64(FP), DI
+	MOVQ   mean+32(FP), R8
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	MOVQ   scale+40(FP), R9
+	MOVQ   shift+48(FP), R10
+	VXORPS Z2, Z2, Z2
 
 row:
 	VMOVUPS     (BX), Z3
 	VMOVUPS     (DX), Z4
-	VSUBPS      Z0, Z3, Z3
-	VADDPS      Z4, Z1, Z1
-	VFMADD231PS Z4, Z3, Z2
+	VMOVUPS     (R9), Z5
+	VFMADD213PS (R10), Z3, Z5
+	VCMPPS      $0x1e, Z2, Z5, K1
+	VMOVUPS.Z   Z4, K1, Z4
+	VSUBPS      (R8), Z3, Z3
+	VADDPS      Z4, Z0, Z0
+	VFMADD231PS Z4, Z3, Z1
 	ADDQ        DI, BX
 	ADDQ        DI, DX
 	DECQ        SI
 	JNE         row
-	VMOVUPS     Z1, (AX)
-	VMOVUPS     Z2, (CX)
+	VMOVUPS     Z0, (AX)
+	VMOVUPS     Z1, (CX)
+	VZEROUPPER
+	RET
+
+// func rowsCombineMasked1AVX512(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·rowsCombineMasked1AVX512(SB), NOSPLIT, $0-80
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    y+24(FP), DX
+	MOVQ    rows+64(FP), BX
+	MOVQ    stride+72(FP), SI
+	MOVQ    a+16(FP), DI
+	VMOVUPS (DI), Z0
+	MOVQ    b+32(FP), DI
+	VMOVUPS (DI), Z1
+	MOVQ    c+40(FP), DI
+	MOVQ    scale+48(FP), R8
+	MOVQ    shift+56(FP), R9
+	VXORPS  Z2, Z2, Z2
+
+row:
+	VMOVUPS     (CX), Z3
+	VMOVUPS     (DX), Z4
+	VMOVUPS     (R8), Z5
+	VFMADD213PS (R9), Z3, Z5
+	VCMPPS      $0x1e, Z2, Z5, K1
+	VMOVUPS.Z   Z4, K1, Z4
+	VFMADD213PS (DI), Z1, Z4
+	VFMADD231PS Z3, Z0, Z4
+	VMOVUPS     Z4, (AX)
+	ADDQ        SI, AX
+	ADDQ        SI, CX
+	ADDQ        SI, DX
+	DECQ        BX
+	JNE         row
 	VZEROUPPER
 	RET
 
@@ -7176,6 +9352,80 @@ row:
 	VMOVUPS Z1, 64(AX)
 	VMOVUPS Z2, 128(AX)
 	VMOVUPS Z3, 192(AX)
+	VZEROUPPER
+	RET
+
+// func moments4AVX512(shift uintptr, sum uintptr, squares uintptr, x uintptr, inverse uintptr, sample uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·moments4AVX512(SB), NOSPLIT, $0-64
+	MOVQ         shift+0(FP), AX
+	MOVQ         sum+8(FP), CX
+	MOVQ         squares+16(FP), DX
+	MOVQ         x+24(FP), BX
+	MOVQ         sample+40(FP), SI
+	MOVQ         rows+48(FP), DI
+	MOVQ         stride+56(FP), R8
+	MOVQ         inverse+32(FP), R9
+	VBROADCASTSS (R9), Z0
+	MOVQ         BX, R9
+	VXORPS       Z1, Z1, Z1
+	VXORPS       Z2, Z2, Z2
+	VXORPS       Z3, Z3, Z3
+	VXORPS       Z4, Z4, Z4
+
+first:
+	VADDPS  (R9), Z1, Z1
+	VADDPS  64(R9), Z2, Z2
+	VADDPS  128(R9), Z3, Z3
+	VADDPS  192(R9), Z4, Z4
+	ADDQ    R8, R9
+	DECQ    SI
+	JNE     first
+	VMULPS  Z0, Z1, Z1
+	VMULPS  Z0, Z2, Z2
+	VMULPS  Z0, Z3, Z3
+	VMULPS  Z0, Z4, Z4
+	VMOVUPS Z1, (AX)
+	VMOVUPS Z2, 64(AX)
+	VMOVUPS Z3, 128(AX)
+	VMOVUPS Z4, 192(AX)
+	VXORPS  Z0, Z0, Z0
+	VXORPS  Z5, Z5, Z5
+	VXORPS  Z6, Z6, Z6
+	VXORPS  Z7, Z7, Z7
+	VXORPS  Z8, Z8, Z8
+	VXORPS  Z9, Z9, Z9
+	VXORPS  Z10, Z10, Z10
+	VXORPS  Z11, Z11, Z11
+
+row:
+	VMOVUPS     (BX), Z12
+	VSUBPS      Z1, Z12, Z12
+	VADDPS      Z12, Z0, Z0
+	VFMADD231PS Z12, Z12, Z8
+	VMOVUPS     64(BX), Z12
+	VSUBPS      Z2, Z12, Z12
+	VADDPS      Z12, Z5, Z5
+	VFMADD231PS Z12, Z12, Z9
+	VMOVUPS     128(BX), Z12
+	VSUBPS      Z3, Z12, Z12
+	VADDPS      Z12, Z6, Z6
+	VFMADD231PS Z12, Z12, Z10
+	VMOVUPS     192(BX), Z12
+	VSUBPS      Z4, Z12, Z12
+	VADDPS      Z12, Z7, Z7
+	VFMADD231PS Z12, Z12, Z11
+	ADDQ        R8, BX
+	DECQ        DI
+	JNE         row
+	VMOVUPS     Z0, (CX)
+	VMOVUPS     Z5, 64(CX)
+	VMOVUPS     Z6, 128(CX)
+	VMOVUPS     Z7, 192(CX)
+	VMOVUPS     Z8, (DX)
+	VMOVUPS     Z9, 64(DX)
+	VMOVUPS     Z10, 128(DX)
+	VMOVUPS     Z11, 192(DX)
 	VZEROUPPER
 	RET
 
@@ -7261,6 +9511,155 @@ row:
 	VZEROUPPER
 	RET
 
+// func rowsAffineAdd4AVX512(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·rowsAffineAdd4AVX512(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+40(FP), DX
+	MOVQ    stride+48(FP), BX
+	MOVQ    addend+16(FP), SI
+	MOVQ    scale+24(FP), DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+	MOVQ    shift+32(FP), DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	VMOVUPS 128(DI), Z6
+	VMOVUPS 192(DI), Z7
+	VXORPS  Z8, Z8, Z8
+
+row:
+	VMOVUPS     (CX), Z8
+	VFMADD213PS Z4, Z0, Z8
+	VADDPS      (SI), Z8, Z8
+	VMOVUPS     Z8, (AX)
+	VMOVUPS     64(CX), Z8
+	VFMADD213PS Z5, Z1, Z8
+	VADDPS      64(SI), Z8, Z8
+	VMOVUPS     Z8, 64(AX)
+	VMOVUPS     128(CX), Z8
+	VFMADD213PS Z6, Z2, Z8
+	VADDPS      128(SI), Z8, Z8
+	VMOVUPS     Z8, 128(AX)
+	VMOVUPS     192(CX), Z8
+	VFMADD213PS Z7, Z3, Z8
+	VADDPS      192(SI), Z8, Z8
+	VMOVUPS     Z8, 192(AX)
+	ADDQ        BX, AX
+	ADDQ        BX, CX
+	ADDQ        BX, SI
+	DECQ        DX
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func rowsAffineAddRelu4AVX512(dst uintptr, x uintptr, addend uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·rowsAffineAddRelu4AVX512(SB), NOSPLIT, $0-56
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    rows+40(FP), DX
+	MOVQ    stride+48(FP), BX
+	MOVQ    addend+16(FP), SI
+	MOVQ    scale+24(FP), DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+	MOVQ    shift+32(FP), DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	VMOVUPS 128(DI), Z6
+	VMOVUPS 192(DI), Z7
+	VXORPS  Z8, Z8, Z8
+
+row:
+	VMOVUPS     (CX), Z9
+	VFMADD213PS Z4, Z0, Z9
+	VADDPS      (SI), Z9, Z9
+	VMAXPS      Z9, Z8, Z9
+	VMOVUPS     Z9, (AX)
+	VMOVUPS     64(CX), Z9
+	VFMADD213PS Z5, Z1, Z9
+	VADDPS      64(SI), Z9, Z9
+	VMAXPS      Z9, Z8, Z9
+	VMOVUPS     Z9, 64(AX)
+	VMOVUPS     128(CX), Z9
+	VFMADD213PS Z6, Z2, Z9
+	VADDPS      128(SI), Z9, Z9
+	VMAXPS      Z9, Z8, Z9
+	VMOVUPS     Z9, 128(AX)
+	VMOVUPS     192(CX), Z9
+	VFMADD213PS Z7, Z3, Z9
+	VADDPS      192(SI), Z9, Z9
+	VMAXPS      Z9, Z8, Z9
+	VMOVUPS     Z9, 192(AX)
+	ADDQ        BX, AX
+	ADDQ        BX, CX
+	ADDQ        BX, SI
+	DECQ        DX
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func productRows4AVX512(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·productRows4AVX512(SB), NOSPLIT, $0-56
+	MOVQ   sum+0(FP), AX
+	MOVQ   product+8(FP), CX
+	MOVQ   y+16(FP), DX
+	MOVQ   x+24(FP), BX
+	MOVQ   rows+40(FP), SI
+	MOVQ   stride+48(FP), DI
+	MOVQ   mean+32(FP), R8
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+
+row:
+	VMOVUPS     (BX), Z8
+	VMOVUPS     (DX), Z9
+	VSUBPS      (R8), Z8, Z8
+	VADDPS      Z9, Z0, Z0
+	VFMADD231PS Z9, Z8, Z4
+	VMOVUPS     64(BX), Z8
+	VMOVUPS     64(DX), Z9
+	VSUBPS      64(R8), Z8, Z8
+	VADDPS      Z9, Z1, Z1
+	VFMADD231PS Z9, Z8, Z5
+	VMOVUPS     128(BX), Z8
+	VMOVUPS     128(DX), Z9
+	VSUBPS      128(R8), Z8, Z8
+	VADDPS      Z9, Z2, Z2
+	VFMADD231PS Z9, Z8, Z6
+	VMOVUPS     192(BX), Z8
+	VMOVUPS     192(DX), Z9
+	VSUBPS      192(R8), Z8, Z8
+	VADDPS      Z9, Z3, Z3
+	VFMADD231PS Z9, Z8, Z7
+	ADDQ        DI, BX
+	ADDQ        DI, DX
+	DECQ        SI
+	JNE         row
+	VMOVUPS     Z0, (AX)
+	VMOVUPS     Z1, 64(AX)
+	VMOVUPS     Z2, 128(AX)
+	VMOVUPS     Z3, 192(AX)
+	VMOVUPS     Z4, (CX)
+	VMOVUPS     Z5, 64(CX)
+	VMOVUPS     Z6, 128(CX)
+	VMOVUPS     Z7, 192(CX)
+	VZEROUPPER
+	RET
+
 // func rowsCombine4AVX512(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, AVX512F
 TEXT ·rowsCombine4AVX512(SB), NOSPLIT, $0-64
@@ -7280,28 +9679,28 @@ TEXT ·rowsCombine4AVX512(SB), NOSPLIT, $0-64
 	VMOVUPS 128(DI), Z6
 	VMOVUPS 192(DI), Z7
 	MOVQ    c+40(FP), DI
-	VMOVUPS (DI), Z8
-	VMOVUPS 64(DI), Z9
-	VMOVUPS 128(DI), Z10
-	VMOVUPS 192(DI), Z11
 
 row:
-	VMOVUPS     (DX), Z12
-	VFMADD213PS Z8, Z4, Z12
-	VFMADD231PS (CX), Z0, Z12
-	VMOVUPS     Z12, (AX)
-	VMOVUPS     64(DX), Z12
-	VFMADD213PS Z9, Z5, Z12
-	VFMADD231PS 64(CX), Z1, Z12
-	VMOVUPS     Z12, 64(AX)
-	VMOVUPS     128(DX), Z12
-	VFMADD213PS Z10, Z6, Z12
-	VFMADD231PS 128(CX), Z2, Z12
-	VMOVUPS     Z12, 128(AX)
-	VMOVUPS     192(DX), Z12
-	VFMADD213PS Z11, Z7, Z12
-	VFMADD231PS 192(CX), Z3, Z12
-	VMOVUPS     Z12, 192(AX)
+	VMOVUPS     (CX), Z8
+	VMOVUPS     (DX), Z9
+	VFMADD213PS (DI), Z4, Z9
+	VFMADD231PS Z8, Z0, Z9
+	VMOVUPS     Z9, (AX)
+	VMOVUPS     64(CX), Z8
+	VMOVUPS     64(DX), Z9
+	VFMADD213PS 64(DI), Z5, Z9
+	VFMADD231PS Z8, Z1, Z9
+	VMOVUPS     Z9, 64(AX)
+	VMOVUPS     128(CX), Z8
+	VMOVUPS     128(DX), Z9
+	VFMADD213PS 128(DI), Z6, Z9
+	VFMADD231PS Z8, Z2, Z9
+	VMOVUPS     Z9, 128(AX)
+	VMOVUPS     192(CX), Z8
+	VMOVUPS     192(DX), Z9
+	VFMADD213PS 192(DI), Z7, Z9
+	VFMADD231PS Z8, Z3, Z9
+	VMOVUPS     Z9, 192(AX)
 	ADDQ        SI, AX
 	ADDQ        SI, CX
 	ADDQ        SI, DX
@@ -7310,102 +9709,145 @@ row:
 	VZEROUPPER
 	RET
 
-// func squareRows4AVX512(dst uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
+// func productRowsMasked4AVX512(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·squareRows4AVX512(SB), NOSPLIT, $0-40
-	MOVQ    dst+0(FP), AX
-	MOVQ    x+8(FP), CX
-	MOVQ    rows+24(FP), DX
-	MOVQ    stride+32(FP), BX
-	MOVQ    mean+16(FP), SI
-	VMOVUPS (SI), Z0
-	VMOVUPS 64(SI), Z1
-	VMOVUPS 128(SI), Z2
-	VMOVUPS 192(SI), Z3
-	VXORPS  Z4, Z4, Z4
-	VXORPS  Z5, Z5, Z5
-	VXORPS  Z6, Z6, Z6
-	VXORPS  Z7, Z7, Z7
+TEXT ·productRowsMasked4AVX512(SB), NOSPLIT, $0-72
+	MOVQ   sum+0(FP), AX
+	MOVQ   product+8(FP), CX
+	MOVQ   y+16(FP), DX
+	MOVQ   x+24(FP), BX
+	MOVQ   rows+56(FP), SI
+	MOVQ   stride+64(FP), DI
+	MOVQ   mean+32(FP), R8
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+	VXORPS Z2, Z2, Z2
+	VXORPS Z3, Z3, Z3
+	VXORPS Z4, Z4, Z4
+	VXORPS Z5, Z5, Z5
+	VXORPS Z6, Z6, Z6
+	VXORPS Z7, Z7, Z7
+	MOVQ   scale+40(FP), R9
+	MOVQ   shift+48(FP), R10
+	VXORPS Z8, Z8, Z8
 
 row:
-	VMOVUPS     (CX), Z8
-	VSUBPS      Z0, Z8, Z8
-	VFMADD231PS Z8, Z8, Z4
-	VMOVUPS     64(CX), Z8
-	VSUBPS      Z1, Z8, Z8
-	VFMADD231PS Z8, Z8, Z5
-	VMOVUPS     128(CX), Z8
-	VSUBPS      Z2, Z8, Z8
-	VFMADD231PS Z8, Z8, Z6
-	VMOVUPS     192(CX), Z8
-	VSUBPS      Z3, Z8, Z8
-	VFMADD231PS Z8, Z8, Z7
-	ADDQ        BX, CX
-	DECQ        DX
-	JNE         row
-	VMOVUPS     Z4, (AX)
-	VMOVUPS     Z5, 64(AX)
-	VMOVUPS     Z6, 128(AX)
-	VMOVUPS     Z7, 192(AX)
-	VZEROUPPER
-	RET
-
-// func productRows4AVX512(sum uintptr, product uintptr, y uintptr, x uintptr, mean uintptr, rows uintptr, stride uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·productRows4AVX512(SB), NOSPLIT, $0-56
-	MOVQ    sum+0(FP), AX
-	MOVQ    product+8(FP), CX
-	MOVQ    y+16(FP), DX
-	MOVQ    x+24(FP), BX
-	MOVQ    rows+40(FP), SI
-	MOVQ    stride+48(FP), DI
-	MOVQ    mean+32(FP), R8
-	VMOVUPS (R8), Z0
-	VMOVUPS 64(R8), Z1
-	VMOVUPS 128(R8), Z2
-	VMOVUPS 192(R8), Z3
-	VXORPS  Z4, Z4, Z4
-	VXORPS  Z5, Z5, Z5
-	VXORPS  Z6, Z6, Z6
-	VXORPS  Z7, Z7, Z7
-	VXORPS  Z8, Z8, Z8
-	VXORPS  Z9, Z9, Z9
-	VXORPS  Z10, Z10, Z10
-	VXORPS  Z11, Z11, Z11
-
-row:
-	VMOVUPS     (BX), Z12
-	VMOVUPS     (DX), Z13
-	VSUBPS      Z0, Z12, Z12
-	VADDPS      Z13, Z4, Z4
-	VFMADD231PS Z13, Z12, Z8
-	VMOVUPS     64(BX), Z12
-	VMOVUPS     64(DX), Z13
-	VSUBPS      Z1, Z12, Z12
-	VADDPS      Z13, Z5, Z5
-	VFMADD231PS Z13, Z12, Z9
-	VMOVUPS     128(BX), Z12
-	VMOVUPS     128(DX), Z13
-	VSUBPS      Z2, Z12, Z12
-	VADDPS      Z13, Z6, Z6
-	VFMADD231PS Z13, Z12, Z10
-	VMOVUPS     192(BX), Z12
-	VMOVUPS     192(DX), Z13
-	VSUBPS      Z3, Z12, Z12
-	VADDPS      Z13, Z7, Z7
-	VFMADD231PS Z13, Z12, Z11
+	VMOVUPS     (BX), Z9
+	VMOVUPS     (DX), Z10
+	VMOVUPS     (R9), Z11
+	VFMADD213PS (R10), Z9, Z11
+	VCMPPS      $0x1e, Z8, Z11, K1
+	VMOVUPS.Z   Z10, K1, Z10
+	VSUBPS      (R8), Z9, Z9
+	VADDPS      Z10, Z0, Z0
+	VFMADD231PS Z10, Z9, Z4
+	VMOVUPS     64(BX), Z9
+	VMOVUPS     64(DX), Z10
+	VMOVUPS     64(R9), Z11
+	VFMADD213PS 64(R10), Z9, Z11
+	VCMPPS      $0x1e, Z8, Z11, K1
+	VMOVUPS.Z   Z10, K1, Z10
+	VSUBPS      64(R8), Z9, Z9
+	VADDPS      Z10, Z1, Z1
+	VFMADD231PS Z10, Z9, Z5
+	VMOVUPS     128(BX), Z9
+	VMOVUPS     128(DX), Z10
+	VMOVUPS     128(R9), Z11
+	VFMADD213PS 128(R10), Z9, Z11
+	VCMPPS      $0x1e, Z8, Z11, K1
+	VMOVUPS.Z   Z10, K1, Z10
+	VSUBPS      128(R8), Z9, Z9
+	VADDPS      Z10, Z2, Z2
+	VFMADD231PS Z10, Z9, Z6
+	VMOVUPS     192(BX), Z9
+	VMOVUPS     192(DX), Z10
+	VMOVUPS     192(R9), Z11
+	VFMADD213PS 192(R10), Z9, Z11
+	VCMPPS      $0x1e, Z8, Z11, K1
+	VMOVUPS.Z   Z10, K1, Z10
+	VSUBPS      192(R8), Z9, Z9
+	VADDPS      Z10, Z3, Z3
+	VFMADD231PS Z10, Z9, Z7
 	ADDQ        DI, BX
 	ADDQ        DI, DX
 	DECQ        SI
 	JNE         row
-	VMOVUPS     Z4, (AX)
-	VMOVUPS     Z5, 64(AX)
-	VMOVUPS     Z6, 128(AX)
-	VMOVUPS     Z7, 192(AX)
-	VMOVUPS     Z8, (CX)
-	VMOVUPS     Z9, 64(CX)
-	VMOVUPS     Z10, 128(CX)
-	VMOVUPS     Z11, 192(CX)
+	VMOVUPS     Z0, (AX)
+	VMOVUPS     Z1, 64(AX)
+	VMOVUPS     Z2, 128(AX)
+	VMOVUPS     Z3, 192(AX)
+	VMOVUPS     Z4, (CX)
+	VMOVUPS     Z5, 64(CX)
+	VMOVUPS     Z6, 128(CX)
+	VMOVUPS     Z7, 192(CX)
+	VZEROUPPER
+	RET
+
+// func rowsCombineMasked4AVX512(dst uintptr, x uintptr, a uintptr, y uintptr, b uintptr, c uintptr, scale uintptr, shift uintptr, rows uintptr, stride uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·rowsCombineMasked4AVX512(SB), NOSPLIT, $0-80
+	MOVQ    dst+0(FP), AX
+	MOVQ    x+8(FP), CX
+	MOVQ    y+24(FP), DX
+	MOVQ    rows+64(FP), BX
+	MOVQ    stride+72(FP), SI
+	MOVQ    a+16(FP), DI
+	VMOVUPS (DI), Z0
+	VMOVUPS 64(DI), Z1
+	VMOVUPS 128(DI), Z2
+	VMOVUPS 192(DI), Z3
+	MOVQ    b+32(FP), DI
+	VMOVUPS (DI), Z4
+	VMOVUPS 64(DI), Z5
+	VMOVUPS 128(DI), Z6
+	VMOVUPS 192(DI), Z7
+	MOVQ    c+40(FP), DI
+	MOVQ    scale+48(FP), R8
+	MOVQ    shift+56(FP), R9
+	VXORPS  Z8, Z8, Z8
+
+row:
+	VMOVUPS     (CX), Z9
+	VMOVUPS     (DX), Z10
+	VMOVUPS     (R8), Z11
+	VFMADD213PS (R9), Z9, Z11
+	VCMPPS      $0x1e, Z8, Z11, K1
+	VMOVUPS.Z   Z10, K1, Z10
+	VFMADD213PS (DI), Z4, Z10
+	VFMADD231PS Z9, Z0, Z10
+	VMOVUPS     Z10, (AX)
+	VMOVUPS     64(CX), Z9
+	VMOVUPS     64(DX), Z10
+	VMOVUPS     64(R8), Z11
+	VFMADD213PS 64(R9), Z9, Z11
+	VCMPPS      $0x1e, Z8, Z11, K1
+	VMOVUPS.Z   Z10, K1, Z10
+	VFMADD213PS 64(DI), Z5, Z10
+	VFMADD231PS Z9, Z1, Z10
+	VMOVUPS     Z10, 64(AX)
+	VMOVUPS     128(CX), Z9
+	VMOVUPS     128(DX), Z10
+	VMOVUPS     128(R8), Z11
+	VFMADD213PS 128(R9), Z9, Z11
+	VCMPPS      $0x1e, Z8, Z11, K1
+	VMOVUPS.Z   Z10, K1, Z10
+	VFMADD213PS 128(DI), Z6, Z10
+	VFMADD231PS Z9, Z2, Z10
+	VMOVUPS     Z10, 128(AX)
+	VMOVUPS     192(CX), Z9
+	VMOVUPS     192(DX), Z10
+	VMOVUPS     192(R8), Z11
+	VFMADD213PS 192(R9), Z9, Z11
+	VCMPPS      $0x1e, Z8, Z11, K1
+	VMOVUPS.Z   Z10, K1, Z10
+	VFMADD213PS 192(DI), Z7, Z10
+	VFMADD231PS Z9, Z3, Z10
+	VMOVUPS     Z10, 192(AX)
+	ADDQ        SI, AX
+	ADDQ        SI, CX
+	ADDQ        SI, DX
+	DECQ        BX
+	JNE         row
 	VZEROUPPER
 	RET
 
@@ -7751,23 +10193,26 @@ end1:
 	VZEROUPPER
 	RET
 
-// func maxPoolRowAVX512(dst uintptr, x0 uintptr, x1 uintptr, windows uintptr, size uintptr)
+// func maxPoolRowAVX512(dst uintptr, x0 uintptr, x1 uintptr, windows uintptr, length uintptr, size uintptr)
 // Requires: AVX, AVX512F
-TEXT ·maxPoolRowAVX512(SB), NOSPLIT, $0-40
+TEXT ·maxPoolRowAVX512(SB), NOSPLIT, $0-48
 	MOVQ dst+0(FP), AX
 	MOVQ x0+8(FP), CX
 	MOVQ x1+16(FP), DX
 	MOVQ windows+24(FP), BX
-	MOVQ size+32(FP), SI
+	MOVQ length+32(FP), SI
+	MOVQ size+40(FP), DI
+	MOVQ DI, R8
+	SUBQ SI, R8
 
 window:
-	MOVQ SI, DI
+	MOVQ SI, R9
 
 channel:
 	VMOVUPS (CX), Z0
-	VMOVUPS (CX)(SI*1), Z1
+	VMOVUPS (CX)(DI*1), Z1
 	VMOVUPS (DX), Z2
-	VMOVUPS (DX)(SI*1), Z3
+	VMOVUPS (DX)(DI*1), Z3
 	VCMPPS  $0x03, Z1, Z0, K1
 	VCMPPS  $0x03, Z3, Z2, K2
 	KORW    K1, K2, K1
@@ -7779,18 +10224,21 @@ channel:
 	ADDQ    $0x00000040, AX
 	ADDQ    $0x00000040, CX
 	ADDQ    $0x00000040, DX
-	SUBQ    $0x00000040, DI
+	SUBQ    $0x00000040, R9
 	JNE     channel
-	ADDQ    SI, CX
-	ADDQ    SI, DX
+	ADDQ    R8, AX
+	ADDQ    R8, CX
+	ADDQ    DI, CX
+	ADDQ    R8, DX
+	ADDQ    DI, DX
 	DECQ    BX
 	JNE     window
 	VZEROUPPER
 	RET
 
-// func maxPoolRowGradAVX512(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, size uintptr)
+// func maxPoolRowGradAVX512(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·maxPoolRowGradAVX512(SB), NOSPLIT, $0-64
+TEXT ·maxPoolRowGradAVX512(SB), NOSPLIT, $0-72
 	MOVQ d0+0(FP), AX
 	MOVQ d1+8(FP), CX
 	MOVQ dy+16(FP), DX
@@ -7798,10 +10246,13 @@ TEXT ·maxPoolRowGradAVX512(SB), NOSPLIT, $0-64
 	MOVQ x1+32(FP), SI
 	MOVQ y+40(FP), DI
 	MOVQ windows+48(FP), R8
-	MOVQ size+56(FP), R9
+	MOVQ length+56(FP), R9
+	MOVQ size+64(FP), R10
+	MOVQ R10, R11
+	SUBQ R9, R11
 
 window:
-	MOVQ R9, R10
+	MOVQ R9, R12
 
 channel:
 	VMOVUPS   (DI), Z0
@@ -7811,9 +10262,9 @@ channel:
 	VMOVUPS   Z2, (AX)
 	VXORPS    Z2, Z2, Z2
 	VMOVUPS   Z2, K1, Z1
-	VCMPPS    $0x00, (BX)(R9*1), Z0, K1
+	VCMPPS    $0x00, (BX)(R10*1), Z0, K1
 	VMOVUPS.Z Z1, K1, Z2
-	VMOVUPS   Z2, (AX)(R9*1)
+	VMOVUPS   Z2, (AX)(R10*1)
 	VXORPS    Z2, Z2, Z2
 	VMOVUPS   Z2, K1, Z1
 	VCMPPS    $0x00, (SI), Z0, K1
@@ -7821,27 +10272,33 @@ channel:
 	VMOVUPS   Z0, (CX)
 	VXORPS    Z0, Z0, Z0
 	VMOVUPS   Z0, K1, Z1
-	VMOVUPS   Z1, (CX)(R9*1)
+	VMOVUPS   Z1, (CX)(R10*1)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
-	SUBQ      $0x00000040, R10
+	SUBQ      $0x00000040, R12
 	JNE       channel
-	ADDQ      R9, AX
-	ADDQ      R9, CX
-	ADDQ      R9, BX
-	ADDQ      R9, SI
+	ADDQ      R11, DX
+	ADDQ      R11, DI
+	ADDQ      R11, AX
+	ADDQ      R10, AX
+	ADDQ      R11, CX
+	ADDQ      R10, CX
+	ADDQ      R11, BX
+	ADDQ      R10, BX
+	ADDQ      R11, SI
+	ADDQ      R10, SI
 	DECQ      R8
 	JNE       window
 	VZEROUPPER
 	RET
 
-// func maxPoolRowGradReluAVX512(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, size uintptr)
+// func maxPoolRowGradReluAVX512(d0 uintptr, d1 uintptr, dy uintptr, x0 uintptr, x1 uintptr, y uintptr, windows uintptr, length uintptr, size uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·maxPoolRowGradReluAVX512(SB), NOSPLIT, $0-64
+TEXT ·maxPoolRowGradReluAVX512(SB), NOSPLIT, $0-72
 	MOVQ d0+0(FP), AX
 	MOVQ d1+8(FP), CX
 	MOVQ dy+16(FP), DX
@@ -7849,10 +10306,13 @@ TEXT ·maxPoolRowGradReluAVX512(SB), NOSPLIT, $0-64
 	MOVQ x1+32(FP), SI
 	MOVQ y+40(FP), DI
 	MOVQ windows+48(FP), R8
-	MOVQ size+56(FP), R9
+	MOVQ length+56(FP), R9
+	MOVQ size+64(FP), R10
+	MOVQ R10, R11
+	SUBQ R9, R11
 
 window:
-	MOVQ R9, R10
+	MOVQ R9, R12
 
 channel:
 	VMOVUPS   (DI), Z0
@@ -7865,9 +10325,9 @@ channel:
 	VMOVUPS   Z2, (AX)
 	VXORPS    Z2, Z2, Z2
 	VMOVUPS   Z2, K1, Z1
-	VCMPPS    $0x00, (BX)(R9*1), Z0, K1
+	VCMPPS    $0x00, (BX)(R10*1), Z0, K1
 	VMOVUPS.Z Z1, K1, Z2
-	VMOVUPS   Z2, (AX)(R9*1)
+	VMOVUPS   Z2, (AX)(R10*1)
 	VXORPS    Z2, Z2, Z2
 	VMOVUPS   Z2, K1, Z1
 	VCMPPS    $0x00, (SI), Z0, K1
@@ -7875,19 +10335,25 @@ channel:
 	VMOVUPS   Z0, (CX)
 	VXORPS    Z0, Z0, Z0
 	VMOVUPS   Z0, K1, Z1
-	VMOVUPS   Z1, (CX)(R9*1)
+	VMOVUPS   Z1, (CX)(R10*1)
 	ADDQ      $0x00000040, AX
 	ADDQ      $0x00000040, CX
 	ADDQ      $0x00000040, DX
 	ADDQ      $0x00000040, BX
 	ADDQ      $0x00000040, SI
 	ADDQ      $0x00000040, DI
-	SUBQ      $0x00000040, R10
+	SUBQ      $0x00000040, R12
 	JNE       channel
-	ADDQ      R9, AX
-	ADDQ      R9, CX
-	ADDQ      R9, BX
-	ADDQ      R9, SI
+	ADDQ      R11, DX
+	ADDQ      R11, DI
+	ADDQ      R11, AX
+	ADDQ      R10, AX
+	ADDQ      R11, CX
+	ADDQ      R10, CX
+	ADDQ      R11, BX
+	ADDQ      R10, BX
+	ADDQ      R11, SI
+	ADDQ      R10, SI
 	DECQ      R8
 	JNE       window
 	VZEROUPPER
@@ -8226,8 +10692,516 @@ row:
 	VZEROUPPER
 	RET
 
-// func lstmCellAVX512(h uintptr, next uintptr, gates uintptr, z uintptr, carry uintptr, n uintptr, stride uintptr)
+// func softmaxRowsAVX512(x uintptr, largest uintptr, sums uintptr, mask uintptr, rows uintptr, n uintptr, stride uintptr, maskStep uintptr, pad uintptr, scalars uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
+TEXT ·softmaxRowsAVX512(SB), NOSPLIT, $0-80
+	MOVQ         x+0(FP), AX
+	MOVQ         largest+8(FP), CX
+	MOVQ         sums+16(FP), DX
+	MOVQ         mask+24(FP), BX
+	MOVQ         rows+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         stride+48(FP), R8
+	MOVQ         maskStep+56(FP), R9
+	MOVQ         pad+64(FP), R10
+	MOVQ         scalars+72(FP), R11
+	VBROADCASTSS (R11), Z0
+
+row:
+	LEAQ     -64(AX)(DI*4), R11
+	VMOVUPS  (R11), Z1
+	VMOVUPS  (BX), Z2
+	VPMOVD2M Z2, K1
+	VMOVUPS  minusInfinity<>+0(SB), Z2
+	VMOVUPS  Z2, K1, Z1
+	VMOVUPS  Z1, (R11)
+	ADDQ     R9, BX
+	MOVQ     AX, R11
+	LEAQ     -16(DI), R12
+
+largest1:
+	CMPQ    R12, $0x00000010
+	JB      largestEnd1
+	VMOVUPS (R11), Z2
+	VMAXPS  Z1, Z2, Z1
+	ADDQ    $0x00000040, R11
+	SUBQ    $0x00000010, R12
+	JMP     largest1
+
+largestEnd1:
+	VEXTRACTF64X4 $0x01, Z1, Y2
+	VEXTRACTF64X4 $0x00, Z1, Y1
+	VMAXPS        Y2, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X2
+	VEXTRACTF128  $0x00, Y1, X1
+	VMAXPS        X2, X1, X1
+	VPERMILPS     $0x4e, X1, X2
+	VMAXPS        X2, X1, X1
+	VPERMILPS     $0xb1, X1, X2
+	VMAXPS        X2, X1, X1
+	VMOVSS        X1, (CX)
+	VBROADCASTSS  (CX), Z1
+	VMULPS        Z0, Z1, Z1
+	VMOVUPS       lowest<>+0(SB), Z2
+	VMAXPS        Z1, Z2, Z1
+	VMOVSS        X1, (CX)
+	VXORPS        signBit<>+0(SB), Z1, Z1
+	VXORPS        Z2, Z2, Z2
+	VXORPS        Z3, Z3, Z3
+	VXORPS        Z4, Z4, Z4
+	VXORPS        Z5, Z5, Z5
+	MOVQ          AX, R11
+	MOVQ          DI, R12
+
+exp4:
+	CMPQ             R12, $0x00000040
+	JB               expEnd4
+	VMOVUPS          (R11), Z6
+	VMOVUPS          64(R11), Z7
+	VMOVUPS          128(R11), Z8
+	VMOVUPS          192(R11), Z9
+	VFMADD213PS      Z1, Z0, Z6
+	VFMADD213PS      Z1, Z0, Z7
+	VFMADD213PS      Z1, Z0, Z8
+	VFMADD213PS      Z1, Z0, Z9
+	VMOVUPS          expMin<>+0(SB), Z10
+	VMAXPS           Z6, Z10, Z6
+	VMAXPS           Z7, Z10, Z7
+	VMAXPS           Z8, Z10, Z8
+	VMAXPS           Z9, Z10, Z9
+	VMOVUPS          expMax<>+0(SB), Z10
+	VMINPS           Z6, Z10, Z6
+	VMINPS           Z7, Z10, Z7
+	VMINPS           Z8, Z10, Z8
+	VMINPS           Z9, Z10, Z9
+	VMULPS           log2e<>+0(SB), Z6, Z10
+	VMULPS           log2e<>+0(SB), Z7, Z11
+	VMULPS           log2e<>+0(SB), Z8, Z12
+	VMULPS           log2e<>+0(SB), Z9, Z13
+	VCVTPS2DQ        Z10, Z10
+	VCVTPS2DQ        Z11, Z11
+	VCVTPS2DQ        Z12, Z12
+	VCVTPS2DQ        Z13, Z13
+	VCVTDQ2PS        Z10, Z10
+	VCVTDQ2PS        Z11, Z11
+	VCVTDQ2PS        Z12, Z12
+	VCVTDQ2PS        Z13, Z13
+	VFNMADD231PS     ln2High<>+0(SB), Z10, Z6
+	VFNMADD231PS     ln2High<>+0(SB), Z11, Z7
+	VFNMADD231PS     ln2High<>+0(SB), Z12, Z8
+	VFNMADD231PS     ln2High<>+0(SB), Z13, Z9
+	VFNMADD231PS     ln2Low<>+0(SB), Z10, Z6
+	VFNMADD231PS     ln2Low<>+0(SB), Z11, Z7
+	VFNMADD231PS     ln2Low<>+0(SB), Z12, Z8
+	VFNMADD231PS     ln2Low<>+0(SB), Z13, Z9
+	VMOVUPS          expP0<>+0(SB), Z14
+	VMOVUPS          expP0<>+0(SB), Z15
+	VMOVUPS          expP0<>+0(SB), Z16
+	VMOVUPS          expP0<>+0(SB), Z17
+	VFMADD213PS.BCST expP1<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST expP1<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST expP1<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expP1<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expP2<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST expP2<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST expP2<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expP2<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expP3<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST expP3<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST expP3<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expP3<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expP4<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST expP4<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST expP4<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expP4<>+0(SB), Z9, Z17
+	VFMADD213PS.BCST expP5<>+0(SB), Z6, Z14
+	VFMADD213PS.BCST expP5<>+0(SB), Z7, Z15
+	VFMADD213PS.BCST expP5<>+0(SB), Z8, Z16
+	VFMADD213PS.BCST expP5<>+0(SB), Z9, Z17
+	VMULPS           Z6, Z6, Z18
+	VFMADD213PS      Z6, Z18, Z14
+	VMULPS           Z7, Z7, Z18
+	VFMADD213PS      Z7, Z18, Z15
+	VMULPS           Z8, Z8, Z18
+	VFMADD213PS      Z8, Z18, Z16
+	VMULPS           Z9, Z9, Z18
+	VFMADD213PS      Z9, Z18, Z17
+	VADDPS           one<>+0(SB), Z14, Z14
+	VADDPS           one<>+0(SB), Z15, Z15
+	VADDPS           one<>+0(SB), Z16, Z16
+	VADDPS           one<>+0(SB), Z17, Z17
+	VSCALEFPS        Z10, Z14, Z14
+	VSCALEFPS        Z11, Z15, Z15
+	VSCALEFPS        Z12, Z16, Z16
+	VSCALEFPS        Z13, Z17, Z17
+	VADDPS           Z14, Z2, Z2
+	VADDPS           Z15, Z3, Z3
+	VADDPS           Z16, Z4, Z4
+	VADDPS           Z17, Z5, Z5
+	VMOVUPS          Z14, (R11)
+	VMOVUPS          Z15, 64(R11)
+	VMOVUPS          Z16, 128(R11)
+	VMOVUPS          Z17, 192(R11)
+	ADDQ             $0x00000100, R11
+	SUBQ             $0x00000040, R12
+	JMP              exp4
+
+expEnd4:
+exp1:
+	CMPQ             R12, $0x00000010
+	JB               expEnd1
+	VMOVUPS          (R11), Z6
+	VFMADD213PS      Z1, Z0, Z6
+	VMOVUPS          expMin<>+0(SB), Z7
+	VMAXPS           Z6, Z7, Z6
+	VMOVUPS          expMax<>+0(SB), Z7
+	VMINPS           Z6, Z7, Z6
+	VMULPS           log2e<>+0(SB), Z6, Z7
+	VCVTPS2DQ        Z7, Z7
+	VCVTDQ2PS        Z7, Z7
+	VFNMADD231PS     ln2High<>+0(SB), Z7, Z6
+	VFNMADD231PS     ln2Low<>+0(SB), Z7, Z6
+	VMOVUPS          expP0<>+0(SB), Z8
+	VFMADD213PS.BCST expP1<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST expP2<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST expP3<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST expP4<>+0(SB), Z6, Z8
+	VFMADD213PS.BCST expP5<>+0(SB), Z6, Z8
+	VMULPS           Z6, Z6, Z9
+	VFMADD213PS      Z6, Z9, Z8
+	VADDPS           one<>+0(SB), Z8, Z8
+	VSCALEFPS        Z7, Z8, Z8
+	VADDPS           Z8, Z2, Z2
+	VMOVUPS          Z8, (R11)
+	ADDQ             $0x00000040, R11
+	SUBQ             $0x00000010, R12
+	JMP              exp1
+
+expEnd1:
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z5, Z3, Z3
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VEXTRACTF64X4 $0x00, Z2, Y2
+	VADDPS        Y1, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X1
+	VEXTRACTF128  $0x00, Y2, X2
+	VADDPS        X1, X2, X2
+	VPERMILPS     $0x4e, X2, X1
+	VADDPS        X1, X2, X2
+	VPERMILPS     $0xb1, X2, X1
+	VADDPS        X1, X2, X2
+	VMOVSS        X2, (DX)
+	VBROADCASTSS  (DX), Z1
+	VMOVUPS       smallestNormal<>+0(SB), Z2
+	VMAXPS        Z1, Z2, Z1
+	VMOVUPS       one<>+0(SB), Z2
+	VDIVPS        Z1, Z2, Z2
+	MOVQ          AX, R11
+	MOVQ          DI, R12
+
+scale1:
+	CMPQ    R12, $0x00000010
+	JB      scaleEnd1
+	VMULPS  (R11), Z2, Z1
+	VMOVUPS Z1, (R11)
+	ADDQ    $0x00000040, R11
+	SUBQ    $0x00000010, R12
+	JMP     scale1
+
+scaleEnd1:
+	VXORPS Z1, Z1, Z1
+	MOVQ   R10, R12
+
+clear1:
+	CMPQ    R12, $0x00000010
+	JB      clearEnd1
+	VMOVUPS Z1, (R11)
+	ADDQ    $0x00000040, R11
+	SUBQ    $0x00000010, R12
+	JMP     clear1
+
+clearEnd1:
+	ADDQ $0x00000004, CX
+	ADDQ $0x00000004, DX
+	ADDQ R8, AX
+	DECQ SI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func softmaxRowsGradAVX512(p uintptr, d uintptr, shifts uintptr, mask uintptr, rows uintptr, n uintptr, stride uintptr, maskStep uintptr, pad uintptr, scalars uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·softmaxRowsGradAVX512(SB), NOSPLIT, $0-80
+	MOVQ         p+0(FP), AX
+	MOVQ         d+8(FP), CX
+	MOVQ         shifts+16(FP), DX
+	MOVQ         mask+24(FP), BX
+	MOVQ         rows+32(FP), SI
+	MOVQ         n+40(FP), DI
+	MOVQ         stride+48(FP), R8
+	MOVQ         maskStep+56(FP), R9
+	MOVQ         pad+64(FP), R10
+	MOVQ         scalars+72(FP), R11
+	VBROADCASTSS (R11), Z0
+
+row:
+	LEAQ         -64(AX)(DI*4), R11
+	LEAQ         -64(CX)(DI*4), R12
+	VMOVUPS      (R11), Z1
+	VMOVUPS      (R12), Z2
+	VMOVUPS      (BX), Z3
+	VPMOVD2M     Z3, K1
+	VMOVUPS      minusInfinity<>+0(SB), Z3
+	VMOVUPS      Z3, K1, Z1
+	VXORPS       Z3, Z3, Z3
+	VMOVUPS      Z3, K1, Z2
+	VMOVUPS      Z1, (R11)
+	VMOVUPS      Z2, (R12)
+	ADDQ         R9, BX
+	VBROADCASTSS (DX), Z1
+	VXORPS       Z2, Z2, Z2
+	VXORPS       Z3, Z3, Z3
+	VXORPS       Z4, Z4, Z4
+	VXORPS       Z5, Z5, Z5
+	VXORPS       Z6, Z6, Z6
+	VXORPS       Z7, Z7, Z7
+	VXORPS       Z8, Z8, Z8
+	VXORPS       Z9, Z9, Z9
+	MOVQ         AX, R11
+	MOVQ         CX, R12
+	MOVQ         DI, R13
+
+exp4:
+	CMPQ             R13, $0x00000040
+	JB               expEnd4
+	VMOVUPS          (R11), Z10
+	VMOVUPS          64(R11), Z11
+	VMOVUPS          128(R11), Z12
+	VMOVUPS          192(R11), Z13
+	VFMADD213PS      Z1, Z0, Z10
+	VFMADD213PS      Z1, Z0, Z11
+	VFMADD213PS      Z1, Z0, Z12
+	VFMADD213PS      Z1, Z0, Z13
+	VMOVUPS          expMin<>+0(SB), Z14
+	VMAXPS           Z10, Z14, Z10
+	VMAXPS           Z11, Z14, Z11
+	VMAXPS           Z12, Z14, Z12
+	VMAXPS           Z13, Z14, Z13
+	VMOVUPS          expMax<>+0(SB), Z14
+	VMINPS           Z10, Z14, Z10
+	VMINPS           Z11, Z14, Z11
+	VMINPS           Z12, Z14, Z12
+	VMINPS           Z13, Z14, Z13
+	VMULPS           log2e<>+0(SB), Z10, Z14
+	VMULPS           log2e<>+0(SB), Z11, Z15
+	VMULPS           log2e<>+0(SB), Z12, Z16
+	VMULPS           log2e<>+0(SB), Z13, Z17
+	VCVTPS2DQ        Z14, Z14
+	VCVTPS2DQ        Z15, Z15
+	VCVTPS2DQ        Z16, Z16
+	VCVTPS2DQ        Z17, Z17
+	VCVTDQ2PS        Z14, Z14
+	VCVTDQ2PS        Z15, Z15
+	VCVTDQ2PS        Z16, Z16
+	VCVTDQ2PS        Z17, Z17
+	VFNMADD231PS     ln2High<>+0(SB), Z14, Z10
+	VFNMADD231PS     ln2High<>+0(SB), Z15, Z11
+	VFNMADD231PS     ln2High<>+0(SB), Z16, Z12
+	VFNMADD231PS     ln2High<>+0(SB), Z17, Z13
+	VFNMADD231PS     ln2Low<>+0(SB), Z14, Z10
+	VFNMADD231PS     ln2Low<>+0(SB), Z15, Z11
+	VFNMADD231PS     ln2Low<>+0(SB), Z16, Z12
+	VFNMADD231PS     ln2Low<>+0(SB), Z17, Z13
+	VMOVUPS          expP0<>+0(SB), Z18
+	VMOVUPS          expP0<>+0(SB), Z19
+	VMOVUPS          expP0<>+0(SB), Z20
+	VMOVUPS          expP0<>+0(SB), Z21
+	VFMADD213PS.BCST expP1<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expP1<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expP1<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST expP1<>+0(SB), Z13, Z21
+	VFMADD213PS.BCST expP2<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expP2<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expP2<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST expP2<>+0(SB), Z13, Z21
+	VFMADD213PS.BCST expP3<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expP3<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expP3<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST expP3<>+0(SB), Z13, Z21
+	VFMADD213PS.BCST expP4<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expP4<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expP4<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST expP4<>+0(SB), Z13, Z21
+	VFMADD213PS.BCST expP5<>+0(SB), Z10, Z18
+	VFMADD213PS.BCST expP5<>+0(SB), Z11, Z19
+	VFMADD213PS.BCST expP5<>+0(SB), Z12, Z20
+	VFMADD213PS.BCST expP5<>+0(SB), Z13, Z21
+	VMULPS           Z10, Z10, Z22
+	VFMADD213PS      Z10, Z22, Z18
+	VMULPS           Z11, Z11, Z22
+	VFMADD213PS      Z11, Z22, Z19
+	VMULPS           Z12, Z12, Z22
+	VFMADD213PS      Z12, Z22, Z20
+	VMULPS           Z13, Z13, Z22
+	VFMADD213PS      Z13, Z22, Z21
+	VADDPS           one<>+0(SB), Z18, Z18
+	VADDPS           one<>+0(SB), Z19, Z19
+	VADDPS           one<>+0(SB), Z20, Z20
+	VADDPS           one<>+0(SB), Z21, Z21
+	VSCALEFPS        Z14, Z18, Z18
+	VSCALEFPS        Z15, Z19, Z19
+	VSCALEFPS        Z16, Z20, Z20
+	VSCALEFPS        Z17, Z21, Z21
+	VFMADD231PS      (R12), Z18, Z2
+	VADDPS           Z18, Z6, Z6
+	VFMADD231PS      64(R12), Z19, Z3
+	VADDPS           Z19, Z7, Z7
+	VFMADD231PS      128(R12), Z20, Z4
+	VADDPS           Z20, Z8, Z8
+	VFMADD231PS      192(R12), Z21, Z5
+	VADDPS           Z21, Z9, Z9
+	VMOVUPS          Z18, (R11)
+	VMOVUPS          Z19, 64(R11)
+	VMOVUPS          Z20, 128(R11)
+	VMOVUPS          Z21, 192(R11)
+	ADDQ             $0x00000100, R11
+	ADDQ             $0x00000100, R12
+	SUBQ             $0x00000040, R13
+	JMP              exp4
+
+expEnd4:
+exp1:
+	CMPQ             R13, $0x00000010
+	JB               expEnd1
+	VMOVUPS          (R11), Z10
+	VFMADD213PS      Z1, Z0, Z10
+	VMOVUPS          expMin<>+0(SB), Z11
+	VMAXPS           Z10, Z11, Z10
+	VMOVUPS          expMax<>+0(SB), Z11
+	VMINPS           Z10, Z11, Z10
+	VMULPS           log2e<>+0(SB), Z10, Z11
+	VCVTPS2DQ        Z11, Z11
+	VCVTDQ2PS        Z11, Z11
+	VFNMADD231PS     ln2High<>+0(SB), Z11, Z10
+	VFNMADD231PS     ln2Low<>+0(SB), Z11, Z10
+	VMOVUPS          expP0<>+0(SB), Z12
+	VFMADD213PS.BCST expP1<>+0(SB), Z10, Z12
+	VFMADD213PS.BCST expP2<>+0(SB), Z10, Z12
+	VFMADD213PS.BCST expP3<>+0(SB), Z10, Z12
+	VFMADD213PS.BCST expP4<>+0(SB), Z10, Z12
+	VFMADD213PS.BCST expP5<>+0(SB), Z10, Z12
+	VMULPS           Z10, Z10, Z13
+	VFMADD213PS      Z10, Z13, Z12
+	VADDPS           one<>+0(SB), Z12, Z12
+	VSCALEFPS        Z11, Z12, Z12
+	VFMADD231PS      (R12), Z12, Z2
+	VADDPS           Z12, Z6, Z6
+	VMOVUPS          Z12, (R11)
+	ADDQ             $0x00000040, R11
+	ADDQ             $0x00000040, R12
+	SUBQ             $0x00000010, R13
+	JMP              exp1
+
+expEnd1:
+	VADDPS        Z4, Z2, Z2
+	VADDPS        Z5, Z3, Z3
+	VADDPS        Z3, Z2, Z2
+	VEXTRACTF64X4 $0x01, Z2, Y1
+	VEXTRACTF64X4 $0x00, Z2, Y2
+	VADDPS        Y1, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X1
+	VEXTRACTF128  $0x00, Y2, X2
+	VADDPS        X1, X2, X2
+	VPERMILPS     $0x4e, X2, X1
+	VADDPS        X1, X2, X2
+	VPERMILPS     $0xb1, X2, X1
+	VADDPS        X1, X2, X2
+	VMOVSS        X2, (DX)
+	VBROADCASTSS  (DX), Z1
+	VADDPS        Z8, Z6, Z6
+	VADDPS        Z9, Z7, Z7
+	VADDPS        Z7, Z6, Z6
+	VEXTRACTF64X4 $0x01, Z6, Y2
+	VEXTRACTF64X4 $0x00, Z6, Y3
+	VADDPS        Y2, Y3, Y3
+	VEXTRACTF128  $0x01, Y3, X2
+	VEXTRACTF128  $0x00, Y3, X3
+	VADDPS        X2, X3, X3
+	VPERMILPS     $0x4e, X3, X2
+	VADDPS        X2, X3, X3
+	VPERMILPS     $0xb1, X3, X2
+	VADDPS        X2, X3, X3
+	VMOVSS        X3, (DX)
+	VBROADCASTSS  (DX), Z2
+	VMOVUPS       smallestNormal<>+0(SB), Z3
+	VMAXPS        Z2, Z3, Z2
+	VMULPS        Z0, Z1, Z1
+	VDIVPS        Z2, Z1, Z1
+	MOVQ          AX, R11
+	MOVQ          CX, R12
+	MOVQ          DI, R13
+
+scale1:
+	CMPQ        R13, $0x00000010
+	JB          scaleEnd1
+	VMOVUPS     (R12), Z2
+	VFMSUB213PS Z1, Z0, Z2
+	VMULPS      (R11), Z2, Z2
+	VMOVUPS     Z2, (R12)
+	ADDQ        $0x00000040, R11
+	ADDQ        $0x00000040, R12
+	SUBQ        $0x00000010, R13
+	JMP         scale1
+
+scaleEnd1:
+	VXORPS Z1, Z1, Z1
+	MOVQ   R10, R13
+
+clear1:
+	CMPQ    R13, $0x00000010
+	JB      clearEnd1
+	VMOVUPS Z1, (R11)
+	VMOVUPS Z1, (R12)
+	ADDQ    $0x00000040, R11
+	ADDQ    $0x00000040, R12
+	SUBQ    $0x00000010, R13
+	JMP     clear1
+
+clearEnd1:
+	ADDQ $0x00000004, DX
+	ADDQ R8, AX
+	ADDQ R8, CX
+	DECQ SI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func fetchRowsAVX512(x uintptr, rows uintptr, bytes uintptr, stride uintptr)
+// Requires: AVX, MMX+
+TEXT ·fetchRowsAVX512(SB), NOSPLIT, $0-32
+	MOVQ x+0(FP), AX
+	MOVQ rows+8(FP), CX
+	MOVQ bytes+16(FP), DX
+	MOVQ stride+24(FP), BX
+
+row:
+	MOVQ AX, SI
+	MOVQ DX, DI
+
+line:
+	PREFETCHT1 (SI)
+	ADDQ       $0x00000040, SI
+	SUBQ       $0x00000040, DI
+	JNE        line
+	ADDQ       BX, AX
+	DECQ       CX
+	JNE        row
+	VZEROUPPER
+	RET
+
+// func lstmCellAVX512(h uintptr, next uintptr, gates uintptr, z uintptr, carry uintptr, n uintptr, stride uintptr)
+// Requires: AVX, AVX512F
 TEXT ·lstmCellAVX512(SB), NOSPLIT, $0-56
 	MOVQ h+0(FP), AX
 	MOVQ next+8(FP), CX
@@ -8237,158 +11211,143 @@ TEXT ·lstmCellAVX512(SB), NOSPLIT, $0-56
 	MOVQ n+40(FP), DI
 	MOVQ stride+48(FP), R8
 	LEAQ (R8)(R8*2), R9
+	LEAQ (DX)(R9*1), R10
+	MOVQ DI, R11
 
-loop1:
-	CMPQ         DI, $0x00000010
-	JB           end1
-	VMOVUPS      (BX), Z0
-	VMOVUPS      (BX)(R8*1), Z1
-	VORPS        signBit<>+0(SB), Z0, Z2
-	VORPS        signBit<>+0(SB), Z1, Z3
-	VMOVUPS      expMin<>+0(SB), Z4
-	VMAXPS       Z2, Z4, Z2
-	VMAXPS       Z3, Z4, Z3
-	VMOVUPS      expMax<>+0(SB), Z4
-	VMINPS       Z2, Z4, Z2
-	VMINPS       Z3, Z4, Z3
-	VMULPS       log2e<>+0(SB), Z2, Z4
-	VMULPS       log2e<>+0(SB), Z3, Z5
-	VCVTPS2DQ    Z4, Z4
-	VCVTPS2DQ    Z5, Z5
-	VCVTDQ2PS    Z4, Z4
-	VCVTDQ2PS    Z5, Z5
-	VFNMADD231PS ln2High<>+0(SB), Z4, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z5, Z3
-	VFNMADD231PS ln2Low<>+0(SB), Z4, Z2
-	VFNMADD231PS ln2Low<>+0(SB), Z5, Z3
-	VMOVUPS      expP0<>+0(SB), Z6
-	VMOVUPS      expP0<>+0(SB), Z7
-	VFMADD213PS  expP1<>+0(SB), Z2, Z6
-	VFMADD213PS  expP1<>+0(SB), Z3, Z7
-	VFMADD213PS  expP2<>+0(SB), Z2, Z6
-	VFMADD213PS  expP2<>+0(SB), Z3, Z7
-	VFMADD213PS  expP3<>+0(SB), Z2, Z6
-	VFMADD213PS  expP3<>+0(SB), Z3, Z7
-	VFMADD213PS  expP4<>+0(SB), Z2, Z6
-	VFMADD213PS  expP4<>+0(SB), Z3, Z7
-	VFMADD213PS  expP5<>+0(SB), Z2, Z6
-	VFMADD213PS  expP5<>+0(SB), Z3, Z7
-	VMULPS       Z2, Z2, Z8
-	VFMADD213PS  Z2, Z8, Z6
-	VMULPS       Z3, Z3, Z8
-	VFMADD213PS  Z3, Z8, Z7
-	VADDPS       one<>+0(SB), Z6, Z6
-	VADDPS       one<>+0(SB), Z7, Z7
-	VSCALEFPS    Z4, Z6, Z6
-	VSCALEFPS    Z5, Z7, Z7
-	VXORPS       Z3, Z3, Z3
-	VMOVUPS      one<>+0(SB), Z2
-	VCMPPS       $0x11, Z3, Z0, K1
-	VMOVUPS      Z6, K1, Z2
-	VADDPS       one<>+0(SB), Z6, Z6
-	VDIVPS       Z6, Z2, Z6
-	VXORPS       Z2, Z2, Z2
-	VMOVUPS      one<>+0(SB), Z0
-	VCMPPS       $0x11, Z2, Z1, K1
-	VMOVUPS      Z7, K1, Z0
-	VADDPS       one<>+0(SB), Z7, Z7
-	VDIVPS       Z7, Z0, Z7
-	VMOVUPS      Z6, (DX)
-	VMOVUPS      Z7, (DX)(R8*1)
-	VMOVUPS      (BX)(R8*2), Z0
-	VMOVAPS      Z0, Z1
-	VMOVUPS      tanhMin<>+0(SB), Z2
-	VMAXPS       Z0, Z2, Z0
-	VMOVUPS      tanhMax<>+0(SB), Z2
-	VMINPS       Z0, Z2, Z0
-	VMULPS       Z0, Z0, Z2
-	VMOVUPS      tanhP0<>+0(SB), Z3
-	VFMADD213PS  tanhP1<>+0(SB), Z2, Z3
-	VFMADD213PS  tanhP2<>+0(SB), Z2, Z3
-	VFMADD213PS  tanhP3<>+0(SB), Z2, Z3
-	VFMADD213PS  tanhP4<>+0(SB), Z2, Z3
-	VFMADD213PS  tanhP5<>+0(SB), Z2, Z3
-	VFMADD213PS  tanhP6<>+0(SB), Z2, Z3
-	VMULPS       Z0, Z3, Z3
-	VMOVUPS      tanhQ0<>+0(SB), Z0
-	VFMADD213PS  tanhQ1<>+0(SB), Z2, Z0
-	VFMADD213PS  tanhQ2<>+0(SB), Z2, Z0
-	VFMADD213PS  tanhQ3<>+0(SB), Z2, Z0
-	VDIVPS       Z0, Z3, Z3
-	VANDPS       magnitude<>+0(SB), Z1, Z0
-	VCMPPS       $0x11, tanhSmall<>+0(SB), Z0, K1
-	VMOVUPS      Z1, K1, Z3
-	VMOVUPS      Z3, (DX)(R8*2)
-	VMULPS       Z3, Z6, Z0
-	VFMADD231PS  (SI), Z7, Z0
-	VMOVUPS      Z0, (CX)
-	VMOVUPS      (BX)(R9*1), Z0
-	VORPS        signBit<>+0(SB), Z0, Z1
-	VMOVUPS      expMin<>+0(SB), Z2
-	VMAXPS       Z1, Z2, Z1
-	VMOVUPS      expMax<>+0(SB), Z2
-	VMINPS       Z1, Z2, Z1
-	VMULPS       log2e<>+0(SB), Z1, Z2
-	VCVTPS2DQ    Z2, Z2
-	VCVTDQ2PS    Z2, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z2, Z1
-	VFNMADD231PS ln2Low<>+0(SB), Z2, Z1
-	VMOVUPS      expP0<>+0(SB), Z3
-	VFMADD213PS  expP1<>+0(SB), Z1, Z3
-	VFMADD213PS  expP2<>+0(SB), Z1, Z3
-	VFMADD213PS  expP3<>+0(SB), Z1, Z3
-	VFMADD213PS  expP4<>+0(SB), Z1, Z3
-	VFMADD213PS  expP5<>+0(SB), Z1, Z3
-	VMULPS       Z1, Z1, Z4
-	VFMADD213PS  Z1, Z4, Z3
-	VADDPS       one<>+0(SB), Z3, Z3
-	VSCALEFPS    Z2, Z3, Z3
-	VXORPS       Z2, Z2, Z2
-	VMOVUPS      one<>+0(SB), Z1
-	VCMPPS       $0x11, Z2, Z0, K1
-	VMOVUPS      Z3, K1, Z1
-	VADDPS       one<>+0(SB), Z3, Z3
-	VDIVPS       Z3, Z1, Z3
-	VMOVUPS      Z3, (DX)(R9*1)
-	VMOVUPS      (CX), Z0
-	VMOVAPS      Z0, Z1
-	VMOVUPS      tanhMin<>+0(SB), Z2
-	VMAXPS       Z0, Z2, Z0
-	VMOVUPS      tanhMax<>+0(SB), Z2
-	VMINPS       Z0, Z2, Z0
-	VMULPS       Z0, Z0, Z2
-	VMOVUPS      tanhP0<>+0(SB), Z4
-	VFMADD213PS  tanhP1<>+0(SB), Z2, Z4
-	VFMADD213PS  tanhP2<>+0(SB), Z2, Z4
-	VFMADD213PS  tanhP3<>+0(SB), Z2, Z4
-	VFMADD213PS  tanhP4<>+0(SB), Z2, Z4
-	VFMADD213PS  tanhP5<>+0(SB), Z2, Z4
-	VFMADD213PS  tanhP6<>+0(SB), Z2, Z4
-	VMULPS       Z0, Z4, Z4
-	VMOVUPS      tanhQ0<>+0(SB), Z0
-	VFMADD213PS  tanhQ1<>+0(SB), Z2, Z0
-	VFMADD213PS  tanhQ2<>+0(SB), Z2, Z0
-	VFMADD213PS  tanhQ3<>+0(SB), Z2, Z0
-	VDIVPS       Z0, Z4, Z4
-	VANDPS       magnitude<>+0(SB), Z1, Z0
-	VCMPPS       $0x11, tanhSmall<>+0(SB), Z0, K1
-	VMOVUPS      Z1, K1, Z4
-	VMULPS       Z3, Z4, Z4
-	VMOVUPS      Z4, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, DI
-	JMP          loop1
+gatesloop1:
+	CMPQ             DI, $0x00000010
+	JB               gatesend1
+	VMOVUPS          (BX), Z0
+	VMOVUPS          (BX)(R8*1), Z1
+	VMOVUPS          (BX)(R9*1), Z2
+	VMOVUPS          gateMin<>+0(SB), Z3
+	VMAXPS           Z0, Z3, Z0
+	VMAXPS           Z1, Z3, Z1
+	VMAXPS           Z2, Z3, Z2
+	VMOVUPS          gateMax<>+0(SB), Z3
+	VMINPS           Z0, Z3, Z0
+	VMINPS           Z1, Z3, Z1
+	VMINPS           Z2, Z3, Z2
+	VMULPS           minusLog2e<>+0(SB), Z0, Z3
+	VMULPS           minusLog2e<>+0(SB), Z1, Z4
+	VMULPS           minusLog2e<>+0(SB), Z2, Z5
+	VRNDSCALEPS      $0x08, Z3, Z3
+	VRNDSCALEPS      $0x08, Z4, Z4
+	VRNDSCALEPS      $0x08, Z5, Z5
+	VFMADD231PS      ln2High<>+0(SB), Z3, Z0
+	VFMADD231PS      ln2High<>+0(SB), Z4, Z1
+	VFMADD231PS      ln2High<>+0(SB), Z5, Z2
+	VFMADD231PS      ln2Low<>+0(SB), Z3, Z0
+	VFMADD231PS      ln2Low<>+0(SB), Z4, Z1
+	VFMADD231PS      ln2Low<>+0(SB), Z5, Z2
+	VMOVUPS          gateP0<>+0(SB), Z6
+	VMOVUPS          gateP0<>+0(SB), Z7
+	VMOVUPS          gateP0<>+0(SB), Z8
+	VFMADD213PS.BCST gateP1<>+0(SB), Z0, Z6
+	VFMADD213PS.BCST gateP1<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST gateP1<>+0(SB), Z2, Z8
+	VFMADD213PS.BCST gateP2<>+0(SB), Z0, Z6
+	VFMADD213PS.BCST gateP2<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST gateP2<>+0(SB), Z2, Z8
+	VFMADD213PS.BCST gateP3<>+0(SB), Z0, Z6
+	VFMADD213PS.BCST gateP3<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST gateP3<>+0(SB), Z2, Z8
+	VFMADD213PS.BCST gateP4<>+0(SB), Z0, Z6
+	VFMADD213PS.BCST gateP4<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST gateP4<>+0(SB), Z2, Z8
+	VFMADD213PS.BCST gateP5<>+0(SB), Z0, Z6
+	VFMADD213PS.BCST gateP5<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST gateP5<>+0(SB), Z2, Z8
+	VFMADD213PS.BCST gateP6<>+0(SB), Z0, Z6
+	VFMADD213PS.BCST gateP6<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST gateP6<>+0(SB), Z2, Z8
+	VFMADD213PS.BCST gateP7<>+0(SB), Z0, Z6
+	VFMADD213PS.BCST gateP7<>+0(SB), Z1, Z7
+	VFMADD213PS.BCST gateP7<>+0(SB), Z2, Z8
+	VSCALEFPS        Z3, Z6, Z6
+	VADDPS           one<>+0(SB), Z6, Z6
+	VMOVUPS          one<>+0(SB), Z0
+	VDIVPS           Z6, Z0, Z6
+	VSCALEFPS        Z4, Z7, Z7
+	VADDPS           one<>+0(SB), Z7, Z7
+	VMOVUPS          one<>+0(SB), Z0
+	VDIVPS           Z7, Z0, Z7
+	VSCALEFPS        Z5, Z8, Z8
+	VADDPS           one<>+0(SB), Z8, Z8
+	VMOVUPS          one<>+0(SB), Z0
+	VDIVPS           Z8, Z0, Z8
+	VMOVUPS          Z8, (DX)(R9*1)
+	VMOVUPS          Z6, (DX)
+	VMOVUPS          Z7, (DX)(R8*1)
+	VMOVUPS          (BX)(R8*2), Z0
+	VMOVUPS          tanhMin<>+0(SB), Z1
+	VMAXPS           Z0, Z1, Z0
+	VMOVUPS          tanhMax<>+0(SB), Z1
+	VMINPS           Z0, Z1, Z0
+	VMULPS           Z0, Z0, Z1
+	VMOVUPS          tanhP0<>+0(SB), Z2
+	VFMADD213PS.BCST tanhP1<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP2<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP3<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP4<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP5<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP6<>+0(SB), Z1, Z2
+	VMULPS           Z0, Z2, Z2
+	VMOVUPS          tanhQ0<>+0(SB), Z0
+	VFMADD213PS.BCST tanhQ1<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST tanhQ2<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST tanhQ3<>+0(SB), Z1, Z0
+	VDIVPS           Z0, Z2, Z2
+	VMOVUPS          Z2, (DX)(R8*2)
+	VMULPS           Z2, Z6, Z6
+	VFMADD231PS      (SI), Z7, Z6
+	VMOVUPS          Z6, (CX)
+	ADDQ             $0x00000040, CX
+	ADDQ             $0x00000040, DX
+	ADDQ             $0x00000040, BX
+	ADDQ             $0x00000040, SI
+	SUBQ             $0x00000010, DI
+	JMP              gatesloop1
 
-end1:
+gatesend1:
+	MOVQ next+8(FP), CX
+
+stateloop1:
+	CMPQ             R11, $0x00000010
+	JB               stateend1
+	VMOVUPS          (CX), Z0
+	VMOVUPS          tanhMin<>+0(SB), Z1
+	VMAXPS           Z0, Z1, Z0
+	VMOVUPS          tanhMax<>+0(SB), Z1
+	VMINPS           Z0, Z1, Z0
+	VMULPS           Z0, Z0, Z1
+	VMOVUPS          tanhP0<>+0(SB), Z2
+	VFMADD213PS.BCST tanhP1<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP2<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP3<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP4<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP5<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP6<>+0(SB), Z1, Z2
+	VMULPS           Z0, Z2, Z2
+	VMOVUPS          tanhQ0<>+0(SB), Z0
+	VFMADD213PS.BCST tanhQ1<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST tanhQ2<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST tanhQ3<>+0(SB), Z1, Z0
+	VDIVPS           Z0, Z2, Z2
+	VMULPS           (R10), Z2, Z2
+	VMOVUPS          Z2, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	ADDQ             $0x00000040, R10
+	SUBQ             $0x00000010, R11
+	JMP              stateloop1
+
+stateend1:
 	VZEROUPPER
 	RET
 
 // func lstmCellGradAVX512(dz uintptr, dcarry uintptr, gates uintptr, carry uintptr, dh uintptr, dnext uintptr, n uintptr, stride uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512F
 TEXT ·lstmCellGradAVX512(SB), NOSPLIT, $0-64
 	MOVQ dz+0(FP), AX
 	MOVQ dcarry+8(FP), CX
@@ -8401,81 +11360,77 @@ TEXT ·lstmCellGradAVX512(SB), NOSPLIT, $0-64
 	LEAQ (R9)(R9*2), R10
 
 loop1:
-	CMPQ         R8, $0x00000010
-	JB           end1
-	VMOVUPS      (DX), Z0
-	VMOVUPS      (DX)(R9*1), Z1
-	VMOVUPS      (DX)(R9*2), Z2
-	VMOVUPS      (BX), Z3
-	VMULPS       Z2, Z0, Z4
-	VFMADD231PS  Z3, Z1, Z4
-	VMOVAPS      Z4, Z5
-	VMOVUPS      tanhMin<>+0(SB), Z6
-	VMAXPS       Z4, Z6, Z4
-	VMOVUPS      tanhMax<>+0(SB), Z6
-	VMINPS       Z4, Z6, Z4
-	VMULPS       Z4, Z4, Z6
-	VMOVUPS      tanhP0<>+0(SB), Z7
-	VFMADD213PS  tanhP1<>+0(SB), Z6, Z7
-	VFMADD213PS  tanhP2<>+0(SB), Z6, Z7
-	VFMADD213PS  tanhP3<>+0(SB), Z6, Z7
-	VFMADD213PS  tanhP4<>+0(SB), Z6, Z7
-	VFMADD213PS  tanhP5<>+0(SB), Z6, Z7
-	VFMADD213PS  tanhP6<>+0(SB), Z6, Z7
-	VMULPS       Z4, Z7, Z7
-	VMOVUPS      tanhQ0<>+0(SB), Z4
-	VFMADD213PS  tanhQ1<>+0(SB), Z6, Z4
-	VFMADD213PS  tanhQ2<>+0(SB), Z6, Z4
-	VFMADD213PS  tanhQ3<>+0(SB), Z6, Z4
-	VDIVPS       Z4, Z7, Z7
-	VANDPS       magnitude<>+0(SB), Z5, Z4
-	VCMPPS       $0x11, tanhSmall<>+0(SB), Z4, K1
-	VMOVUPS      Z5, K1, Z7
-	VMOVUPS      (DX)(R10*1), Z4
-	VMOVUPS      (SI), Z5
-	VMOVAPS      Z7, Z6
-	VFNMADD213PS one<>+0(SB), Z7, Z6
-	VMULPS       Z4, Z5, Z8
-	VFMADD213PS  (DI), Z6, Z8
-	VMULPS       Z7, Z5, Z5
-	VMOVUPS      one<>+0(SB), Z6
-	VSUBPS       Z4, Z6, Z6
-	VMULPS       Z4, Z6, Z6
-	VMULPS       Z6, Z5, Z5
-	VMOVUPS      Z5, (AX)(R10*1)
-	VMULPS       Z3, Z8, Z5
-	VMOVUPS      one<>+0(SB), Z3
-	VSUBPS       Z1, Z3, Z3
-	VMULPS       Z1, Z3, Z3
-	VMULPS       Z3, Z5, Z5
-	VMOVUPS      Z5, (AX)(R9*1)
-	VMULPS       Z1, Z8, Z1
-	VMOVUPS      Z1, (CX)
-	VMULPS       Z2, Z8, Z5
-	VMOVUPS      one<>+0(SB), Z1
-	VSUBPS       Z0, Z1, Z1
-	VMULPS       Z0, Z1, Z1
-	VMULPS       Z1, Z5, Z5
-	VMOVUPS      Z5, (AX)
-	VMULPS       Z0, Z8, Z5
-	VFNMADD213PS one<>+0(SB), Z2, Z2
-	VMULPS       Z2, Z5, Z5
-	VMOVUPS      Z5, (AX)(R9*2)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	ADDQ         $0x00000040, SI
-	ADDQ         $0x00000040, DI
-	SUBQ         $0x00000010, R8
-	JMP          loop1
+	CMPQ             R8, $0x00000010
+	JB               end1
+	VMOVUPS          (DX), Z0
+	VMOVUPS          (DX)(R9*1), Z1
+	VMOVUPS          (DX)(R9*2), Z2
+	VMOVUPS          (BX), Z3
+	VMULPS           Z2, Z0, Z4
+	VFMADD231PS      Z3, Z1, Z4
+	VMOVUPS          tanhMin<>+0(SB), Z5
+	VMAXPS           Z4, Z5, Z4
+	VMOVUPS          tanhMax<>+0(SB), Z5
+	VMINPS           Z4, Z5, Z4
+	VMULPS           Z4, Z4, Z5
+	VMOVUPS          tanhP0<>+0(SB), Z6
+	VFMADD213PS.BCST tanhP1<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST tanhP2<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST tanhP3<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST tanhP4<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST tanhP5<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST tanhP6<>+0(SB), Z5, Z6
+	VMULPS           Z4, Z6, Z6
+	VMOVUPS          tanhQ0<>+0(SB), Z4
+	VFMADD213PS.BCST tanhQ1<>+0(SB), Z5, Z4
+	VFMADD213PS.BCST tanhQ2<>+0(SB), Z5, Z4
+	VFMADD213PS.BCST tanhQ3<>+0(SB), Z5, Z4
+	VDIVPS           Z4, Z6, Z6
+	VMOVUPS          (DX)(R10*1), Z4
+	VMOVUPS          (SI), Z5
+	VMOVAPS          Z6, Z7
+	VFNMADD213PS     one<>+0(SB), Z6, Z7
+	VMULPS           Z4, Z5, Z8
+	VFMADD213PS      (DI), Z7, Z8
+	VMULPS           Z6, Z5, Z5
+	VMOVUPS          one<>+0(SB), Z6
+	VSUBPS           Z4, Z6, Z6
+	VMULPS           Z4, Z6, Z6
+	VMULPS           Z6, Z5, Z5
+	VMOVUPS          Z5, (AX)(R10*1)
+	VMULPS           Z3, Z8, Z5
+	VMOVUPS          one<>+0(SB), Z3
+	VSUBPS           Z1, Z3, Z3
+	VMULPS           Z1, Z3, Z3
+	VMULPS           Z3, Z5, Z5
+	VMOVUPS          Z5, (AX)(R9*1)
+	VMULPS           Z1, Z8, Z1
+	VMOVUPS          Z1, (CX)
+	VMULPS           Z2, Z8, Z5
+	VMOVUPS          one<>+0(SB), Z1
+	VSUBPS           Z0, Z1, Z1
+	VMULPS           Z0, Z1, Z1
+	VMULPS           Z1, Z5, Z5
+	VMOVUPS          Z5, (AX)
+	VMULPS           Z0, Z8, Z5
+	VFNMADD213PS     one<>+0(SB), Z2, Z2
+	VMULPS           Z2, Z5, Z5
+	VMOVUPS          Z5, (AX)(R9*2)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	ADDQ             $0x00000040, DX
+	ADDQ             $0x00000040, BX
+	ADDQ             $0x00000040, SI
+	ADDQ             $0x00000040, DI
+	SUBQ             $0x00000010, R8
+	JMP              loop1
 
 end1:
 	VZEROUPPER
 	RET
 
 // func gruCellAVX512(next uintptr, gates uintptr, x uintptr, u uintptr, h uintptr, n uintptr, stride uintptr)
-// Requires: AVX, AVX512DQ, AVX512F
+// Requires: AVX, AVX512F
 TEXT ·gruCellAVX512(SB), NOSPLIT, $0-56
 	MOVQ next+0(FP), AX
 	MOVQ gates+8(FP), CX
@@ -8486,101 +11441,85 @@ TEXT ·gruCellAVX512(SB), NOSPLIT, $0-56
 	MOVQ stride+48(FP), R8
 
 loop1:
-	CMPQ         DI, $0x00000010
-	JB           end1
-	VMOVUPS      (DX), Z0
-	VMOVUPS      (DX)(R8*1), Z1
-	VADDPS       (BX), Z0, Z0
-	VADDPS       (BX)(R8*1), Z1, Z1
-	VORPS        signBit<>+0(SB), Z0, Z2
-	VORPS        signBit<>+0(SB), Z1, Z3
-	VMOVUPS      expMin<>+0(SB), Z4
-	VMAXPS       Z2, Z4, Z2
-	VMAXPS       Z3, Z4, Z3
-	VMOVUPS      expMax<>+0(SB), Z4
-	VMINPS       Z2, Z4, Z2
-	VMINPS       Z3, Z4, Z3
-	VMULPS       log2e<>+0(SB), Z2, Z4
-	VMULPS       log2e<>+0(SB), Z3, Z5
-	VCVTPS2DQ    Z4, Z4
-	VCVTPS2DQ    Z5, Z5
-	VCVTDQ2PS    Z4, Z4
-	VCVTDQ2PS    Z5, Z5
-	VFNMADD231PS ln2High<>+0(SB), Z4, Z2
-	VFNMADD231PS ln2High<>+0(SB), Z5, Z3
-	VFNMADD231PS ln2Low<>+0(SB), Z4, Z2
-	VFNMADD231PS ln2Low<>+0(SB), Z5, Z3
-	VMOVUPS      expP0<>+0(SB), Z6
-	VMOVUPS      expP0<>+0(SB), Z7
-	VFMADD213PS  expP1<>+0(SB), Z2, Z6
-	VFMADD213PS  expP1<>+0(SB), Z3, Z7
-	VFMADD213PS  expP2<>+0(SB), Z2, Z6
-	VFMADD213PS  expP2<>+0(SB), Z3, Z7
-	VFMADD213PS  expP3<>+0(SB), Z2, Z6
-	VFMADD213PS  expP3<>+0(SB), Z3, Z7
-	VFMADD213PS  expP4<>+0(SB), Z2, Z6
-	VFMADD213PS  expP4<>+0(SB), Z3, Z7
-	VFMADD213PS  expP5<>+0(SB), Z2, Z6
-	VFMADD213PS  expP5<>+0(SB), Z3, Z7
-	VMULPS       Z2, Z2, Z8
-	VFMADD213PS  Z2, Z8, Z6
-	VMULPS       Z3, Z3, Z8
-	VFMADD213PS  Z3, Z8, Z7
-	VADDPS       one<>+0(SB), Z6, Z6
-	VADDPS       one<>+0(SB), Z7, Z7
-	VSCALEFPS    Z4, Z6, Z6
-	VSCALEFPS    Z5, Z7, Z7
-	VXORPS       Z3, Z3, Z3
-	VMOVUPS      one<>+0(SB), Z2
-	VCMPPS       $0x11, Z3, Z0, K1
-	VMOVUPS      Z6, K1, Z2
-	VADDPS       one<>+0(SB), Z6, Z6
-	VDIVPS       Z6, Z2, Z6
-	VXORPS       Z2, Z2, Z2
-	VMOVUPS      one<>+0(SB), Z0
-	VCMPPS       $0x11, Z2, Z1, K1
-	VMOVUPS      Z7, K1, Z0
-	VADDPS       one<>+0(SB), Z7, Z7
-	VDIVPS       Z7, Z0, Z7
-	VMOVUPS      (BX)(R8*2), Z0
-	VFMADD213PS  (DX)(R8*2), Z7, Z0
-	VMOVUPS      Z6, (CX)
-	VMOVUPS      Z7, (CX)(R8*1)
-	VMOVAPS      Z0, Z1
-	VMOVUPS      tanhMin<>+0(SB), Z2
-	VMAXPS       Z0, Z2, Z0
-	VMOVUPS      tanhMax<>+0(SB), Z2
-	VMINPS       Z0, Z2, Z0
-	VMULPS       Z0, Z0, Z2
-	VMOVUPS      tanhP0<>+0(SB), Z3
-	VFMADD213PS  tanhP1<>+0(SB), Z2, Z3
-	VFMADD213PS  tanhP2<>+0(SB), Z2, Z3
-	VFMADD213PS  tanhP3<>+0(SB), Z2, Z3
-	VFMADD213PS  tanhP4<>+0(SB), Z2, Z3
-	VFMADD213PS  tanhP5<>+0(SB), Z2, Z3
-	VFMADD213PS  tanhP6<>+0(SB), Z2, Z3
-	VMULPS       Z0, Z3, Z3
-	VMOVUPS      tanhQ0<>+0(SB), Z0
-	VFMADD213PS  tanhQ1<>+0(SB), Z2, Z0
-	VFMADD213PS  tanhQ2<>+0(SB), Z2, Z0
-	VFMADD213PS  tanhQ3<>+0(SB), Z2, Z0
-	VDIVPS       Z0, Z3, Z3
-	VANDPS       magnitude<>+0(SB), Z1, Z0
-	VCMPPS       $0x11, tanhSmall<>+0(SB), Z0, K1
-	VMOVUPS      Z1, K1, Z3
-	VMOVUPS      Z3, (CX)(R8*2)
-	VMOVUPS      one<>+0(SB), Z0
-	VSUBPS       Z6, Z0, Z0
-	VMULPS       Z3, Z0, Z0
-	VFMADD231PS  (SI), Z6, Z0
-	VMOVUPS      Z0, (AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	ADDQ         $0x00000040, BX
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000010, DI
-	JMP          loop1
+	CMPQ             DI, $0x00000010
+	JB               end1
+	VMOVUPS          (DX), Z0
+	VMOVUPS          (DX)(R8*1), Z1
+	VADDPS           (BX), Z0, Z0
+	VADDPS           (BX)(R8*1), Z1, Z1
+	VMOVUPS          gateMin<>+0(SB), Z2
+	VMAXPS           Z0, Z2, Z0
+	VMAXPS           Z1, Z2, Z1
+	VMOVUPS          gateMax<>+0(SB), Z2
+	VMINPS           Z0, Z2, Z0
+	VMINPS           Z1, Z2, Z1
+	VMULPS           minusLog2e<>+0(SB), Z0, Z2
+	VMULPS           minusLog2e<>+0(SB), Z1, Z3
+	VRNDSCALEPS      $0x08, Z2, Z2
+	VRNDSCALEPS      $0x08, Z3, Z3
+	VFMADD231PS      ln2High<>+0(SB), Z2, Z0
+	VFMADD231PS      ln2High<>+0(SB), Z3, Z1
+	VFMADD231PS      ln2Low<>+0(SB), Z2, Z0
+	VFMADD231PS      ln2Low<>+0(SB), Z3, Z1
+	VMOVUPS          gateP0<>+0(SB), Z4
+	VMOVUPS          gateP0<>+0(SB), Z5
+	VFMADD213PS.BCST gateP1<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST gateP1<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST gateP2<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST gateP2<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST gateP3<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST gateP3<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST gateP4<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST gateP4<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST gateP5<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST gateP5<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST gateP6<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST gateP6<>+0(SB), Z1, Z5
+	VFMADD213PS.BCST gateP7<>+0(SB), Z0, Z4
+	VFMADD213PS.BCST gateP7<>+0(SB), Z1, Z5
+	VSCALEFPS        Z2, Z4, Z4
+	VADDPS           one<>+0(SB), Z4, Z4
+	VMOVUPS          one<>+0(SB), Z0
+	VDIVPS           Z4, Z0, Z4
+	VSCALEFPS        Z3, Z5, Z5
+	VADDPS           one<>+0(SB), Z5, Z5
+	VMOVUPS          one<>+0(SB), Z0
+	VDIVPS           Z5, Z0, Z5
+	VMOVUPS          (BX)(R8*2), Z0
+	VFMADD213PS      (DX)(R8*2), Z5, Z0
+	VMOVUPS          Z4, (CX)
+	VMOVUPS          Z5, (CX)(R8*1)
+	VMOVUPS          tanhMin<>+0(SB), Z1
+	VMAXPS           Z0, Z1, Z0
+	VMOVUPS          tanhMax<>+0(SB), Z1
+	VMINPS           Z0, Z1, Z0
+	VMULPS           Z0, Z0, Z1
+	VMOVUPS          tanhP0<>+0(SB), Z2
+	VFMADD213PS.BCST tanhP1<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP2<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP3<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP4<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP5<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST tanhP6<>+0(SB), Z1, Z2
+	VMULPS           Z0, Z2, Z2
+	VMOVUPS          tanhQ0<>+0(SB), Z0
+	VFMADD213PS.BCST tanhQ1<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST tanhQ2<>+0(SB), Z1, Z0
+	VFMADD213PS.BCST tanhQ3<>+0(SB), Z1, Z0
+	VDIVPS           Z0, Z2, Z2
+	VMOVUPS          Z2, (CX)(R8*2)
+	VMOVUPS          one<>+0(SB), Z0
+	VSUBPS           Z4, Z0, Z0
+	VMULPS           Z2, Z0, Z0
+	VFMADD231PS      (SI), Z4, Z0
+	VMOVUPS          Z0, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	ADDQ             $0x00000040, DX
+	ADDQ             $0x00000040, BX
+	ADDQ             $0x00000040, SI
+	SUBQ             $0x00000010, DI
+	JMP              loop1
 
 end1:
 	VZEROUPPER

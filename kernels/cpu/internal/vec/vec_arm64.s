@@ -3591,6 +3591,412 @@ loop1:
 end1:
 	RET
 
+// geluNEON is geluAVX2 with two registers for one.
+TEXT ·geluNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $normalMax<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c04 // and v4.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c25 // and v5.4S, v1.4S, v12.4S
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e641c5f // bsl v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e651c7f // bsl v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e24dc82 // fmul v2.4S, v4.4S, v4.4S
+	WORD $0x6e25dca3 // fmul v3.4S, v5.4S, v5.4S
+	MOVD $roundShift<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	VMOV V6.B16, V8.B16
+	VMOV V7.B16, V9.B16
+	MOVD $halfLog2e<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eaccc46 // fmls v6.4S, v2.4S, v12.4S
+	WORD $0x4eaccc67 // fmls v7.4S, v3.4S, v12.4S
+	WORD $0x4ea6d508 // fsub v8.4S, v8.4S, v6.4S
+	WORD $0x4ea7d529 // fsub v9.4S, v9.4S, v7.4S
+	MOVD $halfLog2e<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eaccc48 // fmls v8.4S, v2.4S, v12.4S
+	WORD $0x4eaccc69 // fmls v9.4S, v3.4S, v12.4S
+	MOVD $exp2P0<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $exp2P1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cd1f // fmla v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cd3f // fmla v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $exp2P2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cd1f // fmla v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cd3f // fmla v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $exp2P3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cd1f // fmla v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cd3f // fmla v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $exp2P4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cd1f // fmla v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cd3f // fmla v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $exp2P5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cd1f // fmla v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cd3f // fmla v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $millsN0<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $millsN1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $millsN2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $millsN3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $millsN4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $millsD0<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $millsD1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $millsD2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $millsD3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $millsD4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $millsD5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e2afd08 // fdiv v8.4S, v8.4S, v10.4S
+	WORD $0x6e2bfd29 // fdiv v9.4S, v9.4S, v11.4S
+	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
+	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
+	WORD $0x6e22dd08 // fmul v8.4S, v8.4S, v2.4S
+	WORD $0x6e23dd29 // fmul v9.4S, v9.4S, v3.4S
+	WORD $0x4f3754c6 // shl v6.4s, v6.4s, #23
+	WORD $0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD $0x4ea68508 // add v8.4S, v8.4S, v6.4S
+	WORD $0x4ea78529 // add v9.4S, v9.4S, v7.4S
+	MOVD $twoMinus64<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdd08 // fmul v8.4S, v8.4S, v12.4S
+	WORD $0x6e2cdd29 // fmul v9.4S, v9.4S, v12.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c04 // and v4.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c25 // and v5.4S, v1.4S, v12.4S
+	MOVD $half<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc84 // fmul v4.4S, v4.4S, v12.4S
+	WORD $0x6e2cdca5 // fmul v5.4S, v5.4S, v12.4S
+	MOVD $half<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc04 // fmla v4.4S, v0.4S, v12.4S
+	WORD $0x4e2ccc25 // fmla v5.4S, v1.4S, v12.4S
+	WORD $0x4ea8d480 // fsub v0.4S, v4.4S, v8.4S
+	WORD $0x4ea9d4a1 // fsub v1.4S, v5.4S, v9.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// geluGradNEON is geluGradAVX2 with two registers for one.
+TEXT ·geluGradNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R2), (F0, F1)
+	MOVD $normalMax<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c04 // and v4.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c25 // and v5.4S, v1.4S, v12.4S
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e641c5f // bsl v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e651c7f // bsl v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e24dc82 // fmul v2.4S, v4.4S, v4.4S
+	WORD $0x6e25dca3 // fmul v3.4S, v5.4S, v5.4S
+	MOVD $roundShift<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	VMOV V6.B16, V8.B16
+	VMOV V7.B16, V9.B16
+	MOVD $halfLog2e<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eaccc46 // fmls v6.4S, v2.4S, v12.4S
+	WORD $0x4eaccc67 // fmls v7.4S, v3.4S, v12.4S
+	WORD $0x4ea6d508 // fsub v8.4S, v8.4S, v6.4S
+	WORD $0x4ea7d529 // fsub v9.4S, v9.4S, v7.4S
+	MOVD $halfLog2e<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eaccc48 // fmls v8.4S, v2.4S, v12.4S
+	WORD $0x4eaccc69 // fmls v9.4S, v3.4S, v12.4S
+	MOVD $exp2P0<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $exp2P1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cd1f // fmla v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cd3f // fmla v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $exp2P2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cd1f // fmla v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cd3f // fmla v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $exp2P3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cd1f // fmla v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cd3f // fmla v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $exp2P4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cd1f // fmla v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cd3f // fmla v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $exp2P5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cd1f // fmla v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cd3f // fmla v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $millsN0<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $millsN1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $millsN2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $millsN3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $millsN4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $millsD0<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $millsD1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $millsD2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $millsD3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $millsD4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $millsD5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc9f // fmla v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccbf // fmla v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e2afd08 // fdiv v8.4S, v8.4S, v10.4S
+	WORD $0x6e2bfd29 // fdiv v9.4S, v9.4S, v11.4S
+	MOVD $density64<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eaccc88 // fmls v8.4S, v4.4S, v12.4S
+	WORD $0x4eaccca9 // fmls v9.4S, v5.4S, v12.4S
+	WORD $0x6e22dd08 // fmul v8.4S, v8.4S, v2.4S
+	WORD $0x6e23dd29 // fmul v9.4S, v9.4S, v3.4S
+	WORD $0x4f3754c6 // shl v6.4s, v6.4s, #23
+	WORD $0x4f3754e7 // shl v7.4s, v7.4s, #23
+	WORD $0x4ea68508 // add v8.4S, v8.4S, v6.4S
+	WORD $0x4ea78529 // add v9.4S, v9.4S, v7.4S
+	MOVD $twoMinus64<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdd08 // fmul v8.4S, v8.4S, v12.4S
+	WORD $0x6e2cdd29 // fmul v9.4S, v9.4S, v12.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x4ea8d484 // fsub v4.4S, v4.4S, v8.4S
+	WORD $0x4ea9d4a5 // fsub v5.4S, v5.4S, v9.4S
+	WORD $0x6ea0e446 // fcmgt v6.4S, v2.4S, v0.4S
+	WORD $0x6ea1e467 // fcmgt v7.4S, v3.4S, v1.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	VMOV V4.B16, V31.B16
+	WORD $0x4e20cc5f // fmla v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e21cc7f // fmla v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	FLDPQ 0(R1), (F12, F13)
+	WORD $0x6e2cdc00 // fmul v0.4S, v0.4S, v12.4S
+	WORD $0x6e2ddc21 // fmul v1.4S, v1.4S, v13.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
 // affineNEON is affineAVX2 with two registers for one.
 TEXT ·affineNEON(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0
@@ -4633,6 +5039,51 @@ row:
 	FSTPQ (F0, F1), 0(R0)
 	RET
 
+// moments1NEON is moments1AVX2 with two registers for one.
+TEXT ·moments1NEON(SB), NOSPLIT, $0-64
+	MOVD shift+0(FP), R0
+	MOVD sum+8(FP), R1
+	MOVD squares+16(FP), R2
+	MOVD x+24(FP), R3
+	MOVD sample+40(FP), R4
+	MOVD rows+48(FP), R5
+	MOVD stride+56(FP), R6
+	MOVD inverse+32(FP), R7
+	ADD $0, R7, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	MOVD R3, R7
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+first:
+	FLDPQ 0(R7), (F8, F9)
+	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
+	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
+	ADD R6, R7
+	SUBS $1, R4
+	BNE first
+	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
+	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
+	FSTPQ (F2, F3), 0(R0)
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+row:
+	FLDPQ 0(R3), (F6, F7)
+	WORD $0x4ea2d4c6 // fsub v6.4S, v6.4S, v2.4S
+	WORD $0x4ea3d4e7 // fsub v7.4S, v7.4S, v3.4S
+	WORD $0x4e26d400 // fadd v0.4S, v0.4S, v6.4S
+	WORD $0x4e27d421 // fadd v1.4S, v1.4S, v7.4S
+	WORD $0x4e26ccc4 // fmla v4.4S, v6.4S, v6.4S
+	WORD $0x4e27cce5 // fmla v5.4S, v7.4S, v7.4S
+	ADD R6, R3
+	SUBS $1, R5
+	BNE row
+	FSTPQ (F0, F1), 0(R1)
+	FSTPQ (F4, F5), 0(R2)
+	RET
+
 // rowsAffine1NEON is rowsAffine1AVX2 with two registers for one.
 TEXT ·rowsAffine1NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
@@ -4693,6 +5144,107 @@ row:
 	BNE row
 	RET
 
+// rowsAffineAdd1NEON is rowsAffineAdd1AVX2 with two registers for one.
+TEXT ·rowsAffineAdd1NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+40(FP), R2
+	MOVD stride+48(FP), R3
+	MOVD addend+16(FP), R4
+	MOVD scale+24(FP), R5
+	FLDPQ 0(R5), (F0, F1)
+	MOVD shift+32(FP), R5
+	FLDPQ 0(R5), (F2, F3)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+row:
+	FLDPQ 0(R1), (F4, F5)
+	VMOV V2.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	FLDPQ 0(R4), (F6, F7)
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	FSTPQ (F4, F5), 0(R0)
+	ADD R3, R0
+	ADD R3, R1
+	ADD R3, R4
+	SUBS $1, R2
+	BNE row
+	RET
+
+// rowsAffineAddRelu1NEON is rowsAffineAddRelu1AVX2 with two registers for one.
+TEXT ·rowsAffineAddRelu1NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+40(FP), R2
+	MOVD stride+48(FP), R3
+	MOVD addend+16(FP), R4
+	MOVD scale+24(FP), R5
+	FLDPQ 0(R5), (F0, F1)
+	MOVD shift+32(FP), R5
+	FLDPQ 0(R5), (F2, F3)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+row:
+	FLDPQ 0(R1), (F6, F7)
+	VMOV V2.B16, V31.B16
+	WORD $0x4e26cc1f // fmla v31.4S, v0.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e27cc3f // fmla v31.4S, v1.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	FLDPQ 0(R4), (F8, F9)
+	WORD $0x4e28d4c6 // fadd v6.4S, v6.4S, v8.4S
+	WORD $0x4e29d4e7 // fadd v7.4S, v7.4S, v9.4S
+	WORD $0x6ea6e49f // fcmgt v31.4S, v4.4S, v6.4S
+	WORD $0x6e661c9f // bsl v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea7e4bf // fcmgt v31.4S, v5.4S, v7.4S
+	WORD $0x6e671cbf // bsl v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	FSTPQ (F6, F7), 0(R0)
+	ADD R3, R0
+	ADD R3, R1
+	ADD R3, R4
+	SUBS $1, R2
+	BNE row
+	RET
+
+// productRows1NEON is productRows1AVX2 with two registers for one.
+TEXT ·productRows1NEON(SB), NOSPLIT, $0-56
+	MOVD sum+0(FP), R0
+	MOVD product+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD x+24(FP), R3
+	MOVD rows+40(FP), R4
+	MOVD stride+48(FP), R5
+	MOVD mean+32(FP), R6
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+row:
+	FLDPQ 0(R3), (F4, F5)
+	FLDPQ 0(R2), (F6, F7)
+	FLDPQ 0(R6), (F8, F9)
+	WORD $0x4ea8d484 // fsub v4.4S, v4.4S, v8.4S
+	WORD $0x4ea9d4a5 // fsub v5.4S, v5.4S, v9.4S
+	WORD $0x4e26d400 // fadd v0.4S, v0.4S, v6.4S
+	WORD $0x4e27d421 // fadd v1.4S, v1.4S, v7.4S
+	WORD $0x4e26cc82 // fmla v2.4S, v4.4S, v6.4S
+	WORD $0x4e27cca3 // fmla v3.4S, v5.4S, v7.4S
+	ADD R5, R3
+	ADD R5, R2
+	SUBS $1, R4
+	BNE row
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 0(R1)
+	RET
+
 // rowsCombine1NEON is rowsCombine1AVX2 with two registers for one.
 TEXT ·rowsCombine1NEON(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
@@ -4705,18 +5257,18 @@ TEXT ·rowsCombine1NEON(SB), NOSPLIT, $0-64
 	MOVD b+32(FP), R5
 	FLDPQ 0(R5), (F2, F3)
 	MOVD c+40(FP), R5
-	FLDPQ 0(R5), (F4, F5)
 row:
+	FLDPQ 0(R1), (F4, F5)
 	FLDPQ 0(R2), (F6, F7)
-	VMOV V4.B16, V31.B16
+	FLDPQ 0(R5), (F8, F9)
+	VMOV V8.B16, V31.B16
 	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V5.B16, V31.B16
+	VMOV V9.B16, V31.B16
 	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
 	VMOV V31.B16, V7.B16
-	FLDPQ 0(R1), (F8, F9)
-	WORD $0x4e28cc06 // fmla v6.4S, v0.4S, v8.4S
-	WORD $0x4e29cc27 // fmla v7.4S, v1.4S, v9.4S
+	WORD $0x4e24cc06 // fmla v6.4S, v0.4S, v4.4S
+	WORD $0x4e25cc27 // fmla v7.4S, v1.4S, v5.4S
 	FSTPQ (F6, F7), 0(R0)
 	ADD R4, R0
 	ADD R4, R1
@@ -4725,57 +5277,99 @@ row:
 	BNE row
 	RET
 
-// squareRows1NEON is squareRows1AVX2 with two registers for one.
-TEXT ·squareRows1NEON(SB), NOSPLIT, $0-40
-	MOVD dst+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD rows+24(FP), R2
-	MOVD stride+32(FP), R3
-	MOVD mean+16(FP), R4
-	FLDPQ 0(R4), (F0, F1)
-	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
-	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-row:
-	FLDPQ 0(R1), (F4, F5)
-	WORD $0x4ea0d484 // fsub v4.4S, v4.4S, v0.4S
-	WORD $0x4ea1d4a5 // fsub v5.4S, v5.4S, v1.4S
-	WORD $0x4e24cc82 // fmla v2.4S, v4.4S, v4.4S
-	WORD $0x4e25cca3 // fmla v3.4S, v5.4S, v5.4S
-	ADD R3, R1
-	SUBS $1, R2
-	BNE row
-	FSTPQ (F2, F3), 0(R0)
-	RET
-
-// productRows1NEON is productRows1AVX2 with two registers for one.
-TEXT ·productRows1NEON(SB), NOSPLIT, $0-56
+// productRowsMasked1NEON is productRowsMasked1AVX2 with two registers for one.
+TEXT ·productRowsMasked1NEON(SB), NOSPLIT, $0-72
 	MOVD sum+0(FP), R0
 	MOVD product+8(FP), R1
 	MOVD y+16(FP), R2
 	MOVD x+24(FP), R3
-	MOVD rows+40(FP), R4
-	MOVD stride+48(FP), R5
+	MOVD rows+56(FP), R4
+	MOVD stride+64(FP), R5
 	MOVD mean+32(FP), R6
-	FLDPQ 0(R6), (F0, F1)
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
 	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
 	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	MOVD scale+40(FP), R7
+	MOVD shift+48(FP), R8
 	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
 	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
 row:
 	FLDPQ 0(R3), (F6, F7)
 	FLDPQ 0(R2), (F8, F9)
-	WORD $0x4ea0d4c6 // fsub v6.4S, v6.4S, v0.4S
-	WORD $0x4ea1d4e7 // fsub v7.4S, v7.4S, v1.4S
-	WORD $0x4e28d442 // fadd v2.4S, v2.4S, v8.4S
-	WORD $0x4e29d463 // fadd v3.4S, v3.4S, v9.4S
-	WORD $0x4e28ccc4 // fmla v4.4S, v6.4S, v8.4S
-	WORD $0x4e29cce5 // fmla v5.4S, v7.4S, v9.4S
+	FLDPQ 0(R7), (F10, F11)
+	FLDPQ 0(R8), (F12, F13)
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6ea4e54a // fcmgt v10.4S, v10.4S, v4.4S
+	WORD $0x6ea5e56b // fcmgt v11.4S, v11.4S, v5.4S
+	WORD $0x4e281d48 // and v8.4S, v10.4S, v8.4S
+	WORD $0x4e291d69 // and v9.4S, v11.4S, v9.4S
+	FLDPQ 0(R6), (F12, F13)
+	WORD $0x4eacd4c6 // fsub v6.4S, v6.4S, v12.4S
+	WORD $0x4eadd4e7 // fsub v7.4S, v7.4S, v13.4S
+	WORD $0x4e28d400 // fadd v0.4S, v0.4S, v8.4S
+	WORD $0x4e29d421 // fadd v1.4S, v1.4S, v9.4S
+	WORD $0x4e28ccc2 // fmla v2.4S, v6.4S, v8.4S
+	WORD $0x4e29cce3 // fmla v3.4S, v7.4S, v9.4S
 	ADD R5, R3
 	ADD R5, R2
 	SUBS $1, R4
 	BNE row
-	FSTPQ (F2, F3), 0(R0)
-	FSTPQ (F4, F5), 0(R1)
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 0(R1)
+	RET
+
+// rowsCombineMasked1NEON is rowsCombineMasked1AVX2 with two registers for one.
+TEXT ·rowsCombineMasked1NEON(SB), NOSPLIT, $0-80
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+24(FP), R2
+	MOVD rows+64(FP), R3
+	MOVD stride+72(FP), R4
+	MOVD a+16(FP), R5
+	FLDPQ 0(R5), (F0, F1)
+	MOVD b+32(FP), R5
+	FLDPQ 0(R5), (F2, F3)
+	MOVD c+40(FP), R5
+	MOVD scale+48(FP), R6
+	MOVD shift+56(FP), R7
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+row:
+	FLDPQ 0(R1), (F6, F7)
+	FLDPQ 0(R2), (F8, F9)
+	FLDPQ 0(R6), (F10, F11)
+	FLDPQ 0(R7), (F12, F13)
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6ea4e54a // fcmgt v10.4S, v10.4S, v4.4S
+	WORD $0x6ea5e56b // fcmgt v11.4S, v11.4S, v5.4S
+	WORD $0x4e281d48 // and v8.4S, v10.4S, v8.4S
+	WORD $0x4e291d69 // and v9.4S, v11.4S, v9.4S
+	FLDPQ 0(R5), (F12, F13)
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e26cc08 // fmla v8.4S, v0.4S, v6.4S
+	WORD $0x4e27cc29 // fmla v9.4S, v1.4S, v7.4S
+	FSTPQ (F8, F9), 0(R0)
+	ADD R4, R0
+	ADD R4, R1
+	ADD R4, R2
+	SUBS $1, R3
+	BNE row
 	RET
 
 // addRows4NEON is addRows4AVX2 with two registers for one.
@@ -4812,6 +5406,114 @@ row:
 	FSTPQ (F2, F3), 32(R0)
 	FSTPQ (F4, F5), 64(R0)
 	FSTPQ (F6, F7), 96(R0)
+	RET
+
+// moments4NEON is moments4AVX2 with two registers for one.
+TEXT ·moments4NEON(SB), NOSPLIT, $0-64
+	MOVD shift+0(FP), R0
+	MOVD sum+8(FP), R1
+	MOVD squares+16(FP), R2
+	MOVD x+24(FP), R3
+	MOVD sample+40(FP), R4
+	MOVD rows+48(FP), R5
+	MOVD stride+56(FP), R6
+	MOVD inverse+32(FP), R7
+	ADD $0, R7, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	MOVD R3, R7
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+first:
+	FLDPQ 0(R7), (F26, F27)
+	WORD $0x4e3ad442 // fadd v2.4S, v2.4S, v26.4S
+	WORD $0x4e3bd463 // fadd v3.4S, v3.4S, v27.4S
+	FLDPQ 32(R7), (F26, F27)
+	WORD $0x4e3ad484 // fadd v4.4S, v4.4S, v26.4S
+	WORD $0x4e3bd4a5 // fadd v5.4S, v5.4S, v27.4S
+	FLDPQ 64(R7), (F26, F27)
+	WORD $0x4e3ad4c6 // fadd v6.4S, v6.4S, v26.4S
+	WORD $0x4e3bd4e7 // fadd v7.4S, v7.4S, v27.4S
+	FLDPQ 96(R7), (F26, F27)
+	WORD $0x4e3ad508 // fadd v8.4S, v8.4S, v26.4S
+	WORD $0x4e3bd529 // fadd v9.4S, v9.4S, v27.4S
+	ADD R6, R7
+	SUBS $1, R4
+	BNE first
+	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
+	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
+	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
+	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
+	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
+	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
+	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
+	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
+	FSTPQ (F2, F3), 0(R0)
+	FSTPQ (F4, F5), 32(R0)
+	FSTPQ (F6, F7), 64(R0)
+	FSTPQ (F8, F9), 96(R0)
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
+	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+	WORD $0x6e321e52 // eor v18.4S, v18.4S, v18.4S
+	WORD $0x6e331e73 // eor v19.4S, v19.4S, v19.4S
+	WORD $0x6e341e94 // eor v20.4S, v20.4S, v20.4S
+	WORD $0x6e351eb5 // eor v21.4S, v21.4S, v21.4S
+	WORD $0x6e361ed6 // eor v22.4S, v22.4S, v22.4S
+	WORD $0x6e371ef7 // eor v23.4S, v23.4S, v23.4S
+row:
+	FLDPQ 0(R3), (F24, F25)
+	WORD $0x4ea2d718 // fsub v24.4S, v24.4S, v2.4S
+	WORD $0x4ea3d739 // fsub v25.4S, v25.4S, v3.4S
+	WORD $0x4e38d400 // fadd v0.4S, v0.4S, v24.4S
+	WORD $0x4e39d421 // fadd v1.4S, v1.4S, v25.4S
+	WORD $0x4e38cf10 // fmla v16.4S, v24.4S, v24.4S
+	WORD $0x4e39cf31 // fmla v17.4S, v25.4S, v25.4S
+	FLDPQ 32(R3), (F24, F25)
+	WORD $0x4ea4d718 // fsub v24.4S, v24.4S, v4.4S
+	WORD $0x4ea5d739 // fsub v25.4S, v25.4S, v5.4S
+	WORD $0x4e38d54a // fadd v10.4S, v10.4S, v24.4S
+	WORD $0x4e39d56b // fadd v11.4S, v11.4S, v25.4S
+	WORD $0x4e38cf12 // fmla v18.4S, v24.4S, v24.4S
+	WORD $0x4e39cf33 // fmla v19.4S, v25.4S, v25.4S
+	FLDPQ 64(R3), (F24, F25)
+	WORD $0x4ea6d718 // fsub v24.4S, v24.4S, v6.4S
+	WORD $0x4ea7d739 // fsub v25.4S, v25.4S, v7.4S
+	WORD $0x4e38d58c // fadd v12.4S, v12.4S, v24.4S
+	WORD $0x4e39d5ad // fadd v13.4S, v13.4S, v25.4S
+	WORD $0x4e38cf14 // fmla v20.4S, v24.4S, v24.4S
+	WORD $0x4e39cf35 // fmla v21.4S, v25.4S, v25.4S
+	FLDPQ 96(R3), (F24, F25)
+	WORD $0x4ea8d718 // fsub v24.4S, v24.4S, v8.4S
+	WORD $0x4ea9d739 // fsub v25.4S, v25.4S, v9.4S
+	WORD $0x4e38d5ce // fadd v14.4S, v14.4S, v24.4S
+	WORD $0x4e39d5ef // fadd v15.4S, v15.4S, v25.4S
+	WORD $0x4e38cf16 // fmla v22.4S, v24.4S, v24.4S
+	WORD $0x4e39cf37 // fmla v23.4S, v25.4S, v25.4S
+	ADD R6, R3
+	SUBS $1, R5
+	BNE row
+	FSTPQ (F0, F1), 0(R1)
+	FSTPQ (F10, F11), 32(R1)
+	FSTPQ (F12, F13), 64(R1)
+	FSTPQ (F14, F15), 96(R1)
+	FSTPQ (F16, F17), 0(R2)
+	FSTPQ (F18, F19), 32(R2)
+	FSTPQ (F20, F21), 64(R2)
+	FSTPQ (F22, F23), 96(R2)
 	RET
 
 // rowsAffine4NEON is rowsAffine4AVX2 with two registers for one.
@@ -4952,6 +5654,248 @@ row:
 	BNE row
 	RET
 
+// rowsAffineAdd4NEON is rowsAffineAdd4AVX2 with two registers for one.
+TEXT ·rowsAffineAdd4NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+40(FP), R2
+	MOVD stride+48(FP), R3
+	MOVD addend+16(FP), R4
+	MOVD scale+24(FP), R5
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 32(R5), (F2, F3)
+	FLDPQ 64(R5), (F4, F5)
+	FLDPQ 96(R5), (F6, F7)
+	MOVD shift+32(FP), R5
+	FLDPQ 0(R5), (F8, F9)
+	FLDPQ 32(R5), (F10, F11)
+	FLDPQ 64(R5), (F12, F13)
+	FLDPQ 96(R5), (F14, F15)
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+row:
+	FLDPQ 0(R1), (F16, F17)
+	VMOV V8.B16, V31.B16
+	WORD $0x4e30cc1f // fmla v31.4S, v0.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e31cc3f // fmla v31.4S, v1.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	FLDPQ 0(R4), (F18, F19)
+	WORD $0x4e32d610 // fadd v16.4S, v16.4S, v18.4S
+	WORD $0x4e33d631 // fadd v17.4S, v17.4S, v19.4S
+	FSTPQ (F16, F17), 0(R0)
+	FLDPQ 32(R1), (F16, F17)
+	VMOV V10.B16, V31.B16
+	WORD $0x4e30cc5f // fmla v31.4S, v2.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x4e31cc7f // fmla v31.4S, v3.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	FLDPQ 32(R4), (F18, F19)
+	WORD $0x4e32d610 // fadd v16.4S, v16.4S, v18.4S
+	WORD $0x4e33d631 // fadd v17.4S, v17.4S, v19.4S
+	FSTPQ (F16, F17), 32(R0)
+	FLDPQ 64(R1), (F16, F17)
+	VMOV V12.B16, V31.B16
+	WORD $0x4e30cc9f // fmla v31.4S, v4.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e31ccbf // fmla v31.4S, v5.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	FLDPQ 64(R4), (F18, F19)
+	WORD $0x4e32d610 // fadd v16.4S, v16.4S, v18.4S
+	WORD $0x4e33d631 // fadd v17.4S, v17.4S, v19.4S
+	FSTPQ (F16, F17), 64(R0)
+	FLDPQ 96(R1), (F16, F17)
+	VMOV V14.B16, V31.B16
+	WORD $0x4e30ccdf // fmla v31.4S, v6.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x4e31ccff // fmla v31.4S, v7.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	FLDPQ 96(R4), (F18, F19)
+	WORD $0x4e32d610 // fadd v16.4S, v16.4S, v18.4S
+	WORD $0x4e33d631 // fadd v17.4S, v17.4S, v19.4S
+	FSTPQ (F16, F17), 96(R0)
+	ADD R3, R0
+	ADD R3, R1
+	ADD R3, R4
+	SUBS $1, R2
+	BNE row
+	RET
+
+// rowsAffineAddRelu4NEON is rowsAffineAddRelu4AVX2 with two registers for one.
+TEXT ·rowsAffineAddRelu4NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD rows+40(FP), R2
+	MOVD stride+48(FP), R3
+	MOVD addend+16(FP), R4
+	MOVD scale+24(FP), R5
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 32(R5), (F2, F3)
+	FLDPQ 64(R5), (F4, F5)
+	FLDPQ 96(R5), (F6, F7)
+	MOVD shift+32(FP), R5
+	FLDPQ 0(R5), (F8, F9)
+	FLDPQ 32(R5), (F10, F11)
+	FLDPQ 64(R5), (F12, F13)
+	FLDPQ 96(R5), (F14, F15)
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+row:
+	FLDPQ 0(R1), (F18, F19)
+	VMOV V8.B16, V31.B16
+	WORD $0x4e32cc1f // fmla v31.4S, v0.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e33cc3f // fmla v31.4S, v1.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	FLDPQ 0(R4), (F20, F21)
+	WORD $0x4e34d652 // fadd v18.4S, v18.4S, v20.4S
+	WORD $0x4e35d673 // fadd v19.4S, v19.4S, v21.4S
+	WORD $0x6eb2e61f // fcmgt v31.4S, v16.4S, v18.4S
+	WORD $0x6e721e1f // bsl v31.4S, v16.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	WORD $0x6eb3e63f // fcmgt v31.4S, v17.4S, v19.4S
+	WORD $0x6e731e3f // bsl v31.4S, v17.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	FSTPQ (F18, F19), 0(R0)
+	FLDPQ 32(R1), (F18, F19)
+	VMOV V10.B16, V31.B16
+	WORD $0x4e32cc5f // fmla v31.4S, v2.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x4e33cc7f // fmla v31.4S, v3.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	FLDPQ 32(R4), (F20, F21)
+	WORD $0x4e34d652 // fadd v18.4S, v18.4S, v20.4S
+	WORD $0x4e35d673 // fadd v19.4S, v19.4S, v21.4S
+	WORD $0x6eb2e61f // fcmgt v31.4S, v16.4S, v18.4S
+	WORD $0x6e721e1f // bsl v31.4S, v16.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	WORD $0x6eb3e63f // fcmgt v31.4S, v17.4S, v19.4S
+	WORD $0x6e731e3f // bsl v31.4S, v17.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	FSTPQ (F18, F19), 32(R0)
+	FLDPQ 64(R1), (F18, F19)
+	VMOV V12.B16, V31.B16
+	WORD $0x4e32cc9f // fmla v31.4S, v4.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e33ccbf // fmla v31.4S, v5.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	FLDPQ 64(R4), (F20, F21)
+	WORD $0x4e34d652 // fadd v18.4S, v18.4S, v20.4S
+	WORD $0x4e35d673 // fadd v19.4S, v19.4S, v21.4S
+	WORD $0x6eb2e61f // fcmgt v31.4S, v16.4S, v18.4S
+	WORD $0x6e721e1f // bsl v31.4S, v16.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	WORD $0x6eb3e63f // fcmgt v31.4S, v17.4S, v19.4S
+	WORD $0x6e731e3f // bsl v31.4S, v17.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	FSTPQ (F18, F19), 64(R0)
+	FLDPQ 96(R1), (F18, F19)
+	VMOV V14.B16, V31.B16
+	WORD $0x4e32ccdf // fmla v31.4S, v6.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x4e33ccff // fmla v31.4S, v7.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	FLDPQ 96(R4), (F20, F21)
+	WORD $0x4e34d652 // fadd v18.4S, v18.4S, v20.4S
+	WORD $0x4e35d673 // fadd v19.4S, v19.4S, v21.4S
+	WORD $0x6eb2e61f // fcmgt v31.4S, v16.4S, v18.4S
+	WORD $0x6e721e1f // bsl v31.4S, v16.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	WORD $0x6eb3e63f // fcmgt v31.4S, v17.4S, v19.4S
+	WORD $0x6e731e3f // bsl v31.4S, v17.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	FSTPQ (F18, F19), 96(R0)
+	ADD R3, R0
+	ADD R3, R1
+	ADD R3, R4
+	SUBS $1, R2
+	BNE row
+	RET
+
+// productRows4NEON is productRows4AVX2 with two registers for one.
+TEXT ·productRows4NEON(SB), NOSPLIT, $0-56
+	MOVD sum+0(FP), R0
+	MOVD product+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD x+24(FP), R3
+	MOVD rows+40(FP), R4
+	MOVD stride+48(FP), R5
+	MOVD mean+32(FP), R6
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
+	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+row:
+	FLDPQ 0(R3), (F16, F17)
+	FLDPQ 0(R2), (F18, F19)
+	FLDPQ 0(R6), (F20, F21)
+	WORD $0x4eb4d610 // fsub v16.4S, v16.4S, v20.4S
+	WORD $0x4eb5d631 // fsub v17.4S, v17.4S, v21.4S
+	WORD $0x4e32d400 // fadd v0.4S, v0.4S, v18.4S
+	WORD $0x4e33d421 // fadd v1.4S, v1.4S, v19.4S
+	WORD $0x4e32ce08 // fmla v8.4S, v16.4S, v18.4S
+	WORD $0x4e33ce29 // fmla v9.4S, v17.4S, v19.4S
+	FLDPQ 32(R3), (F16, F17)
+	FLDPQ 32(R2), (F18, F19)
+	FLDPQ 32(R6), (F20, F21)
+	WORD $0x4eb4d610 // fsub v16.4S, v16.4S, v20.4S
+	WORD $0x4eb5d631 // fsub v17.4S, v17.4S, v21.4S
+	WORD $0x4e32d442 // fadd v2.4S, v2.4S, v18.4S
+	WORD $0x4e33d463 // fadd v3.4S, v3.4S, v19.4S
+	WORD $0x4e32ce0a // fmla v10.4S, v16.4S, v18.4S
+	WORD $0x4e33ce2b // fmla v11.4S, v17.4S, v19.4S
+	FLDPQ 64(R3), (F16, F17)
+	FLDPQ 64(R2), (F18, F19)
+	FLDPQ 64(R6), (F20, F21)
+	WORD $0x4eb4d610 // fsub v16.4S, v16.4S, v20.4S
+	WORD $0x4eb5d631 // fsub v17.4S, v17.4S, v21.4S
+	WORD $0x4e32d484 // fadd v4.4S, v4.4S, v18.4S
+	WORD $0x4e33d4a5 // fadd v5.4S, v5.4S, v19.4S
+	WORD $0x4e32ce0c // fmla v12.4S, v16.4S, v18.4S
+	WORD $0x4e33ce2d // fmla v13.4S, v17.4S, v19.4S
+	FLDPQ 96(R3), (F16, F17)
+	FLDPQ 96(R2), (F18, F19)
+	FLDPQ 96(R6), (F20, F21)
+	WORD $0x4eb4d610 // fsub v16.4S, v16.4S, v20.4S
+	WORD $0x4eb5d631 // fsub v17.4S, v17.4S, v21.4S
+	WORD $0x4e32d4c6 // fadd v6.4S, v6.4S, v18.4S
+	WORD $0x4e33d4e7 // fadd v7.4S, v7.4S, v19.4S
+	WORD $0x4e32ce0e // fmla v14.4S, v16.4S, v18.4S
+	WORD $0x4e33ce2f // fmla v15.4S, v17.4S, v19.4S
+	ADD R5, R3
+	ADD R5, R2
+	SUBS $1, R4
+	BNE row
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	FSTPQ (F8, F9), 0(R1)
+	FSTPQ (F10, F11), 32(R1)
+	FSTPQ (F12, F13), 64(R1)
+	FSTPQ (F14, F15), 96(R1)
+	RET
+
 // rowsCombine4NEON is rowsCombine4AVX2 with two registers for one.
 TEXT ·rowsCombine4NEON(SB), NOSPLIT, $0-64
 	MOVD dst+0(FP), R0
@@ -4970,55 +5914,55 @@ TEXT ·rowsCombine4NEON(SB), NOSPLIT, $0-64
 	FLDPQ 64(R5), (F12, F13)
 	FLDPQ 96(R5), (F14, F15)
 	MOVD c+40(FP), R5
-	FLDPQ 0(R5), (F16, F17)
-	FLDPQ 32(R5), (F18, F19)
-	FLDPQ 64(R5), (F20, F21)
-	FLDPQ 96(R5), (F22, F23)
 row:
-	FLDPQ 0(R2), (F24, F25)
-	VMOV V16.B16, V31.B16
-	WORD $0x4e38cd1f // fmla v31.4S, v8.4S, v24.4S
-	VMOV V31.B16, V24.B16
-	VMOV V17.B16, V31.B16
-	WORD $0x4e39cd3f // fmla v31.4S, v9.4S, v25.4S
-	VMOV V31.B16, V25.B16
-	FLDPQ 0(R1), (F26, F27)
-	WORD $0x4e3acc18 // fmla v24.4S, v0.4S, v26.4S
-	WORD $0x4e3bcc39 // fmla v25.4S, v1.4S, v27.4S
-	FSTPQ (F24, F25), 0(R0)
-	FLDPQ 32(R2), (F24, F25)
-	VMOV V18.B16, V31.B16
-	WORD $0x4e38cd5f // fmla v31.4S, v10.4S, v24.4S
-	VMOV V31.B16, V24.B16
-	VMOV V19.B16, V31.B16
-	WORD $0x4e39cd7f // fmla v31.4S, v11.4S, v25.4S
-	VMOV V31.B16, V25.B16
-	FLDPQ 32(R1), (F26, F27)
-	WORD $0x4e3acc58 // fmla v24.4S, v2.4S, v26.4S
-	WORD $0x4e3bcc79 // fmla v25.4S, v3.4S, v27.4S
-	FSTPQ (F24, F25), 32(R0)
-	FLDPQ 64(R2), (F24, F25)
+	FLDPQ 0(R1), (F16, F17)
+	FLDPQ 0(R2), (F18, F19)
+	FLDPQ 0(R5), (F20, F21)
 	VMOV V20.B16, V31.B16
-	WORD $0x4e38cd9f // fmla v31.4S, v12.4S, v24.4S
-	VMOV V31.B16, V24.B16
+	WORD $0x4e32cd1f // fmla v31.4S, v8.4S, v18.4S
+	VMOV V31.B16, V18.B16
 	VMOV V21.B16, V31.B16
-	WORD $0x4e39cdbf // fmla v31.4S, v13.4S, v25.4S
-	VMOV V31.B16, V25.B16
-	FLDPQ 64(R1), (F26, F27)
-	WORD $0x4e3acc98 // fmla v24.4S, v4.4S, v26.4S
-	WORD $0x4e3bccb9 // fmla v25.4S, v5.4S, v27.4S
-	FSTPQ (F24, F25), 64(R0)
-	FLDPQ 96(R2), (F24, F25)
-	VMOV V22.B16, V31.B16
-	WORD $0x4e38cddf // fmla v31.4S, v14.4S, v24.4S
-	VMOV V31.B16, V24.B16
-	VMOV V23.B16, V31.B16
-	WORD $0x4e39cdff // fmla v31.4S, v15.4S, v25.4S
-	VMOV V31.B16, V25.B16
-	FLDPQ 96(R1), (F26, F27)
-	WORD $0x4e3accd8 // fmla v24.4S, v6.4S, v26.4S
-	WORD $0x4e3bccf9 // fmla v25.4S, v7.4S, v27.4S
-	FSTPQ (F24, F25), 96(R0)
+	WORD $0x4e33cd3f // fmla v31.4S, v9.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	WORD $0x4e30cc12 // fmla v18.4S, v0.4S, v16.4S
+	WORD $0x4e31cc33 // fmla v19.4S, v1.4S, v17.4S
+	FSTPQ (F18, F19), 0(R0)
+	FLDPQ 32(R1), (F16, F17)
+	FLDPQ 32(R2), (F18, F19)
+	FLDPQ 32(R5), (F20, F21)
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cd5f // fmla v31.4S, v10.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e33cd7f // fmla v31.4S, v11.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	WORD $0x4e30cc52 // fmla v18.4S, v2.4S, v16.4S
+	WORD $0x4e31cc73 // fmla v19.4S, v3.4S, v17.4S
+	FSTPQ (F18, F19), 32(R0)
+	FLDPQ 64(R1), (F16, F17)
+	FLDPQ 64(R2), (F18, F19)
+	FLDPQ 64(R5), (F20, F21)
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cd9f // fmla v31.4S, v12.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e33cdbf // fmla v31.4S, v13.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	WORD $0x4e30cc92 // fmla v18.4S, v4.4S, v16.4S
+	WORD $0x4e31ccb3 // fmla v19.4S, v5.4S, v17.4S
+	FSTPQ (F18, F19), 64(R0)
+	FLDPQ 96(R1), (F16, F17)
+	FLDPQ 96(R2), (F18, F19)
+	FLDPQ 96(R5), (F20, F21)
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cddf // fmla v31.4S, v14.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e33cdff // fmla v31.4S, v15.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	WORD $0x4e30ccd2 // fmla v18.4S, v6.4S, v16.4S
+	WORD $0x4e31ccf3 // fmla v19.4S, v7.4S, v17.4S
+	FSTPQ (F18, F19), 96(R0)
 	ADD R4, R0
 	ADD R4, R1
 	ADD R4, R2
@@ -5026,68 +5970,23 @@ row:
 	BNE row
 	RET
 
-// squareRows4NEON is squareRows4AVX2 with two registers for one.
-TEXT ·squareRows4NEON(SB), NOSPLIT, $0-40
-	MOVD dst+0(FP), R0
-	MOVD x+8(FP), R1
-	MOVD rows+24(FP), R2
-	MOVD stride+32(FP), R3
-	MOVD mean+16(FP), R4
-	FLDPQ 0(R4), (F0, F1)
-	FLDPQ 32(R4), (F2, F3)
-	FLDPQ 64(R4), (F4, F5)
-	FLDPQ 96(R4), (F6, F7)
-	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
-	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
-	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
-	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
-	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
-	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
-	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
-	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
-row:
-	FLDPQ 0(R1), (F16, F17)
-	WORD $0x4ea0d610 // fsub v16.4S, v16.4S, v0.4S
-	WORD $0x4ea1d631 // fsub v17.4S, v17.4S, v1.4S
-	WORD $0x4e30ce08 // fmla v8.4S, v16.4S, v16.4S
-	WORD $0x4e31ce29 // fmla v9.4S, v17.4S, v17.4S
-	FLDPQ 32(R1), (F16, F17)
-	WORD $0x4ea2d610 // fsub v16.4S, v16.4S, v2.4S
-	WORD $0x4ea3d631 // fsub v17.4S, v17.4S, v3.4S
-	WORD $0x4e30ce0a // fmla v10.4S, v16.4S, v16.4S
-	WORD $0x4e31ce2b // fmla v11.4S, v17.4S, v17.4S
-	FLDPQ 64(R1), (F16, F17)
-	WORD $0x4ea4d610 // fsub v16.4S, v16.4S, v4.4S
-	WORD $0x4ea5d631 // fsub v17.4S, v17.4S, v5.4S
-	WORD $0x4e30ce0c // fmla v12.4S, v16.4S, v16.4S
-	WORD $0x4e31ce2d // fmla v13.4S, v17.4S, v17.4S
-	FLDPQ 96(R1), (F16, F17)
-	WORD $0x4ea6d610 // fsub v16.4S, v16.4S, v6.4S
-	WORD $0x4ea7d631 // fsub v17.4S, v17.4S, v7.4S
-	WORD $0x4e30ce0e // fmla v14.4S, v16.4S, v16.4S
-	WORD $0x4e31ce2f // fmla v15.4S, v17.4S, v17.4S
-	ADD R3, R1
-	SUBS $1, R2
-	BNE row
-	FSTPQ (F8, F9), 0(R0)
-	FSTPQ (F10, F11), 32(R0)
-	FSTPQ (F12, F13), 64(R0)
-	FSTPQ (F14, F15), 96(R0)
-	RET
-
-// productRows4NEON is productRows4AVX2 with two registers for one.
-TEXT ·productRows4NEON(SB), NOSPLIT, $0-56
+// productRowsMasked4NEON is productRowsMasked4AVX2 with two registers for one.
+TEXT ·productRowsMasked4NEON(SB), NOSPLIT, $0-72
 	MOVD sum+0(FP), R0
 	MOVD product+8(FP), R1
 	MOVD y+16(FP), R2
 	MOVD x+24(FP), R3
-	MOVD rows+40(FP), R4
-	MOVD stride+48(FP), R5
+	MOVD rows+56(FP), R4
+	MOVD stride+64(FP), R5
 	MOVD mean+32(FP), R6
-	FLDPQ 0(R6), (F0, F1)
-	FLDPQ 32(R6), (F2, F3)
-	FLDPQ 64(R6), (F4, F5)
-	FLDPQ 96(R6), (F6, F7)
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
 	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
 	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
 	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
@@ -5096,59 +5995,233 @@ TEXT ·productRows4NEON(SB), NOSPLIT, $0-56
 	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
 	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
 	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+	MOVD scale+40(FP), R7
+	MOVD shift+48(FP), R8
 	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
 	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
-	WORD $0x6e321e52 // eor v18.4S, v18.4S, v18.4S
-	WORD $0x6e331e73 // eor v19.4S, v19.4S, v19.4S
-	WORD $0x6e341e94 // eor v20.4S, v20.4S, v20.4S
-	WORD $0x6e351eb5 // eor v21.4S, v21.4S, v21.4S
-	WORD $0x6e361ed6 // eor v22.4S, v22.4S, v22.4S
-	WORD $0x6e371ef7 // eor v23.4S, v23.4S, v23.4S
 row:
-	FLDPQ 0(R3), (F24, F25)
-	FLDPQ 0(R2), (F26, F27)
-	WORD $0x4ea0d718 // fsub v24.4S, v24.4S, v0.4S
-	WORD $0x4ea1d739 // fsub v25.4S, v25.4S, v1.4S
-	WORD $0x4e3ad508 // fadd v8.4S, v8.4S, v26.4S
-	WORD $0x4e3bd529 // fadd v9.4S, v9.4S, v27.4S
-	WORD $0x4e3acf10 // fmla v16.4S, v24.4S, v26.4S
-	WORD $0x4e3bcf31 // fmla v17.4S, v25.4S, v27.4S
-	FLDPQ 32(R3), (F24, F25)
-	FLDPQ 32(R2), (F26, F27)
-	WORD $0x4ea2d718 // fsub v24.4S, v24.4S, v2.4S
-	WORD $0x4ea3d739 // fsub v25.4S, v25.4S, v3.4S
-	WORD $0x4e3ad54a // fadd v10.4S, v10.4S, v26.4S
-	WORD $0x4e3bd56b // fadd v11.4S, v11.4S, v27.4S
-	WORD $0x4e3acf12 // fmla v18.4S, v24.4S, v26.4S
-	WORD $0x4e3bcf33 // fmla v19.4S, v25.4S, v27.4S
-	FLDPQ 64(R3), (F24, F25)
-	FLDPQ 64(R2), (F26, F27)
-	WORD $0x4ea4d718 // fsub v24.4S, v24.4S, v4.4S
-	WORD $0x4ea5d739 // fsub v25.4S, v25.4S, v5.4S
-	WORD $0x4e3ad58c // fadd v12.4S, v12.4S, v26.4S
-	WORD $0x4e3bd5ad // fadd v13.4S, v13.4S, v27.4S
-	WORD $0x4e3acf14 // fmla v20.4S, v24.4S, v26.4S
-	WORD $0x4e3bcf35 // fmla v21.4S, v25.4S, v27.4S
-	FLDPQ 96(R3), (F24, F25)
-	FLDPQ 96(R2), (F26, F27)
-	WORD $0x4ea6d718 // fsub v24.4S, v24.4S, v6.4S
-	WORD $0x4ea7d739 // fsub v25.4S, v25.4S, v7.4S
-	WORD $0x4e3ad5ce // fadd v14.4S, v14.4S, v26.4S
-	WORD $0x4e3bd5ef // fadd v15.4S, v15.4S, v27.4S
-	WORD $0x4e3acf16 // fmla v22.4S, v24.4S, v26.4S
-	WORD $0x4e3bcf37 // fmla v23.4S, v25.4S, v27.4S
+	FLDPQ 0(R3), (F18, F19)
+	FLDPQ 0(R2), (F20, F21)
+	FLDPQ 0(R7), (F22, F23)
+	FLDPQ 0(R8), (F24, F25)
+	VMOV V24.B16, V31.B16
+	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V25.B16, V31.B16
+	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
+	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
+	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
+	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	FLDPQ 0(R6), (F24, F25)
+	WORD $0x4eb8d652 // fsub v18.4S, v18.4S, v24.4S
+	WORD $0x4eb9d673 // fsub v19.4S, v19.4S, v25.4S
+	WORD $0x4e34d400 // fadd v0.4S, v0.4S, v20.4S
+	WORD $0x4e35d421 // fadd v1.4S, v1.4S, v21.4S
+	WORD $0x4e34ce48 // fmla v8.4S, v18.4S, v20.4S
+	WORD $0x4e35ce69 // fmla v9.4S, v19.4S, v21.4S
+	FLDPQ 32(R3), (F18, F19)
+	FLDPQ 32(R2), (F20, F21)
+	FLDPQ 32(R7), (F22, F23)
+	FLDPQ 32(R8), (F24, F25)
+	VMOV V24.B16, V31.B16
+	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V25.B16, V31.B16
+	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
+	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
+	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
+	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	FLDPQ 32(R6), (F24, F25)
+	WORD $0x4eb8d652 // fsub v18.4S, v18.4S, v24.4S
+	WORD $0x4eb9d673 // fsub v19.4S, v19.4S, v25.4S
+	WORD $0x4e34d442 // fadd v2.4S, v2.4S, v20.4S
+	WORD $0x4e35d463 // fadd v3.4S, v3.4S, v21.4S
+	WORD $0x4e34ce4a // fmla v10.4S, v18.4S, v20.4S
+	WORD $0x4e35ce6b // fmla v11.4S, v19.4S, v21.4S
+	FLDPQ 64(R3), (F18, F19)
+	FLDPQ 64(R2), (F20, F21)
+	FLDPQ 64(R7), (F22, F23)
+	FLDPQ 64(R8), (F24, F25)
+	VMOV V24.B16, V31.B16
+	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V25.B16, V31.B16
+	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
+	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
+	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
+	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	FLDPQ 64(R6), (F24, F25)
+	WORD $0x4eb8d652 // fsub v18.4S, v18.4S, v24.4S
+	WORD $0x4eb9d673 // fsub v19.4S, v19.4S, v25.4S
+	WORD $0x4e34d484 // fadd v4.4S, v4.4S, v20.4S
+	WORD $0x4e35d4a5 // fadd v5.4S, v5.4S, v21.4S
+	WORD $0x4e34ce4c // fmla v12.4S, v18.4S, v20.4S
+	WORD $0x4e35ce6d // fmla v13.4S, v19.4S, v21.4S
+	FLDPQ 96(R3), (F18, F19)
+	FLDPQ 96(R2), (F20, F21)
+	FLDPQ 96(R7), (F22, F23)
+	FLDPQ 96(R8), (F24, F25)
+	VMOV V24.B16, V31.B16
+	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V25.B16, V31.B16
+	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
+	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
+	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
+	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	FLDPQ 96(R6), (F24, F25)
+	WORD $0x4eb8d652 // fsub v18.4S, v18.4S, v24.4S
+	WORD $0x4eb9d673 // fsub v19.4S, v19.4S, v25.4S
+	WORD $0x4e34d4c6 // fadd v6.4S, v6.4S, v20.4S
+	WORD $0x4e35d4e7 // fadd v7.4S, v7.4S, v21.4S
+	WORD $0x4e34ce4e // fmla v14.4S, v18.4S, v20.4S
+	WORD $0x4e35ce6f // fmla v15.4S, v19.4S, v21.4S
 	ADD R5, R3
 	ADD R5, R2
 	SUBS $1, R4
 	BNE row
-	FSTPQ (F8, F9), 0(R0)
-	FSTPQ (F10, F11), 32(R0)
-	FSTPQ (F12, F13), 64(R0)
-	FSTPQ (F14, F15), 96(R0)
-	FSTPQ (F16, F17), 0(R1)
-	FSTPQ (F18, F19), 32(R1)
-	FSTPQ (F20, F21), 64(R1)
-	FSTPQ (F22, F23), 96(R1)
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	FSTPQ (F8, F9), 0(R1)
+	FSTPQ (F10, F11), 32(R1)
+	FSTPQ (F12, F13), 64(R1)
+	FSTPQ (F14, F15), 96(R1)
+	RET
+
+// rowsCombineMasked4NEON is rowsCombineMasked4AVX2 with two registers for one.
+TEXT ·rowsCombineMasked4NEON(SB), NOSPLIT, $0-80
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+24(FP), R2
+	MOVD rows+64(FP), R3
+	MOVD stride+72(FP), R4
+	MOVD a+16(FP), R5
+	FLDPQ 0(R5), (F0, F1)
+	FLDPQ 32(R5), (F2, F3)
+	FLDPQ 64(R5), (F4, F5)
+	FLDPQ 96(R5), (F6, F7)
+	MOVD b+32(FP), R5
+	FLDPQ 0(R5), (F8, F9)
+	FLDPQ 32(R5), (F10, F11)
+	FLDPQ 64(R5), (F12, F13)
+	FLDPQ 96(R5), (F14, F15)
+	MOVD c+40(FP), R5
+	MOVD scale+48(FP), R6
+	MOVD shift+56(FP), R7
+	WORD $0x6e301e10 // eor v16.4S, v16.4S, v16.4S
+	WORD $0x6e311e31 // eor v17.4S, v17.4S, v17.4S
+row:
+	FLDPQ 0(R1), (F18, F19)
+	FLDPQ 0(R2), (F20, F21)
+	FLDPQ 0(R6), (F22, F23)
+	FLDPQ 0(R7), (F24, F25)
+	VMOV V24.B16, V31.B16
+	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V25.B16, V31.B16
+	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
+	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
+	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
+	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	FLDPQ 0(R5), (F24, F25)
+	VMOV V24.B16, V31.B16
+	WORD $0x4e34cd1f // fmla v31.4S, v8.4S, v20.4S
+	VMOV V31.B16, V20.B16
+	VMOV V25.B16, V31.B16
+	WORD $0x4e35cd3f // fmla v31.4S, v9.4S, v21.4S
+	VMOV V31.B16, V21.B16
+	WORD $0x4e32cc14 // fmla v20.4S, v0.4S, v18.4S
+	WORD $0x4e33cc35 // fmla v21.4S, v1.4S, v19.4S
+	FSTPQ (F20, F21), 0(R0)
+	FLDPQ 32(R1), (F18, F19)
+	FLDPQ 32(R2), (F20, F21)
+	FLDPQ 32(R6), (F22, F23)
+	FLDPQ 32(R7), (F24, F25)
+	VMOV V24.B16, V31.B16
+	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V25.B16, V31.B16
+	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
+	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
+	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
+	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	FLDPQ 32(R5), (F24, F25)
+	VMOV V24.B16, V31.B16
+	WORD $0x4e34cd5f // fmla v31.4S, v10.4S, v20.4S
+	VMOV V31.B16, V20.B16
+	VMOV V25.B16, V31.B16
+	WORD $0x4e35cd7f // fmla v31.4S, v11.4S, v21.4S
+	VMOV V31.B16, V21.B16
+	WORD $0x4e32cc54 // fmla v20.4S, v2.4S, v18.4S
+	WORD $0x4e33cc75 // fmla v21.4S, v3.4S, v19.4S
+	FSTPQ (F20, F21), 32(R0)
+	FLDPQ 64(R1), (F18, F19)
+	FLDPQ 64(R2), (F20, F21)
+	FLDPQ 64(R6), (F22, F23)
+	FLDPQ 64(R7), (F24, F25)
+	VMOV V24.B16, V31.B16
+	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V25.B16, V31.B16
+	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
+	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
+	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
+	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	FLDPQ 64(R5), (F24, F25)
+	VMOV V24.B16, V31.B16
+	WORD $0x4e34cd9f // fmla v31.4S, v12.4S, v20.4S
+	VMOV V31.B16, V20.B16
+	VMOV V25.B16, V31.B16
+	WORD $0x4e35cdbf // fmla v31.4S, v13.4S, v21.4S
+	VMOV V31.B16, V21.B16
+	WORD $0x4e32cc94 // fmla v20.4S, v4.4S, v18.4S
+	WORD $0x4e33ccb5 // fmla v21.4S, v5.4S, v19.4S
+	FSTPQ (F20, F21), 64(R0)
+	FLDPQ 96(R1), (F18, F19)
+	FLDPQ 96(R2), (F20, F21)
+	FLDPQ 96(R6), (F22, F23)
+	FLDPQ 96(R7), (F24, F25)
+	VMOV V24.B16, V31.B16
+	WORD $0x4e36ce5f // fmla v31.4S, v18.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	VMOV V25.B16, V31.B16
+	WORD $0x4e37ce7f // fmla v31.4S, v19.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	WORD $0x6eb0e6d6 // fcmgt v22.4S, v22.4S, v16.4S
+	WORD $0x6eb1e6f7 // fcmgt v23.4S, v23.4S, v17.4S
+	WORD $0x4e341ed4 // and v20.4S, v22.4S, v20.4S
+	WORD $0x4e351ef5 // and v21.4S, v23.4S, v21.4S
+	FLDPQ 96(R5), (F24, F25)
+	VMOV V24.B16, V31.B16
+	WORD $0x4e34cddf // fmla v31.4S, v14.4S, v20.4S
+	VMOV V31.B16, V20.B16
+	VMOV V25.B16, V31.B16
+	WORD $0x4e35cdff // fmla v31.4S, v15.4S, v21.4S
+	VMOV V31.B16, V21.B16
+	WORD $0x4e32ccd4 // fmla v20.4S, v6.4S, v18.4S
+	WORD $0x4e33ccf5 // fmla v21.4S, v7.4S, v19.4S
+	FSTPQ (F20, F21), 96(R0)
+	ADD R4, R0
+	ADD R4, R1
+	ADD R4, R2
+	SUBS $1, R3
+	BNE row
 	RET
 
 // adamNEON is adamAVX2 with two registers for one.
@@ -5659,20 +6732,23 @@ end:
 	RET
 
 // maxPoolRowNEON is maxPoolRowAVX2 with two registers for one.
-TEXT ·maxPoolRowNEON(SB), NOSPLIT, $0-40
+TEXT ·maxPoolRowNEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
 	MOVD x0+8(FP), R1
 	MOVD x1+16(FP), R2
 	MOVD windows+24(FP), R3
-	MOVD size+32(FP), R4
+	MOVD length+32(FP), R4
+	MOVD size+40(FP), R5
+	MOVD R5, R6
+	SUBS R4, R6
 window:
-	MOVD R4, R5
+	MOVD R4, R7
 channel:
 	FLDPQ 0(R1), (F0, F1)
-	ADD R4<<0, R1, R19
+	ADD R5<<0, R1, R19
 	FLDPQ 0(R19), (F2, F3)
 	FLDPQ 0(R2), (F4, F5)
-	ADD R4<<0, R2, R19
+	ADD R5<<0, R2, R19
 	FLDPQ 0(R19), (F6, F7)
 	WORD $0x4e22e45f // fcmeq v31.4S, v2.4S, v2.4S
 	WORD $0x4e20e408 // fcmeq v8.4S, v0.4S, v0.4S
@@ -5722,16 +6798,19 @@ channel:
 	ADD $32, R0
 	ADD $32, R1
 	ADD $32, R2
-	SUBS $32, R5
+	SUBS $32, R7
 	BNE channel
-	ADD R4, R1
-	ADD R4, R2
+	ADD R6, R0
+	ADD R6, R1
+	ADD R5, R1
+	ADD R6, R2
+	ADD R5, R2
 	SUBS $1, R3
 	BNE window
 	RET
 
 // maxPoolRowGradNEON is maxPoolRowGradAVX2 with two registers for one.
-TEXT ·maxPoolRowGradNEON(SB), NOSPLIT, $0-64
+TEXT ·maxPoolRowGradNEON(SB), NOSPLIT, $0-72
 	MOVD d0+0(FP), R0
 	MOVD d1+8(FP), R1
 	MOVD dy+16(FP), R2
@@ -5739,9 +6818,12 @@ TEXT ·maxPoolRowGradNEON(SB), NOSPLIT, $0-64
 	MOVD x1+32(FP), R4
 	MOVD y+40(FP), R5
 	MOVD windows+48(FP), R6
-	MOVD size+56(FP), R7
+	MOVD length+56(FP), R7
+	MOVD size+64(FP), R8
+	MOVD R8, R9
+	SUBS R7, R9
 window:
-	MOVD R7, R8
+	MOVD R7, R10
 channel:
 	FLDPQ 0(R5), (F0, F1)
 	FLDPQ 0(R2), (F2, F3)
@@ -5759,13 +6841,13 @@ channel:
 	VMOV V5.B16, V31.B16
 	WORD $0x6e631cff // bsl v31.4S, v7.4S, v3.4S
 	VMOV V31.B16, V3.B16
-	ADD R7<<0, R3, R19
+	ADD R8<<0, R3, R19
 	FLDPQ 0(R19), (F8, F9)
 	WORD $0x4e28e404 // fcmeq v4.4S, v0.4S, v8.4S
 	WORD $0x4e29e425 // fcmeq v5.4S, v1.4S, v9.4S
 	WORD $0x4e221c86 // and v6.4S, v4.4S, v2.4S
 	WORD $0x4e231ca7 // and v7.4S, v5.4S, v3.4S
-	ADD R7<<0, R0, R19
+	ADD R8<<0, R0, R19
 	FSTPQ (F6, F7), 0(R19)
 	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
 	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
@@ -5789,7 +6871,7 @@ channel:
 	VMOV V1.B16, V31.B16
 	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
 	VMOV V31.B16, V3.B16
-	ADD R7<<0, R1, R19
+	ADD R8<<0, R1, R19
 	FSTPQ (F2, F3), 0(R19)
 	ADD $32, R0
 	ADD $32, R1
@@ -5797,18 +6879,24 @@ channel:
 	ADD $32, R3
 	ADD $32, R4
 	ADD $32, R5
-	SUBS $32, R8
+	SUBS $32, R10
 	BNE channel
-	ADD R7, R0
-	ADD R7, R1
-	ADD R7, R3
-	ADD R7, R4
+	ADD R9, R2
+	ADD R9, R5
+	ADD R9, R0
+	ADD R8, R0
+	ADD R9, R1
+	ADD R8, R1
+	ADD R9, R3
+	ADD R8, R3
+	ADD R9, R4
+	ADD R8, R4
 	SUBS $1, R6
 	BNE window
 	RET
 
 // maxPoolRowGradReluNEON is maxPoolRowGradReluAVX2 with two registers for one.
-TEXT ·maxPoolRowGradReluNEON(SB), NOSPLIT, $0-64
+TEXT ·maxPoolRowGradReluNEON(SB), NOSPLIT, $0-72
 	MOVD d0+0(FP), R0
 	MOVD d1+8(FP), R1
 	MOVD dy+16(FP), R2
@@ -5816,9 +6904,12 @@ TEXT ·maxPoolRowGradReluNEON(SB), NOSPLIT, $0-64
 	MOVD x1+32(FP), R4
 	MOVD y+40(FP), R5
 	MOVD windows+48(FP), R6
-	MOVD size+56(FP), R7
+	MOVD length+56(FP), R7
+	MOVD size+64(FP), R8
+	MOVD R8, R9
+	SUBS R7, R9
 window:
-	MOVD R7, R8
+	MOVD R7, R10
 channel:
 	FLDPQ 0(R5), (F0, F1)
 	FLDPQ 0(R2), (F2, F3)
@@ -5842,13 +6933,13 @@ channel:
 	VMOV V5.B16, V31.B16
 	WORD $0x6e631cff // bsl v31.4S, v7.4S, v3.4S
 	VMOV V31.B16, V3.B16
-	ADD R7<<0, R3, R19
+	ADD R8<<0, R3, R19
 	FLDPQ 0(R19), (F8, F9)
 	WORD $0x4e28e404 // fcmeq v4.4S, v0.4S, v8.4S
 	WORD $0x4e29e425 // fcmeq v5.4S, v1.4S, v9.4S
 	WORD $0x4e221c86 // and v6.4S, v4.4S, v2.4S
 	WORD $0x4e231ca7 // and v7.4S, v5.4S, v3.4S
-	ADD R7<<0, R0, R19
+	ADD R8<<0, R0, R19
 	FSTPQ (F6, F7), 0(R19)
 	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
 	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
@@ -5872,7 +6963,7 @@ channel:
 	VMOV V1.B16, V31.B16
 	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
 	VMOV V31.B16, V3.B16
-	ADD R7<<0, R1, R19
+	ADD R8<<0, R1, R19
 	FSTPQ (F2, F3), 0(R19)
 	ADD $32, R0
 	ADD $32, R1
@@ -5880,12 +6971,18 @@ channel:
 	ADD $32, R3
 	ADD $32, R4
 	ADD $32, R5
-	SUBS $32, R8
+	SUBS $32, R10
 	BNE channel
-	ADD R7, R0
-	ADD R7, R1
-	ADD R7, R3
-	ADD R7, R4
+	ADD R9, R2
+	ADD R9, R5
+	ADD R9, R0
+	ADD R8, R0
+	ADD R9, R1
+	ADD R8, R1
+	ADD R9, R3
+	ADD R8, R3
+	ADD R9, R4
+	ADD R8, R4
 	SUBS $1, R6
 	BNE window
 	RET
@@ -6280,6 +7377,863 @@ row:
 	FSTPQ (F2, F3), 0(R1)
 	RET
 
+// softmaxRowsNEON is softmaxRowsAVX2 with two registers for one.
+TEXT ·softmaxRowsNEON(SB), NOSPLIT, $0-80
+	MOVD x+0(FP), R0
+	MOVD largest+8(FP), R1
+	MOVD sums+16(FP), R2
+	MOVD mask+24(FP), R3
+	MOVD rows+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD stride+48(FP), R6
+	MOVD maskStep+56(FP), R7
+	MOVD pad+64(FP), R8
+	MOVD scalars+72(FP), R9
+	ADD $0, R9, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+row:
+	ADD R5<<2, R0, R19
+	ADD $-64, R19, R9
+	FLDPQ 0(R9), (F2, F3)
+	FLDPQ 0(R3), (F4, F5)
+	MOVD $minusInfinity<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	VMOV V4.B16, V31.B16
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e631cff // bsl v31.4S, v7.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R9)
+	FLDPQ 32(R9), (F4, F5)
+	FLDPQ 32(R3), (F6, F7)
+	MOVD $minusInfinity<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	FSTPQ (F4, F5), 32(R9)
+	ADD R7, R3
+	MOVD R0, R9
+	ADD $-16, R5, R10
+largest1:
+	CMP $16, R10
+	BLO largestEnd1
+	FLDPQ 0(R9), (F6, F7)
+	WORD $0x6ea2e4df // fcmgt v31.4S, v6.4S, v2.4S
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e4ff // fcmgt v31.4S, v7.4S, v3.4S
+	WORD $0x6e631cff // bsl v31.4S, v7.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FLDPQ 32(R9), (F6, F7)
+	WORD $0x6ea4e4df // fcmgt v31.4S, v6.4S, v4.4S
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e4ff // fcmgt v31.4S, v7.4S, v5.4S
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	ADD $64, R9
+	SUBS $16, R10
+	B largest1
+largestEnd1:
+	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
+	WORD $0x6e641c5f // bsl v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea5e47f // fcmgt v31.4S, v3.4S, v5.4S
+	WORD $0x6e651c7f // bsl v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V3.B16
+	VMOV V3.B16, V4.B16
+	VMOV V2.B16, V2.B16
+	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
+	WORD $0x6e641c5f // bsl v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	VEXT $8, V2.B16, V2.B16, V4.B16
+	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
+	WORD $0x6e641c5f // bsl v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	VREV64 V2.S4, V4.S4
+	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
+	WORD $0x6e641c5f // bsl v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	FMOVS F2, 0(R1)
+	ADD $0, R1, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
+	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
+	MOVD $lowest<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FMOVS F2, 0(R1)
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e361c42 // eor v2.4S, v2.4S, v22.4S
+	WORD $0x6e361c63 // eor v3.4S, v3.4S, v22.4S
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	MOVD R0, R9
+	MOVD R5, R10
+exp1:
+	CMP $16, R10
+	BLO expEnd1
+	FLDPQ 0(R9), (F8, F9)
+	FLDPQ 32(R9), (F10, F11)
+	VMOV V2.B16, V31.B16
+	WORD $0x4e28cc1f // fmla v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e29cc3f // fmla v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	VMOV V2.B16, V31.B16
+	WORD $0x4e2acc1f // fmla v31.4S, v0.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e2bcc3f // fmla v31.4S, v1.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expMin<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x6ea8e59f // fcmgt v31.4S, v12.4S, v8.4S
+	WORD $0x6e681d9f // bsl v31.4S, v12.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6ea9e5bf // fcmgt v31.4S, v13.4S, v9.4S
+	WORD $0x6e691dbf // bsl v31.4S, v13.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6eaae59f // fcmgt v31.4S, v12.4S, v10.4S
+	WORD $0x6e6a1d9f // bsl v31.4S, v12.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6eabe5bf // fcmgt v31.4S, v13.4S, v11.4S
+	WORD $0x6e6b1dbf // bsl v31.4S, v13.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $expMax<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x6eace51f // fcmgt v31.4S, v8.4S, v12.4S
+	WORD $0x6e681d9f // bsl v31.4S, v12.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6eade53f // fcmgt v31.4S, v9.4S, v13.4S
+	WORD $0x6e691dbf // bsl v31.4S, v13.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6eace55f // fcmgt v31.4S, v10.4S, v12.4S
+	WORD $0x6e6a1d9f // bsl v31.4S, v12.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	WORD $0x6eade57f // fcmgt v31.4S, v11.4S, v13.4S
+	WORD $0x6e6b1dbf // bsl v31.4S, v13.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dd0c // fmul v12.4S, v8.4S, v22.4S
+	WORD $0x6e36dd2d // fmul v13.4S, v9.4S, v22.4S
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x6e36dd4e // fmul v14.4S, v10.4S, v22.4S
+	WORD $0x6e36dd6f // fmul v15.4S, v11.4S, v22.4S
+	WORD $0x4e21a990 // fcvtns v16.4S, v12.4S
+	WORD $0x4e21a9b1 // fcvtns v17.4S, v13.4S
+	WORD $0x4e21a9d2 // fcvtns v18.4S, v14.4S
+	WORD $0x4e21a9f3 // fcvtns v19.4S, v15.4S
+	WORD $0x4e21da0c // scvtf v12.4S, v16.4S
+	WORD $0x4e21da2d // scvtf v13.4S, v17.4S
+	WORD $0x4e21da4e // scvtf v14.4S, v18.4S
+	WORD $0x4e21da6f // scvtf v15.4S, v19.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6cd88 // fmls v8.4S, v12.4S, v22.4S
+	WORD $0x4eb6cda9 // fmls v9.4S, v13.4S, v22.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6cdca // fmls v10.4S, v14.4S, v22.4S
+	WORD $0x4eb6cdeb // fmls v11.4S, v15.4S, v22.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6cd88 // fmls v8.4S, v12.4S, v22.4S
+	WORD $0x4eb6cda9 // fmls v9.4S, v13.4S, v22.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb6cdca // fmls v10.4S, v14.4S, v22.4S
+	WORD $0x4eb6cdeb // fmls v11.4S, v15.4S, v22.4S
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ecd5f // fmla v31.4S, v10.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2fcd7f // fmla v31.4S, v11.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ecd5f // fmla v31.4S, v10.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2fcd7f // fmla v31.4S, v11.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ecd5f // fmla v31.4S, v10.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2fcd7f // fmla v31.4S, v11.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ecd5f // fmla v31.4S, v10.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2fcd7f // fmla v31.4S, v11.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ccd1f // fmla v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2dcd3f // fmla v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F22
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2ecd5f // fmla v31.4S, v10.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V22.B16, V31.B16
+	WORD $0x4e2fcd7f // fmla v31.4S, v11.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	WORD $0x6e28dd14 // fmul v20.4S, v8.4S, v8.4S
+	WORD $0x6e29dd35 // fmul v21.4S, v9.4S, v9.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x4e2cce9f // fmla v31.4S, v20.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e2dcebf // fmla v31.4S, v21.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x6e2add54 // fmul v20.4S, v10.4S, v10.4S
+	WORD $0x6e2bdd75 // fmul v21.4S, v11.4S, v11.4S
+	VMOV V10.B16, V31.B16
+	WORD $0x4e2ece9f // fmla v31.4S, v20.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x4e2fcebf // fmla v31.4S, v21.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4e36d58c // fadd v12.4S, v12.4S, v22.4S
+	WORD $0x4e36d5ad // fadd v13.4S, v13.4S, v22.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4e36d5ce // fadd v14.4S, v14.4S, v22.4S
+	WORD $0x4e36d5ef // fadd v15.4S, v15.4S, v22.4S
+	WORD $0x4f3f0608 // sshr v8.4s, v16.4s, #1
+	WORD $0x4f3f0629 // sshr v9.4s, v17.4s, #1
+	WORD $0x6ea88610 // sub v16.4S, v16.4S, v8.4S
+	WORD $0x6ea98631 // sub v17.4S, v17.4S, v9.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb68508 // add v8.4S, v8.4S, v22.4S
+	WORD $0x4eb68529 // add v9.4S, v9.4S, v22.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb68610 // add v16.4S, v16.4S, v22.4S
+	WORD $0x4eb68631 // add v17.4S, v17.4S, v22.4S
+	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
+	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x4f375610 // shl v16.4s, v16.4s, #23
+	WORD $0x4f375631 // shl v17.4s, v17.4s, #23
+	WORD $0x6e28dd8c // fmul v12.4S, v12.4S, v8.4S
+	WORD $0x6e29ddad // fmul v13.4S, v13.4S, v9.4S
+	WORD $0x6e30dd8c // fmul v12.4S, v12.4S, v16.4S
+	WORD $0x6e31ddad // fmul v13.4S, v13.4S, v17.4S
+	WORD $0x4f3f0648 // sshr v8.4s, v18.4s, #1
+	WORD $0x4f3f0669 // sshr v9.4s, v19.4s, #1
+	WORD $0x6ea88652 // sub v18.4S, v18.4S, v8.4S
+	WORD $0x6ea98673 // sub v19.4S, v19.4S, v9.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb68508 // add v8.4S, v8.4S, v22.4S
+	WORD $0x4eb68529 // add v9.4S, v9.4S, v22.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F22
+	WORD $0x4eb68652 // add v18.4S, v18.4S, v22.4S
+	WORD $0x4eb68673 // add v19.4S, v19.4S, v22.4S
+	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
+	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x4f375652 // shl v18.4s, v18.4s, #23
+	WORD $0x4f375673 // shl v19.4s, v19.4s, #23
+	WORD $0x6e28ddce // fmul v14.4S, v14.4S, v8.4S
+	WORD $0x6e29ddef // fmul v15.4S, v15.4S, v9.4S
+	WORD $0x6e32ddce // fmul v14.4S, v14.4S, v18.4S
+	WORD $0x6e33ddef // fmul v15.4S, v15.4S, v19.4S
+	WORD $0x4e2cd484 // fadd v4.4S, v4.4S, v12.4S
+	WORD $0x4e2dd4a5 // fadd v5.4S, v5.4S, v13.4S
+	WORD $0x4e2ed4c6 // fadd v6.4S, v6.4S, v14.4S
+	WORD $0x4e2fd4e7 // fadd v7.4S, v7.4S, v15.4S
+	FSTPQ (F12, F13), 0(R9)
+	FSTPQ (F14, F15), 32(R9)
+	ADD $64, R9
+	SUBS $16, R10
+	B exp1
+expEnd1:
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	VMOV V4.B16, V2.B16
+	VMOV V5.B16, V3.B16
+	VMOV V3.B16, V4.B16
+	VMOV V2.B16, V2.B16
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	VEXT $8, V2.B16, V2.B16, V4.B16
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	VREV64 V2.S4, V4.S4
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	FMOVS F2, 0(R2)
+	ADD $0, R2, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	MOVD $smallestNormal<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6e22fc84 // fdiv v4.4S, v4.4S, v2.4S
+	WORD $0x6e23fca5 // fdiv v5.4S, v5.4S, v3.4S
+	MOVD R0, R9
+	MOVD R5, R10
+scale1:
+	CMP $16, R10
+	BLO scaleEnd1
+	FLDPQ 0(R9), (F22, F23)
+	WORD $0x6e36dc82 // fmul v2.4S, v4.4S, v22.4S
+	WORD $0x6e37dca3 // fmul v3.4S, v5.4S, v23.4S
+	FSTPQ (F2, F3), 0(R9)
+	FLDPQ 32(R9), (F22, F23)
+	WORD $0x6e36dc82 // fmul v2.4S, v4.4S, v22.4S
+	WORD $0x6e37dca3 // fmul v3.4S, v5.4S, v23.4S
+	FSTPQ (F2, F3), 32(R9)
+	ADD $64, R9
+	SUBS $16, R10
+	B scale1
+scaleEnd1:
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	MOVD R8, R10
+clear1:
+	CMP $16, R10
+	BLO clearEnd1
+	FSTPQ (F2, F3), 0(R9)
+	FSTPQ (F2, F3), 32(R9)
+	ADD $64, R9
+	SUBS $16, R10
+	B clear1
+clearEnd1:
+	ADD $4, R1
+	ADD $4, R2
+	ADD R6, R0
+	SUBS $1, R4
+	BNE row
+	RET
+
+// softmaxRowsGradNEON is softmaxRowsGradAVX2 with two registers for one.
+TEXT ·softmaxRowsGradNEON(SB), NOSPLIT, $0-80
+	MOVD p+0(FP), R0
+	MOVD d+8(FP), R1
+	MOVD shifts+16(FP), R2
+	MOVD mask+24(FP), R3
+	MOVD rows+32(FP), R4
+	MOVD n+40(FP), R5
+	MOVD stride+48(FP), R6
+	MOVD maskStep+56(FP), R7
+	MOVD pad+64(FP), R8
+	MOVD scalars+72(FP), R9
+	ADD $0, R9, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+row:
+	ADD R5<<2, R0, R19
+	ADD $-64, R19, R9
+	ADD R5<<2, R1, R19
+	ADD $-64, R19, R10
+	FLDPQ 0(R9), (F2, F3)
+	FLDPQ 0(R10), (F4, F5)
+	FLDPQ 0(R3), (F6, F7)
+	MOVD $minusInfinity<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x6e621d1f // bsl v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e631d3f // bsl v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	FSTPQ (F2, F3), 0(R9)
+	FSTPQ (F4, F5), 0(R10)
+	FLDPQ 32(R9), (F2, F3)
+	FLDPQ 32(R10), (F4, F5)
+	FLDPQ 32(R3), (F6, F7)
+	MOVD $minusInfinity<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x6e621d1f // bsl v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e631d3f // bsl v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	FSTPQ (F2, F3), 32(R9)
+	FSTPQ (F4, F5), 32(R10)
+	ADD R7, R3
+	ADD $0, R2, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	MOVD R0, R9
+	MOVD R1, R10
+	MOVD R5, R11
+exp1:
+	CMP $16, R11
+	BLO expEnd1
+	FLDPQ 0(R9), (F12, F13)
+	FLDPQ 32(R9), (F14, F15)
+	VMOV V2.B16, V31.B16
+	WORD $0x4e2ccc1f // fmla v31.4S, v0.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e2dcc3f // fmla v31.4S, v1.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	VMOV V2.B16, V31.B16
+	WORD $0x4e2ecc1f // fmla v31.4S, v0.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e2fcc3f // fmla v31.4S, v1.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $expMin<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	WORD $0x6eace61f // fcmgt v31.4S, v16.4S, v12.4S
+	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eade63f // fcmgt v31.4S, v17.4S, v13.4S
+	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x6eaee61f // fcmgt v31.4S, v16.4S, v14.4S
+	WORD $0x6e6e1e1f // bsl v31.4S, v16.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	WORD $0x6eafe63f // fcmgt v31.4S, v17.4S, v15.4S
+	WORD $0x6e6f1e3f // bsl v31.4S, v17.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $expMax<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	WORD $0x6eb0e59f // fcmgt v31.4S, v12.4S, v16.4S
+	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eb1e5bf // fcmgt v31.4S, v13.4S, v17.4S
+	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x6eb0e5df // fcmgt v31.4S, v14.4S, v16.4S
+	WORD $0x6e6e1e1f // bsl v31.4S, v16.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	WORD $0x6eb1e5ff // fcmgt v31.4S, v15.4S, v17.4S
+	WORD $0x6e6f1e3f // bsl v31.4S, v17.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F26
+	WORD $0x6e3add90 // fmul v16.4S, v12.4S, v26.4S
+	WORD $0x6e3addb1 // fmul v17.4S, v13.4S, v26.4S
+	MOVD $log2e<>(SB), R20
+	FMOVQ (R20), F26
+	WORD $0x6e3addd2 // fmul v18.4S, v14.4S, v26.4S
+	WORD $0x6e3addf3 // fmul v19.4S, v15.4S, v26.4S
+	WORD $0x4e21aa14 // fcvtns v20.4S, v16.4S
+	WORD $0x4e21aa35 // fcvtns v21.4S, v17.4S
+	WORD $0x4e21aa56 // fcvtns v22.4S, v18.4S
+	WORD $0x4e21aa77 // fcvtns v23.4S, v19.4S
+	WORD $0x4e21da90 // scvtf v16.4S, v20.4S
+	WORD $0x4e21dab1 // scvtf v17.4S, v21.4S
+	WORD $0x4e21dad2 // scvtf v18.4S, v22.4S
+	WORD $0x4e21daf3 // scvtf v19.4S, v23.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F26
+	WORD $0x4ebace0c // fmls v12.4S, v16.4S, v26.4S
+	WORD $0x4ebace2d // fmls v13.4S, v17.4S, v26.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F26
+	WORD $0x4ebace4e // fmls v14.4S, v18.4S, v26.4S
+	WORD $0x4ebace6f // fmls v15.4S, v19.4S, v26.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F26
+	WORD $0x4ebace0c // fmls v12.4S, v16.4S, v26.4S
+	WORD $0x4ebace2d // fmls v13.4S, v17.4S, v26.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F26
+	WORD $0x4ebace4e // fmls v14.4S, v18.4S, v26.4S
+	WORD $0x4ebace6f // fmls v15.4S, v19.4S, v26.4S
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V17.B16
+	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F18
+	VMOV V18.B16, V19.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F26
+	VMOV V26.B16, V31.B16
+	WORD $0x4e30cd9f // fmla v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V26.B16, V31.B16
+	WORD $0x4e31cdbf // fmla v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $expP1<>(SB), R20
+	FMOVQ (R20), F26
+	VMOV V26.B16, V31.B16
+	WORD $0x4e32cddf // fmla v31.4S, v14.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V26.B16, V31.B16
+	WORD $0x4e33cdff // fmla v31.4S, v15.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F26
+	VMOV V26.B16, V31.B16
+	WORD $0x4e30cd9f // fmla v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V26.B16, V31.B16
+	WORD $0x4e31cdbf // fmla v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $expP2<>(SB), R20
+	FMOVQ (R20), F26
+	VMOV V26.B16, V31.B16
+	WORD $0x4e32cddf // fmla v31.4S, v14.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V26.B16, V31.B16
+	WORD $0x4e33cdff // fmla v31.4S, v15.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F26
+	VMOV V26.B16, V31.B16
+	WORD $0x4e30cd9f // fmla v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V26.B16, V31.B16
+	WORD $0x4e31cdbf // fmla v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $expP3<>(SB), R20
+	FMOVQ (R20), F26
+	VMOV V26.B16, V31.B16
+	WORD $0x4e32cddf // fmla v31.4S, v14.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V26.B16, V31.B16
+	WORD $0x4e33cdff // fmla v31.4S, v15.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F26
+	VMOV V26.B16, V31.B16
+	WORD $0x4e30cd9f // fmla v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V26.B16, V31.B16
+	WORD $0x4e31cdbf // fmla v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $expP4<>(SB), R20
+	FMOVQ (R20), F26
+	VMOV V26.B16, V31.B16
+	WORD $0x4e32cddf // fmla v31.4S, v14.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V26.B16, V31.B16
+	WORD $0x4e33cdff // fmla v31.4S, v15.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F26
+	VMOV V26.B16, V31.B16
+	WORD $0x4e30cd9f // fmla v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V26.B16, V31.B16
+	WORD $0x4e31cdbf // fmla v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $expP5<>(SB), R20
+	FMOVQ (R20), F26
+	VMOV V26.B16, V31.B16
+	WORD $0x4e32cddf // fmla v31.4S, v14.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V26.B16, V31.B16
+	WORD $0x4e33cdff // fmla v31.4S, v15.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	WORD $0x6e2cdd98 // fmul v24.4S, v12.4S, v12.4S
+	WORD $0x6e2dddb9 // fmul v25.4S, v13.4S, v13.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e30cf1f // fmla v31.4S, v24.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e31cf3f // fmla v31.4S, v25.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	WORD $0x6e2eddd8 // fmul v24.4S, v14.4S, v14.4S
+	WORD $0x6e2fddf9 // fmul v25.4S, v15.4S, v15.4S
+	VMOV V14.B16, V31.B16
+	WORD $0x4e32cf1f // fmla v31.4S, v24.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x4e33cf3f // fmla v31.4S, v25.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F26
+	WORD $0x4e3ad610 // fadd v16.4S, v16.4S, v26.4S
+	WORD $0x4e3ad631 // fadd v17.4S, v17.4S, v26.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F26
+	WORD $0x4e3ad652 // fadd v18.4S, v18.4S, v26.4S
+	WORD $0x4e3ad673 // fadd v19.4S, v19.4S, v26.4S
+	WORD $0x4f3f068c // sshr v12.4s, v20.4s, #1
+	WORD $0x4f3f06ad // sshr v13.4s, v21.4s, #1
+	WORD $0x6eac8694 // sub v20.4S, v20.4S, v12.4S
+	WORD $0x6ead86b5 // sub v21.4S, v21.4S, v13.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F26
+	WORD $0x4eba858c // add v12.4S, v12.4S, v26.4S
+	WORD $0x4eba85ad // add v13.4S, v13.4S, v26.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F26
+	WORD $0x4eba8694 // add v20.4S, v20.4S, v26.4S
+	WORD $0x4eba86b5 // add v21.4S, v21.4S, v26.4S
+	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4f375694 // shl v20.4s, v20.4s, #23
+	WORD $0x4f3756b5 // shl v21.4s, v21.4s, #23
+	WORD $0x6e2cde10 // fmul v16.4S, v16.4S, v12.4S
+	WORD $0x6e2dde31 // fmul v17.4S, v17.4S, v13.4S
+	WORD $0x6e34de10 // fmul v16.4S, v16.4S, v20.4S
+	WORD $0x6e35de31 // fmul v17.4S, v17.4S, v21.4S
+	WORD $0x4f3f06cc // sshr v12.4s, v22.4s, #1
+	WORD $0x4f3f06ed // sshr v13.4s, v23.4s, #1
+	WORD $0x6eac86d6 // sub v22.4S, v22.4S, v12.4S
+	WORD $0x6ead86f7 // sub v23.4S, v23.4S, v13.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F26
+	WORD $0x4eba858c // add v12.4S, v12.4S, v26.4S
+	WORD $0x4eba85ad // add v13.4S, v13.4S, v26.4S
+	MOVD $exponentBias<>(SB), R20
+	FMOVQ (R20), F26
+	WORD $0x4eba86d6 // add v22.4S, v22.4S, v26.4S
+	WORD $0x4eba86f7 // add v23.4S, v23.4S, v26.4S
+	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
+	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
+	WORD $0x4f3756d6 // shl v22.4s, v22.4s, #23
+	WORD $0x4f3756f7 // shl v23.4s, v23.4s, #23
+	WORD $0x6e2cde52 // fmul v18.4S, v18.4S, v12.4S
+	WORD $0x6e2dde73 // fmul v19.4S, v19.4S, v13.4S
+	WORD $0x6e36de52 // fmul v18.4S, v18.4S, v22.4S
+	WORD $0x6e37de73 // fmul v19.4S, v19.4S, v23.4S
+	FLDPQ 0(R10), (F26, F27)
+	WORD $0x4e3ace04 // fmla v4.4S, v16.4S, v26.4S
+	WORD $0x4e3bce25 // fmla v5.4S, v17.4S, v27.4S
+	WORD $0x4e30d508 // fadd v8.4S, v8.4S, v16.4S
+	WORD $0x4e31d529 // fadd v9.4S, v9.4S, v17.4S
+	FLDPQ 32(R10), (F26, F27)
+	WORD $0x4e3ace46 // fmla v6.4S, v18.4S, v26.4S
+	WORD $0x4e3bce67 // fmla v7.4S, v19.4S, v27.4S
+	WORD $0x4e32d54a // fadd v10.4S, v10.4S, v18.4S
+	WORD $0x4e33d56b // fadd v11.4S, v11.4S, v19.4S
+	FSTPQ (F16, F17), 0(R9)
+	FSTPQ (F18, F19), 32(R9)
+	ADD $64, R9
+	ADD $64, R10
+	SUBS $16, R11
+	B exp1
+expEnd1:
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	WORD $0x4e27d4a5 // fadd v5.4S, v5.4S, v7.4S
+	VMOV V4.B16, V2.B16
+	VMOV V5.B16, V3.B16
+	VMOV V3.B16, V4.B16
+	VMOV V2.B16, V2.B16
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	VEXT $8, V2.B16, V2.B16, V4.B16
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	VREV64 V2.S4, V4.S4
+	WORD $0x4e24d442 // fadd v2.4S, v2.4S, v4.4S
+	FMOVS F2, 0(R2)
+	ADD $0, R2, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
+	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
+	VMOV V8.B16, V4.B16
+	VMOV V9.B16, V5.B16
+	VMOV V5.B16, V6.B16
+	VMOV V4.B16, V4.B16
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	VEXT $8, V4.B16, V4.B16, V6.B16
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	VREV64 V4.S4, V6.S4
+	WORD $0x4e26d484 // fadd v4.4S, v4.4S, v6.4S
+	FMOVS F4, 0(R2)
+	ADD $0, R2, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	MOVD $smallestNormal<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea4e4df // fcmgt v31.4S, v6.4S, v4.4S
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e4ff // fcmgt v31.4S, v7.4S, v5.4S
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e20dc42 // fmul v2.4S, v2.4S, v0.4S
+	WORD $0x6e21dc63 // fmul v3.4S, v3.4S, v1.4S
+	WORD $0x6e24fc42 // fdiv v2.4S, v2.4S, v4.4S
+	WORD $0x6e25fc63 // fdiv v3.4S, v3.4S, v5.4S
+	MOVD R0, R9
+	MOVD R1, R10
+	MOVD R5, R11
+scale1:
+	CMP $16, R11
+	BLO scaleEnd1
+	FLDPQ 0(R10), (F4, F5)
+	WORD $0x6ea0f85f // fneg v31.4S, v2.4S
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea0f87f // fneg v31.4S, v3.4S
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	FLDPQ 0(R9), (F26, F27)
+	WORD $0x6e3adc84 // fmul v4.4S, v4.4S, v26.4S
+	WORD $0x6e3bdca5 // fmul v5.4S, v5.4S, v27.4S
+	FSTPQ (F4, F5), 0(R10)
+	FLDPQ 32(R10), (F4, F5)
+	WORD $0x6ea0f85f // fneg v31.4S, v2.4S
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea0f87f // fneg v31.4S, v3.4S
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	FLDPQ 32(R9), (F26, F27)
+	WORD $0x6e3adc84 // fmul v4.4S, v4.4S, v26.4S
+	WORD $0x6e3bdca5 // fmul v5.4S, v5.4S, v27.4S
+	FSTPQ (F4, F5), 32(R10)
+	ADD $64, R9
+	ADD $64, R10
+	SUBS $16, R11
+	B scale1
+scaleEnd1:
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	MOVD R8, R11
+clear1:
+	CMP $16, R11
+	BLO clearEnd1
+	FSTPQ (F2, F3), 0(R9)
+	FSTPQ (F2, F3), 32(R9)
+	FSTPQ (F2, F3), 0(R10)
+	FSTPQ (F2, F3), 32(R10)
+	ADD $64, R9
+	ADD $64, R10
+	SUBS $16, R11
+	B clear1
+clearEnd1:
+	ADD $4, R2
+	ADD R6, R0
+	ADD R6, R1
+	SUBS $1, R4
+	BNE row
+	RET
+
+// fetchRowsNEON is fetchRowsAVX2 with two registers for one.
+TEXT ·fetchRowsNEON(SB), NOSPLIT, $0-32
+	MOVD x+0(FP), R0
+	MOVD rows+8(FP), R1
+	MOVD bytes+16(FP), R2
+	MOVD stride+24(FP), R3
+row:
+	MOVD R0, R4
+	MOVD R2, R5
+line:
+	PRFM 0(R4), PLDL2KEEP
+	ADD $64, R4
+	SUBS $64, R5
+	BNE line
+	ADD R3, R0
+	SUBS $1, R1
+	BNE row
+	RET
+
 // lstmCellNEON is lstmCellAVX2 with two registers for one.
 TEXT ·lstmCellNEON(SB), NOSPLIT, $0-56
 	MOVD h+0(FP), R0
@@ -6291,278 +8245,126 @@ TEXT ·lstmCellNEON(SB), NOSPLIT, $0-56
 	MOVD stride+48(FP), R6
 	ADD R6<<1, R6, R19
 	ADD $0, R19, R7
-loop1:
+	ADD R7<<0, R2, R19
+	ADD $0, R19, R8
+	MOVD R5, R9
+gatesloop1:
 	CMP $8, R5
-	BLO end1
-	FLDPQ 0(R3), (F0, F1)
-	ADD R6<<0, R3, R19
-	FLDPQ 0(R19), (F2, F3)
-	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb21c04 // orr v4.4S, v0.4S, v18.4S
-	WORD $0x4eb21c25 // orr v5.4S, v1.4S, v18.4S
-	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb21c46 // orr v6.4S, v2.4S, v18.4S
-	WORD $0x4eb21c67 // orr v7.4S, v3.4S, v18.4S
-	MOVD $expMin<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
-	WORD $0x6ea4e51f // fcmgt v31.4S, v8.4S, v4.4S
-	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	WORD $0x6ea5e53f // fcmgt v31.4S, v9.4S, v5.4S
-	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x6ea6e51f // fcmgt v31.4S, v8.4S, v6.4S
-	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	WORD $0x6ea7e53f // fcmgt v31.4S, v9.4S, v7.4S
-	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $expMax<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
-	WORD $0x6ea8e49f // fcmgt v31.4S, v4.4S, v8.4S
-	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	WORD $0x6ea9e4bf // fcmgt v31.4S, v5.4S, v9.4S
-	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x6ea8e4df // fcmgt v31.4S, v6.4S, v8.4S
-	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	WORD $0x6ea9e4ff // fcmgt v31.4S, v7.4S, v9.4S
-	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $log2e<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x6e32dc88 // fmul v8.4S, v4.4S, v18.4S
-	WORD $0x6e32dca9 // fmul v9.4S, v5.4S, v18.4S
-	MOVD $log2e<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x6e32dcca // fmul v10.4S, v6.4S, v18.4S
-	WORD $0x6e32dceb // fmul v11.4S, v7.4S, v18.4S
-	WORD $0x4e21a90c // fcvtns v12.4S, v8.4S
-	WORD $0x4e21a92d // fcvtns v13.4S, v9.4S
-	WORD $0x4e21a94e // fcvtns v14.4S, v10.4S
-	WORD $0x4e21a96f // fcvtns v15.4S, v11.4S
-	WORD $0x4e21d988 // scvtf v8.4S, v12.4S
-	WORD $0x4e21d9a9 // scvtf v9.4S, v13.4S
-	WORD $0x4e21d9ca // scvtf v10.4S, v14.4S
-	WORD $0x4e21d9eb // scvtf v11.4S, v15.4S
+	BLO gatesend1
+	ADD R7<<0, R3, R19
+	FLDPQ 0(R19), (F0, F1)
+	MOVD $gateMin<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6ea0e45f // fcmgt v31.4S, v2.4S, v0.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e47f // fcmgt v31.4S, v3.4S, v1.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	MOVD $gateMax<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	MOVD $minusLog2e<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc02 // fmul v2.4S, v0.4S, v12.4S
+	WORD $0x6e2cdc23 // fmul v3.4S, v1.4S, v12.4S
+	WORD $0x4e21a844 // fcvtns v4.4S, v2.4S
+	WORD $0x4e21a865 // fcvtns v5.4S, v3.4S
+	WORD $0x4e21d882 // scvtf v2.4S, v4.4S
+	WORD $0x4e21d8a3 // scvtf v3.4S, v5.4S
 	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cd04 // fmls v4.4S, v8.4S, v18.4S
-	WORD $0x4eb2cd25 // fmls v5.4S, v9.4S, v18.4S
-	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cd46 // fmls v6.4S, v10.4S, v18.4S
-	WORD $0x4eb2cd67 // fmls v7.4S, v11.4S, v18.4S
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc40 // fmla v0.4S, v2.4S, v12.4S
+	WORD $0x4e2ccc61 // fmla v1.4S, v3.4S, v12.4S
 	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cd04 // fmls v4.4S, v8.4S, v18.4S
-	WORD $0x4eb2cd25 // fmls v5.4S, v9.4S, v18.4S
-	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cd46 // fmls v6.4S, v10.4S, v18.4S
-	WORD $0x4eb2cd67 // fmls v7.4S, v11.4S, v18.4S
-	MOVD $expP0<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
-	MOVD $expP0<>(SB), R20
-	FMOVQ (R20), F10
-	VMOV V10.B16, V11.B16
-	MOVD $expP1<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP1<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $expP2<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP2<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $expP3<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP3<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $expP4<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP4<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $expP5<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP5<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	WORD $0x6e24dc90 // fmul v16.4S, v4.4S, v4.4S
-	WORD $0x6e25dcb1 // fmul v17.4S, v5.4S, v5.4S
-	VMOV V4.B16, V31.B16
-	WORD $0x4e28ce1f // fmla v31.4S, v16.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V5.B16, V31.B16
-	WORD $0x4e29ce3f // fmla v31.4S, v17.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	WORD $0x6e26dcd0 // fmul v16.4S, v6.4S, v6.4S
-	WORD $0x6e27dcf1 // fmul v17.4S, v7.4S, v7.4S
-	VMOV V6.B16, V31.B16
-	WORD $0x4e2ace1f // fmla v31.4S, v16.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V7.B16, V31.B16
-	WORD $0x4e2bce3f // fmla v31.4S, v17.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d508 // fadd v8.4S, v8.4S, v18.4S
-	WORD $0x4e32d529 // fadd v9.4S, v9.4S, v18.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d54a // fadd v10.4S, v10.4S, v18.4S
-	WORD $0x4e32d56b // fadd v11.4S, v11.4S, v18.4S
-	WORD $0x4f3f0584 // sshr v4.4s, v12.4s, #1
-	WORD $0x4f3f05a5 // sshr v5.4s, v13.4s, #1
-	WORD $0x6ea4858c // sub v12.4S, v12.4S, v4.4S
-	WORD $0x6ea585ad // sub v13.4S, v13.4S, v5.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb28484 // add v4.4S, v4.4S, v18.4S
-	WORD $0x4eb284a5 // add v5.4S, v5.4S, v18.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2858c // add v12.4S, v12.4S, v18.4S
-	WORD $0x4eb285ad // add v13.4S, v13.4S, v18.4S
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc40 // fmla v0.4S, v2.4S, v12.4S
+	WORD $0x4e2ccc61 // fmla v1.4S, v3.4S, v12.4S
+	MOVD $gateP0<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $gateP1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $gateP2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $gateP3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $gateP4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $gateP5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $gateP6<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $gateP7<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e22cc1f // fmla v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e23cc3f // fmla v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
 	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
 	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
-	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
-	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
-	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
-	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
-	WORD $0x6e2cdd08 // fmul v8.4S, v8.4S, v12.4S
-	WORD $0x6e2ddd29 // fmul v9.4S, v9.4S, v13.4S
-	WORD $0x4f3f05c4 // sshr v4.4s, v14.4s, #1
-	WORD $0x4f3f05e5 // sshr v5.4s, v15.4s, #1
-	WORD $0x6ea485ce // sub v14.4S, v14.4S, v4.4S
-	WORD $0x6ea585ef // sub v15.4S, v15.4S, v5.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb28484 // add v4.4S, v4.4S, v18.4S
-	WORD $0x4eb284a5 // add v5.4S, v5.4S, v18.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb285ce // add v14.4S, v14.4S, v18.4S
-	WORD $0x4eb285ef // add v15.4S, v15.4S, v18.4S
-	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
-	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
-	WORD $0x4f3755ce // shl v14.4s, v14.4s, #23
-	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
-	WORD $0x6e24dd4a // fmul v10.4S, v10.4S, v4.4S
-	WORD $0x6e25dd6b // fmul v11.4S, v11.4S, v5.4S
-	WORD $0x6e2edd4a // fmul v10.4S, v10.4S, v14.4S
-	WORD $0x6e2fdd6b // fmul v11.4S, v11.4S, v15.4S
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	WORD $0x4ea48442 // add v2.4S, v2.4S, v4.4S
+	WORD $0x4ea58463 // add v3.4S, v3.4S, v5.4S
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F4
-	VMOV V4.B16, V5.B16
-	WORD $0x6ea0e4c0 // fcmgt v0.4S, v6.4S, v0.4S
-	WORD $0x6ea1e4e1 // fcmgt v1.4S, v7.4S, v1.4S
-	VMOV V0.B16, V31.B16
-	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V1.B16, V31.B16
-	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d508 // fadd v8.4S, v8.4S, v18.4S
-	WORD $0x4e32d529 // fadd v9.4S, v9.4S, v18.4S
-	WORD $0x6e28fc88 // fdiv v8.4S, v4.4S, v8.4S
-	WORD $0x6e29fca9 // fdiv v9.4S, v5.4S, v9.4S
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	FMOVQ (R20), F12
+	WORD $0x4e2cd442 // fadd v2.4S, v2.4S, v12.4S
+	WORD $0x4e2cd463 // fadd v3.4S, v3.4S, v12.4S
 	MOVD $one<>(SB), R20
 	FMOVQ (R20), F0
 	VMOV V0.B16, V1.B16
-	WORD $0x6ea2e482 // fcmgt v2.4S, v4.4S, v2.4S
-	WORD $0x6ea3e4a3 // fcmgt v3.4S, v5.4S, v3.4S
-	VMOV V2.B16, V31.B16
-	WORD $0x6e601d5f // bsl v31.4S, v10.4S, v0.4S
-	VMOV V31.B16, V0.B16
-	VMOV V3.B16, V31.B16
-	WORD $0x6e611d7f // bsl v31.4S, v11.4S, v1.4S
-	VMOV V31.B16, V1.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d54a // fadd v10.4S, v10.4S, v18.4S
-	WORD $0x4e32d56b // fadd v11.4S, v11.4S, v18.4S
-	WORD $0x6e2afc0a // fdiv v10.4S, v0.4S, v10.4S
-	WORD $0x6e2bfc2b // fdiv v11.4S, v1.4S, v11.4S
-	FSTPQ (F8, F9), 0(R2)
-	ADD R6<<0, R2, R19
-	FSTPQ (F10, F11), 0(R19)
-	ADD R6<<1, R3, R19
-	FLDPQ 0(R19), (F0, F1)
-	VMOV V0.B16, V2.B16
-	VMOV V1.B16, V3.B16
-	MOVD $tanhMin<>(SB), R20
+	WORD $0x6e22fc02 // fdiv v2.4S, v0.4S, v2.4S
+	WORD $0x6e23fc23 // fdiv v3.4S, v1.4S, v3.4S
+	ADD R7<<0, R2, R19
+	FSTPQ (F2, F3), 0(R19)
+	FLDPQ 0(R3), (F0, F1)
+	ADD R6<<0, R3, R19
+	FLDPQ 0(R19), (F2, F3)
+	MOVD $gateMin<>(SB), R20
 	FMOVQ (R20), F4
 	VMOV V4.B16, V5.B16
 	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
@@ -6571,7 +8373,13 @@ loop1:
 	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
 	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
 	VMOV V31.B16, V1.B16
-	MOVD $tanhMax<>(SB), R20
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $gateMax<>(SB), R20
 	FMOVQ (R20), F4
 	VMOV V4.B16, V5.B16
 	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
@@ -6580,321 +8388,263 @@ loop1:
 	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
 	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
 	VMOV V31.B16, V1.B16
-	WORD $0x6e20dc04 // fmul v4.4S, v0.4S, v0.4S
-	WORD $0x6e21dc25 // fmul v5.4S, v1.4S, v1.4S
-	MOVD $tanhP0<>(SB), R20
-	FMOVQ (R20), F6
-	VMOV V6.B16, V7.B16
-	MOVD $tanhP1<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $tanhP2<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $tanhP3<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $tanhP4<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $tanhP5<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $tanhP6<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
-	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
-	MOVD $tanhQ0<>(SB), R20
-	FMOVQ (R20), F0
-	VMOV V0.B16, V1.B16
-	MOVD $tanhQ1<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e20cc9f // fmla v31.4S, v4.4S, v0.4S
-	VMOV V31.B16, V0.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e21ccbf // fmla v31.4S, v5.4S, v1.4S
-	VMOV V31.B16, V1.B16
-	MOVD $tanhQ2<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e20cc9f // fmla v31.4S, v4.4S, v0.4S
-	VMOV V31.B16, V0.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e21ccbf // fmla v31.4S, v5.4S, v1.4S
-	VMOV V31.B16, V1.B16
-	MOVD $tanhQ3<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e20cc9f // fmla v31.4S, v4.4S, v0.4S
-	VMOV V31.B16, V0.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e21ccbf // fmla v31.4S, v5.4S, v1.4S
-	VMOV V31.B16, V1.B16
-	WORD $0x6e20fcc6 // fdiv v6.4S, v6.4S, v0.4S
-	WORD $0x6e21fce7 // fdiv v7.4S, v7.4S, v1.4S
-	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321c40 // and v0.4S, v2.4S, v18.4S
-	WORD $0x4e321c61 // and v1.4S, v3.4S, v18.4S
-	MOVD $tanhSmall<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x6ea0e640 // fcmgt v0.4S, v18.4S, v0.4S
-	WORD $0x6ea1e641 // fcmgt v1.4S, v18.4S, v1.4S
-	VMOV V0.B16, V31.B16
-	WORD $0x6e661c5f // bsl v31.4S, v2.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V1.B16, V31.B16
-	WORD $0x6e671c7f // bsl v31.4S, v3.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	ADD R6<<1, R2, R19
-	FSTPQ (F6, F7), 0(R19)
-	WORD $0x6e26dd00 // fmul v0.4S, v8.4S, v6.4S
-	WORD $0x6e27dd21 // fmul v1.4S, v9.4S, v7.4S
-	FLDPQ 0(R4), (F18, F19)
-	WORD $0x4e32cd40 // fmla v0.4S, v10.4S, v18.4S
-	WORD $0x4e33cd61 // fmla v1.4S, v11.4S, v19.4S
-	FSTPQ (F0, F1), 0(R1)
-	ADD R7<<0, R3, R19
-	FLDPQ 0(R19), (F0, F1)
-	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb21c02 // orr v2.4S, v0.4S, v18.4S
-	WORD $0x4eb21c23 // orr v3.4S, v1.4S, v18.4S
-	MOVD $expMin<>(SB), R20
-	FMOVQ (R20), F4
-	VMOV V4.B16, V5.B16
-	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
-	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
-	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
-	VMOV V31.B16, V3.B16
-	MOVD $expMax<>(SB), R20
-	FMOVQ (R20), F4
-	VMOV V4.B16, V5.B16
 	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
 	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
 	VMOV V31.B16, V2.B16
 	WORD $0x6ea5e47f // fcmgt v31.4S, v3.4S, v5.4S
 	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
 	VMOV V31.B16, V3.B16
-	MOVD $log2e<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x6e32dc44 // fmul v4.4S, v2.4S, v18.4S
-	WORD $0x6e32dc65 // fmul v5.4S, v3.4S, v18.4S
-	WORD $0x4e21a886 // fcvtns v6.4S, v4.4S
-	WORD $0x4e21a8a7 // fcvtns v7.4S, v5.4S
-	WORD $0x4e21d8c4 // scvtf v4.4S, v6.4S
-	WORD $0x4e21d8e5 // scvtf v5.4S, v7.4S
+	MOVD $minusLog2e<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc04 // fmul v4.4S, v0.4S, v12.4S
+	WORD $0x6e2cdc25 // fmul v5.4S, v1.4S, v12.4S
+	MOVD $minusLog2e<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc46 // fmul v6.4S, v2.4S, v12.4S
+	WORD $0x6e2cdc67 // fmul v7.4S, v3.4S, v12.4S
+	WORD $0x4e21a888 // fcvtns v8.4S, v4.4S
+	WORD $0x4e21a8a9 // fcvtns v9.4S, v5.4S
+	WORD $0x4e21d904 // scvtf v4.4S, v8.4S
+	WORD $0x4e21d925 // scvtf v5.4S, v9.4S
+	WORD $0x4e21a8ca // fcvtns v10.4S, v6.4S
+	WORD $0x4e21a8eb // fcvtns v11.4S, v7.4S
+	WORD $0x4e21d946 // scvtf v6.4S, v10.4S
+	WORD $0x4e21d967 // scvtf v7.4S, v11.4S
 	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cc82 // fmls v2.4S, v4.4S, v18.4S
-	WORD $0x4eb2cca3 // fmls v3.4S, v5.4S, v18.4S
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc80 // fmla v0.4S, v4.4S, v12.4S
+	WORD $0x4e2ccca1 // fmla v1.4S, v5.4S, v12.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2cccc2 // fmla v2.4S, v6.4S, v12.4S
+	WORD $0x4e2ccce3 // fmla v3.4S, v7.4S, v12.4S
 	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cc82 // fmls v2.4S, v4.4S, v18.4S
-	WORD $0x4eb2cca3 // fmls v3.4S, v5.4S, v18.4S
-	MOVD $expP0<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc80 // fmla v0.4S, v4.4S, v12.4S
+	WORD $0x4e2ccca1 // fmla v1.4S, v5.4S, v12.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2cccc2 // fmla v2.4S, v6.4S, v12.4S
+	WORD $0x4e2ccce3 // fmla v3.4S, v7.4S, v12.4S
+	MOVD $gateP0<>(SB), R20
 	FMOVQ (R20), F4
 	VMOV V4.B16, V5.B16
-	MOVD $expP1<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	MOVD $gateP0<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $gateP1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
 	VMOV V31.B16, V4.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
 	VMOV V31.B16, V5.B16
-	MOVD $expP2<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	MOVD $gateP1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $gateP2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
 	VMOV V31.B16, V4.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
 	VMOV V31.B16, V5.B16
-	MOVD $expP3<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	MOVD $gateP2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $gateP3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
 	VMOV V31.B16, V4.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
 	VMOV V31.B16, V5.B16
-	MOVD $expP4<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	MOVD $gateP3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $gateP4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
 	VMOV V31.B16, V4.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
 	VMOV V31.B16, V5.B16
-	MOVD $expP5<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	MOVD $gateP4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $gateP5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
 	VMOV V31.B16, V4.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
 	VMOV V31.B16, V5.B16
-	WORD $0x6e22dc48 // fmul v8.4S, v2.4S, v2.4S
-	WORD $0x6e23dc69 // fmul v9.4S, v3.4S, v3.4S
-	VMOV V2.B16, V31.B16
-	WORD $0x4e24cd1f // fmla v31.4S, v8.4S, v4.4S
+	MOVD $gateP5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $gateP6<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
 	VMOV V31.B16, V4.B16
-	VMOV V3.B16, V31.B16
-	WORD $0x4e25cd3f // fmla v31.4S, v9.4S, v5.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
 	VMOV V31.B16, V5.B16
+	MOVD $gateP6<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $gateP7<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $gateP7<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
+	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x4ea88484 // add v4.4S, v4.4S, v8.4S
+	WORD $0x4ea984a5 // add v5.4S, v5.4S, v9.4S
 	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d484 // fadd v4.4S, v4.4S, v18.4S
-	WORD $0x4e32d4a5 // fadd v5.4S, v5.4S, v18.4S
-	WORD $0x4f3f04c2 // sshr v2.4s, v6.4s, #1
-	WORD $0x4f3f04e3 // sshr v3.4s, v7.4s, #1
-	WORD $0x6ea284c6 // sub v6.4S, v6.4S, v2.4S
-	WORD $0x6ea384e7 // sub v7.4S, v7.4S, v3.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb28442 // add v2.4S, v2.4S, v18.4S
-	WORD $0x4eb28463 // add v3.4S, v3.4S, v18.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb284c6 // add v6.4S, v6.4S, v18.4S
-	WORD $0x4eb284e7 // add v7.4S, v7.4S, v18.4S
-	WORD $0x4f375442 // shl v2.4s, v2.4s, #23
-	WORD $0x4f375463 // shl v3.4s, v3.4s, #23
-	WORD $0x4f3754c6 // shl v6.4s, v6.4s, #23
-	WORD $0x4f3754e7 // shl v7.4s, v7.4s, #23
-	WORD $0x6e22dc84 // fmul v4.4S, v4.4S, v2.4S
-	WORD $0x6e23dca5 // fmul v5.4S, v5.4S, v3.4S
-	WORD $0x6e26dc84 // fmul v4.4S, v4.4S, v6.4S
-	WORD $0x6e27dca5 // fmul v5.4S, v5.4S, v7.4S
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	FMOVQ (R20), F12
+	WORD $0x4e2cd484 // fadd v4.4S, v4.4S, v12.4S
+	WORD $0x4e2cd4a5 // fadd v5.4S, v5.4S, v12.4S
 	MOVD $one<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	WORD $0x6e24fc04 // fdiv v4.4S, v0.4S, v4.4S
+	WORD $0x6e25fc25 // fdiv v5.4S, v1.4S, v5.4S
+	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4eaa84c6 // add v6.4S, v6.4S, v10.4S
+	WORD $0x4eab84e7 // add v7.4S, v7.4S, v11.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2cd4c6 // fadd v6.4S, v6.4S, v12.4S
+	WORD $0x4e2cd4e7 // fadd v7.4S, v7.4S, v12.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	WORD $0x6e26fc06 // fdiv v6.4S, v0.4S, v6.4S
+	WORD $0x6e27fc27 // fdiv v7.4S, v1.4S, v7.4S
+	FSTPQ (F4, F5), 0(R2)
+	ADD R6<<0, R2, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD R6<<1, R3, R19
+	FLDPQ 0(R19), (F0, F1)
+	MOVD $tanhMin<>(SB), R20
 	FMOVQ (R20), F2
 	VMOV V2.B16, V3.B16
-	WORD $0x6ea0e4c0 // fcmgt v0.4S, v6.4S, v0.4S
-	WORD $0x6ea1e4e1 // fcmgt v1.4S, v7.4S, v1.4S
-	VMOV V0.B16, V31.B16
-	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
-	VMOV V31.B16, V2.B16
-	VMOV V1.B16, V31.B16
-	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
-	VMOV V31.B16, V3.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d484 // fadd v4.4S, v4.4S, v18.4S
-	WORD $0x4e32d4a5 // fadd v5.4S, v5.4S, v18.4S
-	WORD $0x6e24fc44 // fdiv v4.4S, v2.4S, v4.4S
-	WORD $0x6e25fc65 // fdiv v5.4S, v3.4S, v5.4S
-	ADD R7<<0, R2, R19
-	FSTPQ (F4, F5), 0(R19)
-	FLDPQ 0(R1), (F0, F1)
-	VMOV V0.B16, V2.B16
-	VMOV V1.B16, V3.B16
-	MOVD $tanhMin<>(SB), R20
-	FMOVQ (R20), F6
-	VMOV V6.B16, V7.B16
-	WORD $0x6ea0e4df // fcmgt v31.4S, v6.4S, v0.4S
-	WORD $0x6e601cdf // bsl v31.4S, v6.4S, v0.4S
+	WORD $0x6ea0e45f // fcmgt v31.4S, v2.4S, v0.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
 	VMOV V31.B16, V0.B16
-	WORD $0x6ea1e4ff // fcmgt v31.4S, v7.4S, v1.4S
-	WORD $0x6e611cff // bsl v31.4S, v7.4S, v1.4S
+	WORD $0x6ea1e47f // fcmgt v31.4S, v3.4S, v1.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
 	VMOV V31.B16, V1.B16
 	MOVD $tanhMax<>(SB), R20
-	FMOVQ (R20), F6
-	VMOV V6.B16, V7.B16
-	WORD $0x6ea6e41f // fcmgt v31.4S, v0.4S, v6.4S
-	WORD $0x6e601cdf // bsl v31.4S, v6.4S, v0.4S
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
 	VMOV V31.B16, V0.B16
-	WORD $0x6ea7e43f // fcmgt v31.4S, v1.4S, v7.4S
-	WORD $0x6e611cff // bsl v31.4S, v7.4S, v1.4S
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
 	VMOV V31.B16, V1.B16
-	WORD $0x6e20dc06 // fmul v6.4S, v0.4S, v0.4S
-	WORD $0x6e21dc27 // fmul v7.4S, v1.4S, v1.4S
+	WORD $0x6e20dc02 // fmul v2.4S, v0.4S, v0.4S
+	WORD $0x6e21dc23 // fmul v3.4S, v1.4S, v1.4S
 	MOVD $tanhP0<>(SB), R20
 	FMOVQ (R20), F8
 	VMOV V8.B16, V9.B16
 	MOVD $tanhP1<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $tanhP2<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $tanhP3<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $tanhP4<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $tanhP5<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $tanhP6<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	WORD $0x6e20dd08 // fmul v8.4S, v8.4S, v0.4S
 	WORD $0x6e21dd29 // fmul v9.4S, v9.4S, v1.4S
@@ -6902,56 +8652,163 @@ loop1:
 	FMOVQ (R20), F0
 	VMOV V0.B16, V1.B16
 	MOVD $tanhQ1<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e20ccdf // fmla v31.4S, v6.4S, v0.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e20cc5f // fmla v31.4S, v2.4S, v0.4S
 	VMOV V31.B16, V0.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e21ccff // fmla v31.4S, v7.4S, v1.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e21cc7f // fmla v31.4S, v3.4S, v1.4S
 	VMOV V31.B16, V1.B16
 	MOVD $tanhQ2<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e20ccdf // fmla v31.4S, v6.4S, v0.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e20cc5f // fmla v31.4S, v2.4S, v0.4S
 	VMOV V31.B16, V0.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e21ccff // fmla v31.4S, v7.4S, v1.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e21cc7f // fmla v31.4S, v3.4S, v1.4S
 	VMOV V31.B16, V1.B16
 	MOVD $tanhQ3<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e20ccdf // fmla v31.4S, v6.4S, v0.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e20cc5f // fmla v31.4S, v2.4S, v0.4S
 	VMOV V31.B16, V0.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e21ccff // fmla v31.4S, v7.4S, v1.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e21cc7f // fmla v31.4S, v3.4S, v1.4S
 	VMOV V31.B16, V1.B16
 	WORD $0x6e20fd08 // fdiv v8.4S, v8.4S, v0.4S
 	WORD $0x6e21fd29 // fdiv v9.4S, v9.4S, v1.4S
-	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321c40 // and v0.4S, v2.4S, v18.4S
-	WORD $0x4e321c61 // and v1.4S, v3.4S, v18.4S
-	MOVD $tanhSmall<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x6ea0e640 // fcmgt v0.4S, v18.4S, v0.4S
-	WORD $0x6ea1e641 // fcmgt v1.4S, v18.4S, v1.4S
-	VMOV V0.B16, V31.B16
-	WORD $0x6e681c5f // bsl v31.4S, v2.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V1.B16, V31.B16
-	WORD $0x6e691c7f // bsl v31.4S, v3.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
-	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
-	FSTPQ (F8, F9), 0(R0)
-	ADD $32, R0
+	ADD R6<<1, R2, R19
+	FSTPQ (F8, F9), 0(R19)
+	WORD $0x6e28dc84 // fmul v4.4S, v4.4S, v8.4S
+	WORD $0x6e29dca5 // fmul v5.4S, v5.4S, v9.4S
+	FLDPQ 0(R4), (F12, F13)
+	WORD $0x4e2cccc4 // fmla v4.4S, v6.4S, v12.4S
+	WORD $0x4e2dcce5 // fmla v5.4S, v7.4S, v13.4S
+	FSTPQ (F4, F5), 0(R1)
 	ADD $32, R1
 	ADD $32, R2
 	ADD $32, R3
 	ADD $32, R4
 	SUBS $8, R5
-	B loop1
-end1:
+	B gatesloop1
+gatesend1:
+	MOVD next+8(FP), R1
+stateloop1:
+	CMP $8, R9
+	BLO stateend1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $tanhMin<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6ea0e45f // fcmgt v31.4S, v2.4S, v0.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e47f // fcmgt v31.4S, v3.4S, v1.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	MOVD $tanhMax<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6e20dc02 // fmul v2.4S, v0.4S, v0.4S
+	WORD $0x6e21dc23 // fmul v3.4S, v1.4S, v1.4S
+	MOVD $tanhP0<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $tanhP1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $tanhP2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $tanhP3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $tanhP4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $tanhP5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $tanhP6<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
+	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
+	MOVD $tanhQ0<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	MOVD $tanhQ1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e20cc5f // fmla v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e21cc7f // fmla v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	MOVD $tanhQ2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e20cc5f // fmla v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e21cc7f // fmla v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	MOVD $tanhQ3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e20cc5f // fmla v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e21cc7f // fmla v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6e20fc84 // fdiv v4.4S, v4.4S, v0.4S
+	WORD $0x6e21fca5 // fdiv v5.4S, v5.4S, v1.4S
+	FLDPQ 0(R8), (F12, F13)
+	WORD $0x6e2cdc84 // fmul v4.4S, v4.4S, v12.4S
+	WORD $0x6e2ddca5 // fmul v5.4S, v5.4S, v13.4S
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R8
+	SUBS $8, R9
+	B stateloop1
+stateend1:
 	RET
 
 // lstmCellGradNEON is lstmCellGradAVX2 with two registers for one.
@@ -6979,148 +8836,132 @@ loop1:
 	WORD $0x6e25dc29 // fmul v9.4S, v1.4S, v5.4S
 	WORD $0x4e26cc48 // fmla v8.4S, v2.4S, v6.4S
 	WORD $0x4e27cc69 // fmla v9.4S, v3.4S, v7.4S
-	VMOV V8.B16, V10.B16
-	VMOV V9.B16, V11.B16
 	MOVD $tanhMin<>(SB), R20
-	FMOVQ (R20), F12
-	VMOV V12.B16, V13.B16
-	WORD $0x6ea8e59f // fcmgt v31.4S, v12.4S, v8.4S
-	WORD $0x6e681d9f // bsl v31.4S, v12.4S, v8.4S
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x6ea8e55f // fcmgt v31.4S, v10.4S, v8.4S
+	WORD $0x6e681d5f // bsl v31.4S, v10.4S, v8.4S
 	VMOV V31.B16, V8.B16
-	WORD $0x6ea9e5bf // fcmgt v31.4S, v13.4S, v9.4S
-	WORD $0x6e691dbf // bsl v31.4S, v13.4S, v9.4S
+	WORD $0x6ea9e57f // fcmgt v31.4S, v11.4S, v9.4S
+	WORD $0x6e691d7f // bsl v31.4S, v11.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $tanhMax<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x6eaae51f // fcmgt v31.4S, v8.4S, v10.4S
+	WORD $0x6e681d5f // bsl v31.4S, v10.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6eabe53f // fcmgt v31.4S, v9.4S, v11.4S
+	WORD $0x6e691d7f // bsl v31.4S, v11.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6e28dd0a // fmul v10.4S, v8.4S, v8.4S
+	WORD $0x6e29dd2b // fmul v11.4S, v9.4S, v9.4S
+	MOVD $tanhP0<>(SB), R20
 	FMOVQ (R20), F12
 	VMOV V12.B16, V13.B16
-	WORD $0x6eace51f // fcmgt v31.4S, v8.4S, v12.4S
-	WORD $0x6e681d9f // bsl v31.4S, v12.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	WORD $0x6eade53f // fcmgt v31.4S, v9.4S, v13.4S
-	WORD $0x6e691dbf // bsl v31.4S, v13.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	WORD $0x6e28dd0c // fmul v12.4S, v8.4S, v8.4S
-	WORD $0x6e29dd2d // fmul v13.4S, v9.4S, v9.4S
-	MOVD $tanhP0<>(SB), R20
-	FMOVQ (R20), F14
-	VMOV V14.B16, V15.B16
 	MOVD $tanhP1<>(SB), R20
 	FMOVQ (R20), F18
 	VMOV V18.B16, V31.B16
-	WORD $0x4e2ecd9f // fmla v31.4S, v12.4S, v14.4S
-	VMOV V31.B16, V14.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
 	VMOV V18.B16, V31.B16
-	WORD $0x4e2fcdbf // fmla v31.4S, v13.4S, v15.4S
-	VMOV V31.B16, V15.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $tanhP2<>(SB), R20
 	FMOVQ (R20), F18
 	VMOV V18.B16, V31.B16
-	WORD $0x4e2ecd9f // fmla v31.4S, v12.4S, v14.4S
-	VMOV V31.B16, V14.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
 	VMOV V18.B16, V31.B16
-	WORD $0x4e2fcdbf // fmla v31.4S, v13.4S, v15.4S
-	VMOV V31.B16, V15.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $tanhP3<>(SB), R20
 	FMOVQ (R20), F18
 	VMOV V18.B16, V31.B16
-	WORD $0x4e2ecd9f // fmla v31.4S, v12.4S, v14.4S
-	VMOV V31.B16, V14.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
 	VMOV V18.B16, V31.B16
-	WORD $0x4e2fcdbf // fmla v31.4S, v13.4S, v15.4S
-	VMOV V31.B16, V15.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $tanhP4<>(SB), R20
 	FMOVQ (R20), F18
 	VMOV V18.B16, V31.B16
-	WORD $0x4e2ecd9f // fmla v31.4S, v12.4S, v14.4S
-	VMOV V31.B16, V14.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
 	VMOV V18.B16, V31.B16
-	WORD $0x4e2fcdbf // fmla v31.4S, v13.4S, v15.4S
-	VMOV V31.B16, V15.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $tanhP5<>(SB), R20
 	FMOVQ (R20), F18
 	VMOV V18.B16, V31.B16
-	WORD $0x4e2ecd9f // fmla v31.4S, v12.4S, v14.4S
-	VMOV V31.B16, V14.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
 	VMOV V18.B16, V31.B16
-	WORD $0x4e2fcdbf // fmla v31.4S, v13.4S, v15.4S
-	VMOV V31.B16, V15.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
 	MOVD $tanhP6<>(SB), R20
 	FMOVQ (R20), F18
 	VMOV V18.B16, V31.B16
-	WORD $0x4e2ecd9f // fmla v31.4S, v12.4S, v14.4S
-	VMOV V31.B16, V14.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
 	VMOV V18.B16, V31.B16
-	WORD $0x4e2fcdbf // fmla v31.4S, v13.4S, v15.4S
-	VMOV V31.B16, V15.B16
-	WORD $0x6e28ddce // fmul v14.4S, v14.4S, v8.4S
-	WORD $0x6e29ddef // fmul v15.4S, v15.4S, v9.4S
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x6e28dd8c // fmul v12.4S, v12.4S, v8.4S
+	WORD $0x6e29ddad // fmul v13.4S, v13.4S, v9.4S
 	MOVD $tanhQ0<>(SB), R20
 	FMOVQ (R20), F8
 	VMOV V8.B16, V9.B16
 	MOVD $tanhQ1<>(SB), R20
 	FMOVQ (R20), F18
 	VMOV V18.B16, V31.B16
-	WORD $0x4e28cd9f // fmla v31.4S, v12.4S, v8.4S
+	WORD $0x4e28cd5f // fmla v31.4S, v10.4S, v8.4S
 	VMOV V31.B16, V8.B16
 	VMOV V18.B16, V31.B16
-	WORD $0x4e29cdbf // fmla v31.4S, v13.4S, v9.4S
+	WORD $0x4e29cd7f // fmla v31.4S, v11.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $tanhQ2<>(SB), R20
 	FMOVQ (R20), F18
 	VMOV V18.B16, V31.B16
-	WORD $0x4e28cd9f // fmla v31.4S, v12.4S, v8.4S
+	WORD $0x4e28cd5f // fmla v31.4S, v10.4S, v8.4S
 	VMOV V31.B16, V8.B16
 	VMOV V18.B16, V31.B16
-	WORD $0x4e29cdbf // fmla v31.4S, v13.4S, v9.4S
+	WORD $0x4e29cd7f // fmla v31.4S, v11.4S, v9.4S
 	VMOV V31.B16, V9.B16
 	MOVD $tanhQ3<>(SB), R20
 	FMOVQ (R20), F18
 	VMOV V18.B16, V31.B16
-	WORD $0x4e28cd9f // fmla v31.4S, v12.4S, v8.4S
+	WORD $0x4e28cd5f // fmla v31.4S, v10.4S, v8.4S
 	VMOV V31.B16, V8.B16
 	VMOV V18.B16, V31.B16
-	WORD $0x4e29cdbf // fmla v31.4S, v13.4S, v9.4S
+	WORD $0x4e29cd7f // fmla v31.4S, v11.4S, v9.4S
 	VMOV V31.B16, V9.B16
-	WORD $0x6e28fdce // fdiv v14.4S, v14.4S, v8.4S
-	WORD $0x6e29fdef // fdiv v15.4S, v15.4S, v9.4S
-	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321d48 // and v8.4S, v10.4S, v18.4S
-	WORD $0x4e321d69 // and v9.4S, v11.4S, v18.4S
-	MOVD $tanhSmall<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x6ea8e648 // fcmgt v8.4S, v18.4S, v8.4S
-	WORD $0x6ea9e649 // fcmgt v9.4S, v18.4S, v9.4S
-	VMOV V8.B16, V31.B16
-	WORD $0x6e6e1d5f // bsl v31.4S, v10.4S, v14.4S
-	VMOV V31.B16, V14.B16
-	VMOV V9.B16, V31.B16
-	WORD $0x6e6f1d7f // bsl v31.4S, v11.4S, v15.4S
-	VMOV V31.B16, V15.B16
+	WORD $0x6e28fd8c // fdiv v12.4S, v12.4S, v8.4S
+	WORD $0x6e29fdad // fdiv v13.4S, v13.4S, v9.4S
 	ADD R8<<0, R2, R19
 	FLDPQ 0(R19), (F8, F9)
 	FLDPQ 0(R4), (F10, F11)
-	VMOV V14.B16, V12.B16
-	VMOV V15.B16, V13.B16
+	VMOV V12.B16, V14.B16
+	VMOV V13.B16, V15.B16
 	MOVD $one<>(SB), R20
 	FMOVQ (R20), F18
 	VMOV V18.B16, V31.B16
-	WORD $0x4eaccddf // fmls v31.4S, v14.4S, v12.4S
-	VMOV V31.B16, V12.B16
+	WORD $0x4eaecd9f // fmls v31.4S, v12.4S, v14.4S
+	VMOV V31.B16, V14.B16
 	VMOV V18.B16, V31.B16
-	WORD $0x4eadcdff // fmls v31.4S, v15.4S, v13.4S
-	VMOV V31.B16, V13.B16
+	WORD $0x4eafcdbf // fmls v31.4S, v13.4S, v15.4S
+	VMOV V31.B16, V15.B16
 	WORD $0x6e28dd50 // fmul v16.4S, v10.4S, v8.4S
 	WORD $0x6e29dd71 // fmul v17.4S, v11.4S, v9.4S
 	FLDPQ 0(R5), (F18, F19)
 	VMOV V18.B16, V31.B16
-	WORD $0x4e30cd9f // fmla v31.4S, v12.4S, v16.4S
+	WORD $0x4e30cddf // fmla v31.4S, v14.4S, v16.4S
 	VMOV V31.B16, V16.B16
 	VMOV V19.B16, V31.B16
-	WORD $0x4e31cdbf // fmla v31.4S, v13.4S, v17.4S
+	WORD $0x4e31cdff // fmla v31.4S, v15.4S, v17.4S
 	VMOV V31.B16, V17.B16
-	WORD $0x6e2edd4a // fmul v10.4S, v10.4S, v14.4S
-	WORD $0x6e2fdd6b // fmul v11.4S, v11.4S, v15.4S
+	WORD $0x6e2cdd4a // fmul v10.4S, v10.4S, v12.4S
+	WORD $0x6e2ddd6b // fmul v11.4S, v11.4S, v13.4S
 	MOVD $one<>(SB), R20
 	FMOVQ (R20), F12
 	VMOV V12.B16, V13.B16
@@ -7200,287 +9041,14 @@ loop1:
 	FLDPQ 0(R2), (F0, F1)
 	ADD R6<<0, R2, R19
 	FLDPQ 0(R19), (F2, F3)
-	FLDPQ 0(R3), (F18, F19)
-	WORD $0x4e32d400 // fadd v0.4S, v0.4S, v18.4S
-	WORD $0x4e33d421 // fadd v1.4S, v1.4S, v19.4S
+	FLDPQ 0(R3), (F12, F13)
+	WORD $0x4e2cd400 // fadd v0.4S, v0.4S, v12.4S
+	WORD $0x4e2dd421 // fadd v1.4S, v1.4S, v13.4S
 	ADD R6<<0, R3, R19
-	FLDPQ 0(R19), (F18, F19)
-	WORD $0x4e32d442 // fadd v2.4S, v2.4S, v18.4S
-	WORD $0x4e33d463 // fadd v3.4S, v3.4S, v19.4S
-	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb21c04 // orr v4.4S, v0.4S, v18.4S
-	WORD $0x4eb21c25 // orr v5.4S, v1.4S, v18.4S
-	MOVD $signBit<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb21c46 // orr v6.4S, v2.4S, v18.4S
-	WORD $0x4eb21c67 // orr v7.4S, v3.4S, v18.4S
-	MOVD $expMin<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
-	WORD $0x6ea4e51f // fcmgt v31.4S, v8.4S, v4.4S
-	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	WORD $0x6ea5e53f // fcmgt v31.4S, v9.4S, v5.4S
-	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x6ea6e51f // fcmgt v31.4S, v8.4S, v6.4S
-	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	WORD $0x6ea7e53f // fcmgt v31.4S, v9.4S, v7.4S
-	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $expMax<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
-	WORD $0x6ea8e49f // fcmgt v31.4S, v4.4S, v8.4S
-	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	WORD $0x6ea9e4bf // fcmgt v31.4S, v5.4S, v9.4S
-	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	WORD $0x6ea8e4df // fcmgt v31.4S, v6.4S, v8.4S
-	WORD $0x6e661d1f // bsl v31.4S, v8.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	WORD $0x6ea9e4ff // fcmgt v31.4S, v7.4S, v9.4S
-	WORD $0x6e671d3f // bsl v31.4S, v9.4S, v7.4S
-	VMOV V31.B16, V7.B16
-	MOVD $log2e<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x6e32dc88 // fmul v8.4S, v4.4S, v18.4S
-	WORD $0x6e32dca9 // fmul v9.4S, v5.4S, v18.4S
-	MOVD $log2e<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x6e32dcca // fmul v10.4S, v6.4S, v18.4S
-	WORD $0x6e32dceb // fmul v11.4S, v7.4S, v18.4S
-	WORD $0x4e21a90c // fcvtns v12.4S, v8.4S
-	WORD $0x4e21a92d // fcvtns v13.4S, v9.4S
-	WORD $0x4e21a94e // fcvtns v14.4S, v10.4S
-	WORD $0x4e21a96f // fcvtns v15.4S, v11.4S
-	WORD $0x4e21d988 // scvtf v8.4S, v12.4S
-	WORD $0x4e21d9a9 // scvtf v9.4S, v13.4S
-	WORD $0x4e21d9ca // scvtf v10.4S, v14.4S
-	WORD $0x4e21d9eb // scvtf v11.4S, v15.4S
-	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cd04 // fmls v4.4S, v8.4S, v18.4S
-	WORD $0x4eb2cd25 // fmls v5.4S, v9.4S, v18.4S
-	MOVD $ln2High<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cd46 // fmls v6.4S, v10.4S, v18.4S
-	WORD $0x4eb2cd67 // fmls v7.4S, v11.4S, v18.4S
-	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cd04 // fmls v4.4S, v8.4S, v18.4S
-	WORD $0x4eb2cd25 // fmls v5.4S, v9.4S, v18.4S
-	MOVD $ln2Low<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2cd46 // fmls v6.4S, v10.4S, v18.4S
-	WORD $0x4eb2cd67 // fmls v7.4S, v11.4S, v18.4S
-	MOVD $expP0<>(SB), R20
-	FMOVQ (R20), F8
-	VMOV V8.B16, V9.B16
-	MOVD $expP0<>(SB), R20
-	FMOVQ (R20), F10
-	VMOV V10.B16, V11.B16
-	MOVD $expP1<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP1<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $expP2<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP2<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $expP3<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP3<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $expP4<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP4<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $expP5<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	MOVD $expP5<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	WORD $0x6e24dc90 // fmul v16.4S, v4.4S, v4.4S
-	WORD $0x6e25dcb1 // fmul v17.4S, v5.4S, v5.4S
-	VMOV V4.B16, V31.B16
-	WORD $0x4e28ce1f // fmla v31.4S, v16.4S, v8.4S
-	VMOV V31.B16, V8.B16
-	VMOV V5.B16, V31.B16
-	WORD $0x4e29ce3f // fmla v31.4S, v17.4S, v9.4S
-	VMOV V31.B16, V9.B16
-	WORD $0x6e26dcd0 // fmul v16.4S, v6.4S, v6.4S
-	WORD $0x6e27dcf1 // fmul v17.4S, v7.4S, v7.4S
-	VMOV V6.B16, V31.B16
-	WORD $0x4e2ace1f // fmla v31.4S, v16.4S, v10.4S
-	VMOV V31.B16, V10.B16
-	VMOV V7.B16, V31.B16
-	WORD $0x4e2bce3f // fmla v31.4S, v17.4S, v11.4S
-	VMOV V31.B16, V11.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d508 // fadd v8.4S, v8.4S, v18.4S
-	WORD $0x4e32d529 // fadd v9.4S, v9.4S, v18.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d54a // fadd v10.4S, v10.4S, v18.4S
-	WORD $0x4e32d56b // fadd v11.4S, v11.4S, v18.4S
-	WORD $0x4f3f0584 // sshr v4.4s, v12.4s, #1
-	WORD $0x4f3f05a5 // sshr v5.4s, v13.4s, #1
-	WORD $0x6ea4858c // sub v12.4S, v12.4S, v4.4S
-	WORD $0x6ea585ad // sub v13.4S, v13.4S, v5.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb28484 // add v4.4S, v4.4S, v18.4S
-	WORD $0x4eb284a5 // add v5.4S, v5.4S, v18.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb2858c // add v12.4S, v12.4S, v18.4S
-	WORD $0x4eb285ad // add v13.4S, v13.4S, v18.4S
-	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
-	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
-	WORD $0x4f37558c // shl v12.4s, v12.4s, #23
-	WORD $0x4f3755ad // shl v13.4s, v13.4s, #23
-	WORD $0x6e24dd08 // fmul v8.4S, v8.4S, v4.4S
-	WORD $0x6e25dd29 // fmul v9.4S, v9.4S, v5.4S
-	WORD $0x6e2cdd08 // fmul v8.4S, v8.4S, v12.4S
-	WORD $0x6e2ddd29 // fmul v9.4S, v9.4S, v13.4S
-	WORD $0x4f3f05c4 // sshr v4.4s, v14.4s, #1
-	WORD $0x4f3f05e5 // sshr v5.4s, v15.4s, #1
-	WORD $0x6ea485ce // sub v14.4S, v14.4S, v4.4S
-	WORD $0x6ea585ef // sub v15.4S, v15.4S, v5.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb28484 // add v4.4S, v4.4S, v18.4S
-	WORD $0x4eb284a5 // add v5.4S, v5.4S, v18.4S
-	MOVD $exponentBias<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4eb285ce // add v14.4S, v14.4S, v18.4S
-	WORD $0x4eb285ef // add v15.4S, v15.4S, v18.4S
-	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
-	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
-	WORD $0x4f3755ce // shl v14.4s, v14.4s, #23
-	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
-	WORD $0x6e24dd4a // fmul v10.4S, v10.4S, v4.4S
-	WORD $0x6e25dd6b // fmul v11.4S, v11.4S, v5.4S
-	WORD $0x6e2edd4a // fmul v10.4S, v10.4S, v14.4S
-	WORD $0x6e2fdd6b // fmul v11.4S, v11.4S, v15.4S
-	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
-	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F4
-	VMOV V4.B16, V5.B16
-	WORD $0x6ea0e4c0 // fcmgt v0.4S, v6.4S, v0.4S
-	WORD $0x6ea1e4e1 // fcmgt v1.4S, v7.4S, v1.4S
-	VMOV V0.B16, V31.B16
-	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
-	VMOV V31.B16, V4.B16
-	VMOV V1.B16, V31.B16
-	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
-	VMOV V31.B16, V5.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d508 // fadd v8.4S, v8.4S, v18.4S
-	WORD $0x4e32d529 // fadd v9.4S, v9.4S, v18.4S
-	WORD $0x6e28fc88 // fdiv v8.4S, v4.4S, v8.4S
-	WORD $0x6e29fca9 // fdiv v9.4S, v5.4S, v9.4S
-	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
-	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F0
-	VMOV V0.B16, V1.B16
-	WORD $0x6ea2e482 // fcmgt v2.4S, v4.4S, v2.4S
-	WORD $0x6ea3e4a3 // fcmgt v3.4S, v5.4S, v3.4S
-	VMOV V2.B16, V31.B16
-	WORD $0x6e601d5f // bsl v31.4S, v10.4S, v0.4S
-	VMOV V31.B16, V0.B16
-	VMOV V3.B16, V31.B16
-	WORD $0x6e611d7f // bsl v31.4S, v11.4S, v1.4S
-	VMOV V31.B16, V1.B16
-	MOVD $one<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e32d54a // fadd v10.4S, v10.4S, v18.4S
-	WORD $0x4e32d56b // fadd v11.4S, v11.4S, v18.4S
-	WORD $0x6e2afc0a // fdiv v10.4S, v0.4S, v10.4S
-	WORD $0x6e2bfc2b // fdiv v11.4S, v1.4S, v11.4S
-	ADD R6<<1, R3, R19
-	FLDPQ 0(R19), (F0, F1)
-	ADD R6<<1, R2, R19
-	FLDPQ 0(R19), (F18, F19)
-	VMOV V18.B16, V31.B16
-	WORD $0x4e20cd5f // fmla v31.4S, v10.4S, v0.4S
-	VMOV V31.B16, V0.B16
-	VMOV V19.B16, V31.B16
-	WORD $0x4e21cd7f // fmla v31.4S, v11.4S, v1.4S
-	VMOV V31.B16, V1.B16
-	FSTPQ (F8, F9), 0(R1)
-	ADD R6<<0, R1, R19
-	FSTPQ (F10, F11), 0(R19)
-	VMOV V0.B16, V2.B16
-	VMOV V1.B16, V3.B16
-	MOVD $tanhMin<>(SB), R20
+	FLDPQ 0(R19), (F12, F13)
+	WORD $0x4e2cd442 // fadd v2.4S, v2.4S, v12.4S
+	WORD $0x4e2dd463 // fadd v3.4S, v3.4S, v13.4S
+	MOVD $gateMin<>(SB), R20
 	FMOVQ (R20), F4
 	VMOV V4.B16, V5.B16
 	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
@@ -7489,7 +9057,13 @@ loop1:
 	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
 	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
 	VMOV V31.B16, V1.B16
-	MOVD $tanhMax<>(SB), R20
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $gateMax<>(SB), R20
 	FMOVQ (R20), F4
 	VMOV V4.B16, V5.B16
 	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
@@ -7498,58 +9072,271 @@ loop1:
 	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
 	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
 	VMOV V31.B16, V1.B16
-	WORD $0x6e20dc04 // fmul v4.4S, v0.4S, v0.4S
-	WORD $0x6e21dc25 // fmul v5.4S, v1.4S, v1.4S
+	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea5e47f // fcmgt v31.4S, v3.4S, v5.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $minusLog2e<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc04 // fmul v4.4S, v0.4S, v12.4S
+	WORD $0x6e2cdc25 // fmul v5.4S, v1.4S, v12.4S
+	MOVD $minusLog2e<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc46 // fmul v6.4S, v2.4S, v12.4S
+	WORD $0x6e2cdc67 // fmul v7.4S, v3.4S, v12.4S
+	WORD $0x4e21a888 // fcvtns v8.4S, v4.4S
+	WORD $0x4e21a8a9 // fcvtns v9.4S, v5.4S
+	WORD $0x4e21d904 // scvtf v4.4S, v8.4S
+	WORD $0x4e21d925 // scvtf v5.4S, v9.4S
+	WORD $0x4e21a8ca // fcvtns v10.4S, v6.4S
+	WORD $0x4e21a8eb // fcvtns v11.4S, v7.4S
+	WORD $0x4e21d946 // scvtf v6.4S, v10.4S
+	WORD $0x4e21d967 // scvtf v7.4S, v11.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc80 // fmla v0.4S, v4.4S, v12.4S
+	WORD $0x4e2ccca1 // fmla v1.4S, v5.4S, v12.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2cccc2 // fmla v2.4S, v6.4S, v12.4S
+	WORD $0x4e2ccce3 // fmla v3.4S, v7.4S, v12.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccc80 // fmla v0.4S, v4.4S, v12.4S
+	WORD $0x4e2ccca1 // fmla v1.4S, v5.4S, v12.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2cccc2 // fmla v2.4S, v6.4S, v12.4S
+	WORD $0x4e2ccce3 // fmla v3.4S, v7.4S, v12.4S
+	MOVD $gateP0<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $gateP0<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $gateP1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $gateP1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $gateP2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $gateP2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $gateP3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $gateP3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $gateP4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $gateP4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $gateP5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $gateP5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $gateP6<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $gateP6<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $gateP7<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc1f // fmla v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc3f // fmla v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $gateP7<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
+	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x4ea88484 // add v4.4S, v4.4S, v8.4S
+	WORD $0x4ea984a5 // add v5.4S, v5.4S, v9.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2cd484 // fadd v4.4S, v4.4S, v12.4S
+	WORD $0x4e2cd4a5 // fadd v5.4S, v5.4S, v12.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	WORD $0x6e24fc04 // fdiv v4.4S, v0.4S, v4.4S
+	WORD $0x6e25fc25 // fdiv v5.4S, v1.4S, v5.4S
+	WORD $0x4f37554a // shl v10.4s, v10.4s, #23
+	WORD $0x4f37556b // shl v11.4s, v11.4s, #23
+	WORD $0x4eaa84c6 // add v6.4S, v6.4S, v10.4S
+	WORD $0x4eab84e7 // add v7.4S, v7.4S, v11.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2cd4c6 // fadd v6.4S, v6.4S, v12.4S
+	WORD $0x4e2cd4e7 // fadd v7.4S, v7.4S, v12.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	WORD $0x6e26fc06 // fdiv v6.4S, v0.4S, v6.4S
+	WORD $0x6e27fc27 // fdiv v7.4S, v1.4S, v7.4S
+	ADD R6<<1, R3, R19
+	FLDPQ 0(R19), (F0, F1)
+	ADD R6<<1, R2, R19
+	FLDPQ 0(R19), (F12, F13)
+	VMOV V12.B16, V31.B16
+	WORD $0x4e20ccdf // fmla v31.4S, v6.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e21ccff // fmla v31.4S, v7.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	FSTPQ (F4, F5), 0(R1)
+	ADD R6<<0, R1, R19
+	FSTPQ (F6, F7), 0(R19)
+	MOVD $tanhMin<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6ea0e45f // fcmgt v31.4S, v2.4S, v0.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e47f // fcmgt v31.4S, v3.4S, v1.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	MOVD $tanhMax<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x6e20dc02 // fmul v2.4S, v0.4S, v0.4S
+	WORD $0x6e21dc23 // fmul v3.4S, v1.4S, v1.4S
 	MOVD $tanhP0<>(SB), R20
 	FMOVQ (R20), F6
 	VMOV V6.B16, V7.B16
 	MOVD $tanhP1<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
 	VMOV V31.B16, V7.B16
 	MOVD $tanhP2<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
 	VMOV V31.B16, V7.B16
 	MOVD $tanhP3<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
 	VMOV V31.B16, V7.B16
 	MOVD $tanhP4<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
 	VMOV V31.B16, V7.B16
 	MOVD $tanhP5<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
 	VMOV V31.B16, V7.B16
 	MOVD $tanhP6<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
 	VMOV V31.B16, V6.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
 	VMOV V31.B16, V7.B16
 	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
 	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
@@ -7557,57 +9344,43 @@ loop1:
 	FMOVQ (R20), F0
 	VMOV V0.B16, V1.B16
 	MOVD $tanhQ1<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e20cc9f // fmla v31.4S, v4.4S, v0.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e20cc5f // fmla v31.4S, v2.4S, v0.4S
 	VMOV V31.B16, V0.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e21ccbf // fmla v31.4S, v5.4S, v1.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e21cc7f // fmla v31.4S, v3.4S, v1.4S
 	VMOV V31.B16, V1.B16
 	MOVD $tanhQ2<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e20cc9f // fmla v31.4S, v4.4S, v0.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e20cc5f // fmla v31.4S, v2.4S, v0.4S
 	VMOV V31.B16, V0.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e21ccbf // fmla v31.4S, v5.4S, v1.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e21cc7f // fmla v31.4S, v3.4S, v1.4S
 	VMOV V31.B16, V1.B16
 	MOVD $tanhQ3<>(SB), R20
-	FMOVQ (R20), F18
-	VMOV V18.B16, V31.B16
-	WORD $0x4e20cc9f // fmla v31.4S, v4.4S, v0.4S
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e20cc5f // fmla v31.4S, v2.4S, v0.4S
 	VMOV V31.B16, V0.B16
-	VMOV V18.B16, V31.B16
-	WORD $0x4e21ccbf // fmla v31.4S, v5.4S, v1.4S
+	VMOV V12.B16, V31.B16
+	WORD $0x4e21cc7f // fmla v31.4S, v3.4S, v1.4S
 	VMOV V31.B16, V1.B16
 	WORD $0x6e20fcc6 // fdiv v6.4S, v6.4S, v0.4S
 	WORD $0x6e21fce7 // fdiv v7.4S, v7.4S, v1.4S
-	MOVD $magnitude<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x4e321c40 // and v0.4S, v2.4S, v18.4S
-	WORD $0x4e321c61 // and v1.4S, v3.4S, v18.4S
-	MOVD $tanhSmall<>(SB), R20
-	FMOVQ (R20), F18
-	WORD $0x6ea0e640 // fcmgt v0.4S, v18.4S, v0.4S
-	WORD $0x6ea1e641 // fcmgt v1.4S, v18.4S, v1.4S
-	VMOV V0.B16, V31.B16
-	WORD $0x6e661c5f // bsl v31.4S, v2.4S, v6.4S
-	VMOV V31.B16, V6.B16
-	VMOV V1.B16, V31.B16
-	WORD $0x6e671c7f // bsl v31.4S, v3.4S, v7.4S
-	VMOV V31.B16, V7.B16
 	ADD R6<<1, R1, R19
 	FSTPQ (F6, F7), 0(R19)
 	MOVD $one<>(SB), R20
 	FMOVQ (R20), F0
 	VMOV V0.B16, V1.B16
-	WORD $0x4ea8d400 // fsub v0.4S, v0.4S, v8.4S
-	WORD $0x4ea9d421 // fsub v1.4S, v1.4S, v9.4S
+	WORD $0x4ea4d400 // fsub v0.4S, v0.4S, v4.4S
+	WORD $0x4ea5d421 // fsub v1.4S, v1.4S, v5.4S
 	WORD $0x6e26dc00 // fmul v0.4S, v0.4S, v6.4S
 	WORD $0x6e27dc21 // fmul v1.4S, v1.4S, v7.4S
-	FLDPQ 0(R4), (F18, F19)
-	WORD $0x4e32cd00 // fmla v0.4S, v8.4S, v18.4S
-	WORD $0x4e33cd21 // fmla v1.4S, v9.4S, v19.4S
+	FLDPQ 0(R4), (F12, F13)
+	WORD $0x4e2ccc80 // fmla v0.4S, v4.4S, v12.4S
+	WORD $0x4e2dcca1 // fmla v1.4S, v5.4S, v13.4S
 	FSTPQ (F0, F1), 0(R0)
 	ADD $32, R0
 	ADD $32, R1
@@ -7969,3 +9742,139 @@ GLOBL erfQ6<>(SB), RODATA|NOPTR, $16
 DATA erfSplit<>+0(SB)/8, $0x3f6d80003f6d8000
 DATA erfSplit<>+8(SB)/8, $0x3f6d80003f6d8000
 GLOBL erfSplit<>(SB), RODATA|NOPTR, $16
+
+DATA normalMax<>+0(SB)/8, $0x416c0000416c0000
+DATA normalMax<>+8(SB)/8, $0x416c0000416c0000
+GLOBL normalMax<>(SB), RODATA|NOPTR, $16
+
+DATA roundShift<>+0(SB)/8, $0x4b4000004b400000
+DATA roundShift<>+8(SB)/8, $0x4b4000004b400000
+GLOBL roundShift<>(SB), RODATA|NOPTR, $16
+
+DATA halfLog2e<>+0(SB)/8, $0x3f38aa3b3f38aa3b
+DATA halfLog2e<>+8(SB)/8, $0x3f38aa3b3f38aa3b
+GLOBL halfLog2e<>(SB), RODATA|NOPTR, $16
+
+DATA exp2P0<>+0(SB)/8, $0x3aaddcf33aaddcf3
+DATA exp2P0<>+8(SB)/8, $0x3aaddcf33aaddcf3
+GLOBL exp2P0<>(SB), RODATA|NOPTR, $16
+
+DATA exp2P1<>+0(SB)/8, $0x3c1e755b3c1e755b
+DATA exp2P1<>+8(SB)/8, $0x3c1e755b3c1e755b
+GLOBL exp2P1<>(SB), RODATA|NOPTR, $16
+
+DATA exp2P2<>+0(SB)/8, $0x3d635baa3d635baa
+DATA exp2P2<>+8(SB)/8, $0x3d635baa3d635baa
+GLOBL exp2P2<>(SB), RODATA|NOPTR, $16
+
+DATA exp2P3<>+0(SB)/8, $0x3e75fcde3e75fcde
+DATA exp2P3<>+8(SB)/8, $0x3e75fcde3e75fcde
+GLOBL exp2P3<>(SB), RODATA|NOPTR, $16
+
+DATA exp2P4<>+0(SB)/8, $0x3f3172153f317215
+DATA exp2P4<>+8(SB)/8, $0x3f3172153f317215
+GLOBL exp2P4<>(SB), RODATA|NOPTR, $16
+
+DATA exp2P5<>+0(SB)/8, $0x3f8000003f800000
+DATA exp2P5<>+8(SB)/8, $0x3f8000003f800000
+GLOBL exp2P5<>(SB), RODATA|NOPTR, $16
+
+DATA millsN0<>+0(SB)/8, $0x5b86e2565b86e256
+DATA millsN0<>+8(SB)/8, $0x5b86e2565b86e256
+GLOBL millsN0<>(SB), RODATA|NOPTR, $16
+
+DATA millsN1<>+0(SB)/8, $0x5d266f355d266f35
+DATA millsN1<>+8(SB)/8, $0x5d266f355d266f35
+GLOBL millsN1<>(SB), RODATA|NOPTR, $16
+
+DATA millsN2<>+0(SB)/8, $0x5e3ba21e5e3ba21e
+DATA millsN2<>+8(SB)/8, $0x5e3ba21e5e3ba21e
+GLOBL millsN2<>(SB), RODATA|NOPTR, $16
+
+DATA millsN3<>+0(SB)/8, $0x5ee068475ee06847
+DATA millsN3<>+8(SB)/8, $0x5ee068475ee06847
+GLOBL millsN3<>(SB), RODATA|NOPTR, $16
+
+DATA millsN4<>+0(SB)/8, $0x5f0000005f000000
+DATA millsN4<>+8(SB)/8, $0x5f0000005f000000
+GLOBL millsN4<>(SB), RODATA|NOPTR, $16
+
+DATA millsD0<>+0(SB)/8, $0x3c290cdb3c290cdb
+DATA millsD0<>+8(SB)/8, $0x3c290cdb3c290cdb
+GLOBL millsD0<>(SB), RODATA|NOPTR, $16
+
+DATA millsD1<>+0(SB)/8, $0x3dd09b983dd09b98
+DATA millsD1<>+8(SB)/8, $0x3dd09b983dd09b98
+GLOBL millsD1<>(SB), RODATA|NOPTR, $16
+
+DATA millsD2<>+0(SB)/8, $0x3ef05e9f3ef05e9f
+DATA millsD2<>+8(SB)/8, $0x3ef05e9f3ef05e9f
+GLOBL millsD2<>(SB), RODATA|NOPTR, $16
+
+DATA millsD3<>+0(SB)/8, $0x3f99ebb03f99ebb0
+DATA millsD3<>+8(SB)/8, $0x3f99ebb03f99ebb0
+GLOBL millsD3<>(SB), RODATA|NOPTR, $16
+
+DATA millsD4<>+0(SB)/8, $0x3fd6553c3fd6553c
+DATA millsD4<>+8(SB)/8, $0x3fd6553c3fd6553c
+GLOBL millsD4<>(SB), RODATA|NOPTR, $16
+
+DATA millsD5<>+0(SB)/8, $0x3f8000003f800000
+DATA millsD5<>+8(SB)/8, $0x3f8000003f800000
+GLOBL millsD5<>(SB), RODATA|NOPTR, $16
+
+DATA twoMinus64<>+0(SB)/8, $0x1f8000001f800000
+DATA twoMinus64<>+8(SB)/8, $0x1f8000001f800000
+GLOBL twoMinus64<>(SB), RODATA|NOPTR, $16
+
+DATA density64<>+0(SB)/8, $0x5ecc422a5ecc422a
+DATA density64<>+8(SB)/8, $0x5ecc422a5ecc422a
+GLOBL density64<>(SB), RODATA|NOPTR, $16
+
+DATA lowest<>+0(SB)/8, $0xff7fffffff7fffff
+DATA lowest<>+8(SB)/8, $0xff7fffffff7fffff
+GLOBL lowest<>(SB), RODATA|NOPTR, $16
+
+DATA gateMin<>+0(SB)/8, $0xc2ae0000c2ae0000
+DATA gateMin<>+8(SB)/8, $0xc2ae0000c2ae0000
+GLOBL gateMin<>(SB), RODATA|NOPTR, $16
+
+DATA gateMax<>+0(SB)/8, $0x42ae000042ae0000
+DATA gateMax<>+8(SB)/8, $0x42ae000042ae0000
+GLOBL gateMax<>(SB), RODATA|NOPTR, $16
+
+DATA minusLog2e<>+0(SB)/8, $0xbfb8aa3bbfb8aa3b
+DATA minusLog2e<>+8(SB)/8, $0xbfb8aa3bbfb8aa3b
+GLOBL minusLog2e<>(SB), RODATA|NOPTR, $16
+
+DATA gateP0<>+0(SB)/8, $0xb9506967b9506967
+DATA gateP0<>+8(SB)/8, $0xb9506967b9506967
+GLOBL gateP0<>(SB), RODATA|NOPTR, $16
+
+DATA gateP1<>+0(SB)/8, $0x3ab743ce3ab743ce
+DATA gateP1<>+8(SB)/8, $0x3ab743ce3ab743ce
+GLOBL gateP1<>(SB), RODATA|NOPTR, $16
+
+DATA gateP2<>+0(SB)/8, $0xbc088908bc088908
+DATA gateP2<>+8(SB)/8, $0xbc088908bc088908
+GLOBL gateP2<>(SB), RODATA|NOPTR, $16
+
+DATA gateP3<>+0(SB)/8, $0x3d2aa9c13d2aa9c1
+DATA gateP3<>+8(SB)/8, $0x3d2aa9c13d2aa9c1
+GLOBL gateP3<>(SB), RODATA|NOPTR, $16
+
+DATA gateP4<>+0(SB)/8, $0xbe2aaaaabe2aaaaa
+DATA gateP4<>+8(SB)/8, $0xbe2aaaaabe2aaaaa
+GLOBL gateP4<>(SB), RODATA|NOPTR, $16
+
+DATA gateP5<>+0(SB)/8, $0x3f0000003f000000
+DATA gateP5<>+8(SB)/8, $0x3f0000003f000000
+GLOBL gateP5<>(SB), RODATA|NOPTR, $16
+
+DATA gateP6<>+0(SB)/8, $0xbf800000bf800000
+DATA gateP6<>+8(SB)/8, $0xbf800000bf800000
+GLOBL gateP6<>(SB), RODATA|NOPTR, $16
+
+DATA gateP7<>+0(SB)/8, $0x3f8000003f800000
+DATA gateP7<>+8(SB)/8, $0x3f8000003f800000
+GLOBL gateP7<>(SB), RODATA|NOPTR, $16

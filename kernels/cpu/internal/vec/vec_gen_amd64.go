@@ -64,6 +64,12 @@ func callBinary(wide bool, op binaryOp, dst, a, b *float32, n uintptr) {
 		} else {
 			sigmoidGradAVX2(dst, a, b, n)
 		}
+	case opGeluGrad:
+		if wide {
+			geluGradAVX512(dst, a, b, n)
+		} else {
+			geluGradAVX2(dst, a, b, n)
+		}
 	}
 }
 
@@ -138,6 +144,12 @@ func callUnary(wide bool, op unaryOp, dst, x *float32, n uintptr) {
 			erfAVX512(dst, x, n)
 		} else {
 			erfAVX2(dst, x, n)
+		}
+	case opGelu:
+		if wide {
+			geluAVX512(dst, x, n)
+		} else {
+			geluAVX2(dst, x, n)
 		}
 	}
 }
@@ -223,6 +235,15 @@ func callAddRows1(wide bool, dst, x *float32, rows, stride uintptr) {
 }
 
 //go:noinline
+func callMoments1(wide bool, shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr) {
+	if wide {
+		moments1AVX512(shift, sum, squares, x, inverse, sample, rows, stride)
+	} else {
+		moments1AVX2(shift, sum, squares, x, inverse, sample, rows, stride)
+	}
+}
+
+//go:noinline
 func callRowsAffine1(wide bool, dst, x, scale, shift *float32, rows, stride uintptr) {
 	if wide {
 		rowsAffine1AVX512(dst, x, scale, shift, rows, stride)
@@ -241,20 +262,20 @@ func callRowsAffineRelu1(wide bool, dst, x, scale, shift *float32, rows, stride 
 }
 
 //go:noinline
-func callRowsCombine1(wide bool, dst, x, a, y, b, c *float32, rows, stride uintptr) {
+func callRowsAffineAdd1(wide bool, dst, x, addend, scale, shift *float32, rows, stride uintptr) {
 	if wide {
-		rowsCombine1AVX512(dst, x, a, y, b, c, rows, stride)
+		rowsAffineAdd1AVX512(dst, x, addend, scale, shift, rows, stride)
 	} else {
-		rowsCombine1AVX2(dst, x, a, y, b, c, rows, stride)
+		rowsAffineAdd1AVX2(dst, x, addend, scale, shift, rows, stride)
 	}
 }
 
 //go:noinline
-func callSquareRows1(wide bool, dst, x, mean *float32, rows, stride uintptr) {
+func callRowsAffineAddRelu1(wide bool, dst, x, addend, scale, shift *float32, rows, stride uintptr) {
 	if wide {
-		squareRows1AVX512(dst, x, mean, rows, stride)
+		rowsAffineAddRelu1AVX512(dst, x, addend, scale, shift, rows, stride)
 	} else {
-		squareRows1AVX2(dst, x, mean, rows, stride)
+		rowsAffineAddRelu1AVX2(dst, x, addend, scale, shift, rows, stride)
 	}
 }
 
@@ -268,11 +289,47 @@ func callProductRows1(wide bool, sum, product, y, x, mean *float32, rows, stride
 }
 
 //go:noinline
+func callRowsCombine1(wide bool, dst, x, a, y, b, c *float32, rows, stride uintptr) {
+	if wide {
+		rowsCombine1AVX512(dst, x, a, y, b, c, rows, stride)
+	} else {
+		rowsCombine1AVX2(dst, x, a, y, b, c, rows, stride)
+	}
+}
+
+//go:noinline
+func callProductRowsMasked1(wide bool, sum, product, y, x, mean, scale, shift *float32, rows, stride uintptr) {
+	if wide {
+		productRowsMasked1AVX512(sum, product, y, x, mean, scale, shift, rows, stride)
+	} else {
+		productRowsMasked1AVX2(sum, product, y, x, mean, scale, shift, rows, stride)
+	}
+}
+
+//go:noinline
+func callRowsCombineMasked1(wide bool, dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr) {
+	if wide {
+		rowsCombineMasked1AVX512(dst, x, a, y, b, c, scale, shift, rows, stride)
+	} else {
+		rowsCombineMasked1AVX2(dst, x, a, y, b, c, scale, shift, rows, stride)
+	}
+}
+
+//go:noinline
 func callAddRows4(wide bool, dst, x *float32, rows, stride uintptr) {
 	if wide {
 		addRows4AVX512(dst, x, rows, stride)
 	} else {
 		addRows4AVX2(dst, x, rows, stride)
+	}
+}
+
+//go:noinline
+func callMoments4(wide bool, shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr) {
+	if wide {
+		moments4AVX512(shift, sum, squares, x, inverse, sample, rows, stride)
+	} else {
+		moments4AVX2(shift, sum, squares, x, inverse, sample, rows, stride)
 	}
 }
 
@@ -295,20 +352,20 @@ func callRowsAffineRelu4(wide bool, dst, x, scale, shift *float32, rows, stride 
 }
 
 //go:noinline
-func callRowsCombine4(wide bool, dst, x, a, y, b, c *float32, rows, stride uintptr) {
+func callRowsAffineAdd4(wide bool, dst, x, addend, scale, shift *float32, rows, stride uintptr) {
 	if wide {
-		rowsCombine4AVX512(dst, x, a, y, b, c, rows, stride)
+		rowsAffineAdd4AVX512(dst, x, addend, scale, shift, rows, stride)
 	} else {
-		rowsCombine4AVX2(dst, x, a, y, b, c, rows, stride)
+		rowsAffineAdd4AVX2(dst, x, addend, scale, shift, rows, stride)
 	}
 }
 
 //go:noinline
-func callSquareRows4(wide bool, dst, x, mean *float32, rows, stride uintptr) {
+func callRowsAffineAddRelu4(wide bool, dst, x, addend, scale, shift *float32, rows, stride uintptr) {
 	if wide {
-		squareRows4AVX512(dst, x, mean, rows, stride)
+		rowsAffineAddRelu4AVX512(dst, x, addend, scale, shift, rows, stride)
 	} else {
-		squareRows4AVX2(dst, x, mean, rows, stride)
+		rowsAffineAddRelu4AVX2(dst, x, addend, scale, shift, rows, stride)
 	}
 }
 
@@ -318,6 +375,33 @@ func callProductRows4(wide bool, sum, product, y, x, mean *float32, rows, stride
 		productRows4AVX512(sum, product, y, x, mean, rows, stride)
 	} else {
 		productRows4AVX2(sum, product, y, x, mean, rows, stride)
+	}
+}
+
+//go:noinline
+func callRowsCombine4(wide bool, dst, x, a, y, b, c *float32, rows, stride uintptr) {
+	if wide {
+		rowsCombine4AVX512(dst, x, a, y, b, c, rows, stride)
+	} else {
+		rowsCombine4AVX2(dst, x, a, y, b, c, rows, stride)
+	}
+}
+
+//go:noinline
+func callProductRowsMasked4(wide bool, sum, product, y, x, mean, scale, shift *float32, rows, stride uintptr) {
+	if wide {
+		productRowsMasked4AVX512(sum, product, y, x, mean, scale, shift, rows, stride)
+	} else {
+		productRowsMasked4AVX2(sum, product, y, x, mean, scale, shift, rows, stride)
+	}
+}
+
+//go:noinline
+func callRowsCombineMasked4(wide bool, dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr) {
+	if wide {
+		rowsCombineMasked4AVX512(dst, x, a, y, b, c, scale, shift, rows, stride)
+	} else {
+		rowsCombineMasked4AVX2(dst, x, a, y, b, c, scale, shift, rows, stride)
 	}
 }
 
@@ -385,29 +469,29 @@ func callNarrowBF16(wide bool, dst unsafe.Pointer, x *float32, n uintptr) {
 }
 
 //go:noinline
-func callMaxPoolRow(wide bool, dst, x0, x1 *float32, windows, size uintptr) {
+func callMaxPoolRow(wide bool, dst, x0, x1 *float32, windows, length, size uintptr) {
 	if wide {
-		maxPoolRowAVX512(dst, x0, x1, windows, size)
+		maxPoolRowAVX512(dst, x0, x1, windows, length, size)
 	} else {
-		maxPoolRowAVX2(dst, x0, x1, windows, size)
+		maxPoolRowAVX2(dst, x0, x1, windows, length, size)
 	}
 }
 
 //go:noinline
-func callMaxPoolRowGrad(wide bool, d0, d1, dy, x0, x1, y *float32, windows, size uintptr) {
+func callMaxPoolRowGrad(wide bool, d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr) {
 	if wide {
-		maxPoolRowGradAVX512(d0, d1, dy, x0, x1, y, windows, size)
+		maxPoolRowGradAVX512(d0, d1, dy, x0, x1, y, windows, length, size)
 	} else {
-		maxPoolRowGradAVX2(d0, d1, dy, x0, x1, y, windows, size)
+		maxPoolRowGradAVX2(d0, d1, dy, x0, x1, y, windows, length, size)
 	}
 }
 
 //go:noinline
-func callMaxPoolRowGradRelu(wide bool, d0, d1, dy, x0, x1, y *float32, windows, size uintptr) {
+func callMaxPoolRowGradRelu(wide bool, d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr) {
 	if wide {
-		maxPoolRowGradReluAVX512(d0, d1, dy, x0, x1, y, windows, size)
+		maxPoolRowGradReluAVX512(d0, d1, dy, x0, x1, y, windows, length, size)
 	} else {
-		maxPoolRowGradReluAVX2(d0, d1, dy, x0, x1, y, windows, size)
+		maxPoolRowGradReluAVX2(d0, d1, dy, x0, x1, y, windows, length, size)
 	}
 }
 
@@ -489,6 +573,33 @@ func callNormGradColumns(wide bool, sum, product, x, dy, mean, rstd *float32, ro
 		normGradColumnsAVX512(sum, product, x, dy, mean, rstd, rows, stride)
 	} else {
 		normGradColumnsAVX2(sum, product, x, dy, mean, rstd, rows, stride)
+	}
+}
+
+//go:noinline
+func callSoftmaxRows(wide bool, x, largest, sums, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer) {
+	if wide {
+		softmaxRowsAVX512(x, largest, sums, mask, rows, n, stride, maskStep, pad, scalars)
+	} else {
+		softmaxRowsAVX2(x, largest, sums, mask, rows, n, stride, maskStep, pad, scalars)
+	}
+}
+
+//go:noinline
+func callSoftmaxRowsGrad(wide bool, p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer) {
+	if wide {
+		softmaxRowsGradAVX512(p, d, shifts, mask, rows, n, stride, maskStep, pad, scalars)
+	} else {
+		softmaxRowsGradAVX2(p, d, shifts, mask, rows, n, stride, maskStep, pad, scalars)
+	}
+}
+
+//go:noinline
+func callFetchRows(wide bool, x *float32, rows, bytes, stride uintptr) {
+	if wide {
+		fetchRowsAVX512(x, rows, bytes, stride)
+	} else {
+		fetchRowsAVX2(x, rows, bytes, stride)
 	}
 }
 
@@ -649,6 +760,18 @@ func erfAVX2(dst, x *float32, n uintptr)
 func erfAVX512(dst, x *float32, n uintptr)
 
 //go:noescape
+func geluAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func geluAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func geluGradAVX2(dst, a, b *float32, n uintptr)
+
+//go:noescape
+func geluGradAVX512(dst, a, b *float32, n uintptr)
+
+//go:noescape
 func affineAVX2(dst, x *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
@@ -709,6 +832,12 @@ func addRows1AVX2(dst, x *float32, rows, stride uintptr)
 func addRows1AVX512(dst, x *float32, rows, stride uintptr)
 
 //go:noescape
+func moments1AVX2(shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr)
+
+//go:noescape
+func moments1AVX512(shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr)
+
+//go:noescape
 func rowsAffine1AVX2(dst, x, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
@@ -721,16 +850,16 @@ func rowsAffineRelu1AVX2(dst, x, scale, shift *float32, rows, stride uintptr)
 func rowsAffineRelu1AVX512(dst, x, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
-func rowsCombine1AVX2(dst, x, a, y, b, c *float32, rows, stride uintptr)
+func rowsAffineAdd1AVX2(dst, x, addend, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
-func rowsCombine1AVX512(dst, x, a, y, b, c *float32, rows, stride uintptr)
+func rowsAffineAdd1AVX512(dst, x, addend, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
-func squareRows1AVX2(dst, x, mean *float32, rows, stride uintptr)
+func rowsAffineAddRelu1AVX2(dst, x, addend, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
-func squareRows1AVX512(dst, x, mean *float32, rows, stride uintptr)
+func rowsAffineAddRelu1AVX512(dst, x, addend, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
 func productRows1AVX2(sum, product, y, x, mean *float32, rows, stride uintptr)
@@ -739,10 +868,34 @@ func productRows1AVX2(sum, product, y, x, mean *float32, rows, stride uintptr)
 func productRows1AVX512(sum, product, y, x, mean *float32, rows, stride uintptr)
 
 //go:noescape
+func rowsCombine1AVX2(dst, x, a, y, b, c *float32, rows, stride uintptr)
+
+//go:noescape
+func rowsCombine1AVX512(dst, x, a, y, b, c *float32, rows, stride uintptr)
+
+//go:noescape
+func productRowsMasked1AVX2(sum, product, y, x, mean, scale, shift *float32, rows, stride uintptr)
+
+//go:noescape
+func productRowsMasked1AVX512(sum, product, y, x, mean, scale, shift *float32, rows, stride uintptr)
+
+//go:noescape
+func rowsCombineMasked1AVX2(dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr)
+
+//go:noescape
+func rowsCombineMasked1AVX512(dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr)
+
+//go:noescape
 func addRows4AVX2(dst, x *float32, rows, stride uintptr)
 
 //go:noescape
 func addRows4AVX512(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func moments4AVX2(shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr)
+
+//go:noescape
+func moments4AVX512(shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr)
 
 //go:noescape
 func rowsAffine4AVX2(dst, x, scale, shift *float32, rows, stride uintptr)
@@ -757,22 +910,40 @@ func rowsAffineRelu4AVX2(dst, x, scale, shift *float32, rows, stride uintptr)
 func rowsAffineRelu4AVX512(dst, x, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
-func rowsCombine4AVX2(dst, x, a, y, b, c *float32, rows, stride uintptr)
+func rowsAffineAdd4AVX2(dst, x, addend, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
-func rowsCombine4AVX512(dst, x, a, y, b, c *float32, rows, stride uintptr)
+func rowsAffineAdd4AVX512(dst, x, addend, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
-func squareRows4AVX2(dst, x, mean *float32, rows, stride uintptr)
+func rowsAffineAddRelu4AVX2(dst, x, addend, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
-func squareRows4AVX512(dst, x, mean *float32, rows, stride uintptr)
+func rowsAffineAddRelu4AVX512(dst, x, addend, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
 func productRows4AVX2(sum, product, y, x, mean *float32, rows, stride uintptr)
 
 //go:noescape
 func productRows4AVX512(sum, product, y, x, mean *float32, rows, stride uintptr)
+
+//go:noescape
+func rowsCombine4AVX2(dst, x, a, y, b, c *float32, rows, stride uintptr)
+
+//go:noescape
+func rowsCombine4AVX512(dst, x, a, y, b, c *float32, rows, stride uintptr)
+
+//go:noescape
+func productRowsMasked4AVX2(sum, product, y, x, mean, scale, shift *float32, rows, stride uintptr)
+
+//go:noescape
+func productRowsMasked4AVX512(sum, product, y, x, mean, scale, shift *float32, rows, stride uintptr)
+
+//go:noescape
+func rowsCombineMasked4AVX2(dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr)
+
+//go:noescape
+func rowsCombineMasked4AVX512(dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
 func adamAVX2(w, m, v, gradient *float32, n uintptr, scalars unsafe.Pointer)
@@ -817,22 +988,22 @@ func narrowBF16AVX2(dst unsafe.Pointer, x *float32, n uintptr)
 func narrowBF16AVX512(dst unsafe.Pointer, x *float32, n uintptr)
 
 //go:noescape
-func maxPoolRowAVX2(dst, x0, x1 *float32, windows, size uintptr)
+func maxPoolRowAVX2(dst, x0, x1 *float32, windows, length, size uintptr)
 
 //go:noescape
-func maxPoolRowAVX512(dst, x0, x1 *float32, windows, size uintptr)
+func maxPoolRowAVX512(dst, x0, x1 *float32, windows, length, size uintptr)
 
 //go:noescape
-func maxPoolRowGradAVX2(d0, d1, dy, x0, x1, y *float32, windows, size uintptr)
+func maxPoolRowGradAVX2(d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr)
 
 //go:noescape
-func maxPoolRowGradAVX512(d0, d1, dy, x0, x1, y *float32, windows, size uintptr)
+func maxPoolRowGradAVX512(d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr)
 
 //go:noescape
-func maxPoolRowGradReluAVX2(d0, d1, dy, x0, x1, y *float32, windows, size uintptr)
+func maxPoolRowGradReluAVX2(d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr)
 
 //go:noescape
-func maxPoolRowGradReluAVX512(d0, d1, dy, x0, x1, y *float32, windows, size uintptr)
+func maxPoolRowGradReluAVX512(d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr)
 
 //go:noescape
 func pixelsMaxAVX2(dst, x *float32, count, size, dstStep, xStep uintptr)
@@ -887,6 +1058,24 @@ func normGradColumnsAVX2(sum, product, x, dy, mean, rstd *float32, rows, stride 
 
 //go:noescape
 func normGradColumnsAVX512(sum, product, x, dy, mean, rstd *float32, rows, stride uintptr)
+
+//go:noescape
+func softmaxRowsAVX2(x, largest, sums, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func softmaxRowsAVX512(x, largest, sums, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func softmaxRowsGradAVX2(p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func softmaxRowsGradAVX512(p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func fetchRowsAVX2(x *float32, rows, bytes, stride uintptr)
+
+//go:noescape
+func fetchRowsAVX512(x *float32, rows, bytes, stride uintptr)
 
 //go:noescape
 func lstmCellAVX2(h, next, gates, z, carry *float32, n, stride uintptr)

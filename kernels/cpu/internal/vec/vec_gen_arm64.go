@@ -28,6 +28,8 @@ func callBinary(wide bool, op binaryOp, dst, a, b *float32, n uintptr) {
 		tanhGradNEON(dst, a, b, n)
 	case opSigmoidGrad:
 		sigmoidGradNEON(dst, a, b, n)
+	case opGeluGrad:
+		geluGradNEON(dst, a, b, n)
 	}
 }
 
@@ -59,6 +61,8 @@ func callUnary(wide bool, op unaryOp, dst, x *float32, n uintptr) {
 		sigmoidNEON(dst, x, n)
 	case opErf:
 		erfNEON(dst, x, n)
+	case opGelu:
+		geluNEON(dst, x, n)
 	}
 }
 
@@ -107,6 +111,11 @@ func callAddRows1(wide bool, dst, x *float32, rows, stride uintptr) {
 }
 
 //go:noinline
+func callMoments1(wide bool, shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr) {
+	moments1NEON(shift, sum, squares, x, inverse, sample, rows, stride)
+}
+
+//go:noinline
 func callRowsAffine1(wide bool, dst, x, scale, shift *float32, rows, stride uintptr) {
 	rowsAffine1NEON(dst, x, scale, shift, rows, stride)
 }
@@ -117,13 +126,13 @@ func callRowsAffineRelu1(wide bool, dst, x, scale, shift *float32, rows, stride 
 }
 
 //go:noinline
-func callRowsCombine1(wide bool, dst, x, a, y, b, c *float32, rows, stride uintptr) {
-	rowsCombine1NEON(dst, x, a, y, b, c, rows, stride)
+func callRowsAffineAdd1(wide bool, dst, x, addend, scale, shift *float32, rows, stride uintptr) {
+	rowsAffineAdd1NEON(dst, x, addend, scale, shift, rows, stride)
 }
 
 //go:noinline
-func callSquareRows1(wide bool, dst, x, mean *float32, rows, stride uintptr) {
-	squareRows1NEON(dst, x, mean, rows, stride)
+func callRowsAffineAddRelu1(wide bool, dst, x, addend, scale, shift *float32, rows, stride uintptr) {
+	rowsAffineAddRelu1NEON(dst, x, addend, scale, shift, rows, stride)
 }
 
 //go:noinline
@@ -132,8 +141,28 @@ func callProductRows1(wide bool, sum, product, y, x, mean *float32, rows, stride
 }
 
 //go:noinline
+func callRowsCombine1(wide bool, dst, x, a, y, b, c *float32, rows, stride uintptr) {
+	rowsCombine1NEON(dst, x, a, y, b, c, rows, stride)
+}
+
+//go:noinline
+func callProductRowsMasked1(wide bool, sum, product, y, x, mean, scale, shift *float32, rows, stride uintptr) {
+	productRowsMasked1NEON(sum, product, y, x, mean, scale, shift, rows, stride)
+}
+
+//go:noinline
+func callRowsCombineMasked1(wide bool, dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr) {
+	rowsCombineMasked1NEON(dst, x, a, y, b, c, scale, shift, rows, stride)
+}
+
+//go:noinline
 func callAddRows4(wide bool, dst, x *float32, rows, stride uintptr) {
 	addRows4NEON(dst, x, rows, stride)
+}
+
+//go:noinline
+func callMoments4(wide bool, shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr) {
+	moments4NEON(shift, sum, squares, x, inverse, sample, rows, stride)
 }
 
 //go:noinline
@@ -147,18 +176,33 @@ func callRowsAffineRelu4(wide bool, dst, x, scale, shift *float32, rows, stride 
 }
 
 //go:noinline
-func callRowsCombine4(wide bool, dst, x, a, y, b, c *float32, rows, stride uintptr) {
-	rowsCombine4NEON(dst, x, a, y, b, c, rows, stride)
+func callRowsAffineAdd4(wide bool, dst, x, addend, scale, shift *float32, rows, stride uintptr) {
+	rowsAffineAdd4NEON(dst, x, addend, scale, shift, rows, stride)
 }
 
 //go:noinline
-func callSquareRows4(wide bool, dst, x, mean *float32, rows, stride uintptr) {
-	squareRows4NEON(dst, x, mean, rows, stride)
+func callRowsAffineAddRelu4(wide bool, dst, x, addend, scale, shift *float32, rows, stride uintptr) {
+	rowsAffineAddRelu4NEON(dst, x, addend, scale, shift, rows, stride)
 }
 
 //go:noinline
 func callProductRows4(wide bool, sum, product, y, x, mean *float32, rows, stride uintptr) {
 	productRows4NEON(sum, product, y, x, mean, rows, stride)
+}
+
+//go:noinline
+func callRowsCombine4(wide bool, dst, x, a, y, b, c *float32, rows, stride uintptr) {
+	rowsCombine4NEON(dst, x, a, y, b, c, rows, stride)
+}
+
+//go:noinline
+func callProductRowsMasked4(wide bool, sum, product, y, x, mean, scale, shift *float32, rows, stride uintptr) {
+	productRowsMasked4NEON(sum, product, y, x, mean, scale, shift, rows, stride)
+}
+
+//go:noinline
+func callRowsCombineMasked4(wide bool, dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr) {
+	rowsCombineMasked4NEON(dst, x, a, y, b, c, scale, shift, rows, stride)
 }
 
 //go:noinline
@@ -197,18 +241,18 @@ func callNarrowBF16(wide bool, dst unsafe.Pointer, x *float32, n uintptr) {
 }
 
 //go:noinline
-func callMaxPoolRow(wide bool, dst, x0, x1 *float32, windows, size uintptr) {
-	maxPoolRowNEON(dst, x0, x1, windows, size)
+func callMaxPoolRow(wide bool, dst, x0, x1 *float32, windows, length, size uintptr) {
+	maxPoolRowNEON(dst, x0, x1, windows, length, size)
 }
 
 //go:noinline
-func callMaxPoolRowGrad(wide bool, d0, d1, dy, x0, x1, y *float32, windows, size uintptr) {
-	maxPoolRowGradNEON(d0, d1, dy, x0, x1, y, windows, size)
+func callMaxPoolRowGrad(wide bool, d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr) {
+	maxPoolRowGradNEON(d0, d1, dy, x0, x1, y, windows, length, size)
 }
 
 //go:noinline
-func callMaxPoolRowGradRelu(wide bool, d0, d1, dy, x0, x1, y *float32, windows, size uintptr) {
-	maxPoolRowGradReluNEON(d0, d1, dy, x0, x1, y, windows, size)
+func callMaxPoolRowGradRelu(wide bool, d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr) {
+	maxPoolRowGradReluNEON(d0, d1, dy, x0, x1, y, windows, length, size)
 }
 
 //go:noinline
@@ -254,6 +298,21 @@ func callNormGradApply(wide bool, dx, x, dy, scalars, gamma *float32, rows, cols
 //go:noinline
 func callNormGradColumns(wide bool, sum, product, x, dy, mean, rstd *float32, rows, stride uintptr) {
 	normGradColumnsNEON(sum, product, x, dy, mean, rstd, rows, stride)
+}
+
+//go:noinline
+func callSoftmaxRows(wide bool, x, largest, sums, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer) {
+	softmaxRowsNEON(x, largest, sums, mask, rows, n, stride, maskStep, pad, scalars)
+}
+
+//go:noinline
+func callSoftmaxRowsGrad(wide bool, p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer) {
+	softmaxRowsGradNEON(p, d, shifts, mask, rows, n, stride, maskStep, pad, scalars)
+}
+
+//go:noinline
+func callFetchRows(wide bool, x *float32, rows, bytes, stride uintptr) {
+	fetchRowsNEON(x, rows, bytes, stride)
 }
 
 //go:noinline
@@ -337,6 +396,12 @@ func sigmoidNEON(dst, x *float32, n uintptr)
 func erfNEON(dst, x *float32, n uintptr)
 
 //go:noescape
+func geluNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func geluGradNEON(dst, a, b *float32, n uintptr)
+
+//go:noescape
 func affineNEON(dst, x *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
@@ -367,22 +432,37 @@ func affineMulNEON(dst, x, y *float32, n uintptr, scalars unsafe.Pointer)
 func addRows1NEON(dst, x *float32, rows, stride uintptr)
 
 //go:noescape
+func moments1NEON(shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr)
+
+//go:noescape
 func rowsAffine1NEON(dst, x, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
 func rowsAffineRelu1NEON(dst, x, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
-func rowsCombine1NEON(dst, x, a, y, b, c *float32, rows, stride uintptr)
+func rowsAffineAdd1NEON(dst, x, addend, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
-func squareRows1NEON(dst, x, mean *float32, rows, stride uintptr)
+func rowsAffineAddRelu1NEON(dst, x, addend, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
 func productRows1NEON(sum, product, y, x, mean *float32, rows, stride uintptr)
 
 //go:noescape
+func rowsCombine1NEON(dst, x, a, y, b, c *float32, rows, stride uintptr)
+
+//go:noescape
+func productRowsMasked1NEON(sum, product, y, x, mean, scale, shift *float32, rows, stride uintptr)
+
+//go:noescape
+func rowsCombineMasked1NEON(dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr)
+
+//go:noescape
 func addRows4NEON(dst, x *float32, rows, stride uintptr)
+
+//go:noescape
+func moments4NEON(shift, sum, squares, x, inverse *float32, sample, rows, stride uintptr)
 
 //go:noescape
 func rowsAffine4NEON(dst, x, scale, shift *float32, rows, stride uintptr)
@@ -391,13 +471,22 @@ func rowsAffine4NEON(dst, x, scale, shift *float32, rows, stride uintptr)
 func rowsAffineRelu4NEON(dst, x, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
-func rowsCombine4NEON(dst, x, a, y, b, c *float32, rows, stride uintptr)
+func rowsAffineAdd4NEON(dst, x, addend, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
-func squareRows4NEON(dst, x, mean *float32, rows, stride uintptr)
+func rowsAffineAddRelu4NEON(dst, x, addend, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
 func productRows4NEON(sum, product, y, x, mean *float32, rows, stride uintptr)
+
+//go:noescape
+func rowsCombine4NEON(dst, x, a, y, b, c *float32, rows, stride uintptr)
+
+//go:noescape
+func productRowsMasked4NEON(sum, product, y, x, mean, scale, shift *float32, rows, stride uintptr)
+
+//go:noescape
+func rowsCombineMasked4NEON(dst, x, a, y, b, c, scale, shift *float32, rows, stride uintptr)
 
 //go:noescape
 func adamNEON(w, m, v, gradient *float32, n uintptr, scalars unsafe.Pointer)
@@ -421,13 +510,13 @@ func widenBF16NEON(dst *float32, x unsafe.Pointer, n uintptr)
 func narrowBF16NEON(dst unsafe.Pointer, x *float32, n uintptr)
 
 //go:noescape
-func maxPoolRowNEON(dst, x0, x1 *float32, windows, size uintptr)
+func maxPoolRowNEON(dst, x0, x1 *float32, windows, length, size uintptr)
 
 //go:noescape
-func maxPoolRowGradNEON(d0, d1, dy, x0, x1, y *float32, windows, size uintptr)
+func maxPoolRowGradNEON(d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr)
 
 //go:noescape
-func maxPoolRowGradReluNEON(d0, d1, dy, x0, x1, y *float32, windows, size uintptr)
+func maxPoolRowGradReluNEON(d0, d1, dy, x0, x1, y *float32, windows, length, size uintptr)
 
 //go:noescape
 func pixelsMaxNEON(dst, x *float32, count, size, dstStep, xStep uintptr)
@@ -455,6 +544,15 @@ func normGradApplyNEON(dx, x, dy, scalars, gamma *float32, rows, cols, stride ui
 
 //go:noescape
 func normGradColumnsNEON(sum, product, x, dy, mean, rstd *float32, rows, stride uintptr)
+
+//go:noescape
+func softmaxRowsNEON(x, largest, sums, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func softmaxRowsGradNEON(p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func fetchRowsNEON(x *float32, rows, bytes, stride uintptr)
 
 //go:noescape
 func lstmCellNEON(h, next, gates, z, carry *float32, n, stride uintptr)

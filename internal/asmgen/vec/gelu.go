@@ -1,0 +1,213 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// The formulas and the coefficients of the other families are those of gelu.go in the package, which explains them.
+
+// millsTable holds the coefficients of a polynomial for each of 16 intervals, constant last: with y = t + 1 in the interval that begins at b,
+// R(t) is the polynomial in y − b, to 1e-7. There are four intervals of one length in each of [1, 2), [2, 4), [4, 8) and [8, 16). The constants
+// of the first one are ½ and −1/√(2π).
+var millsTable = [...][16]float64{
+	{-0.0200422741, -0.0113322018, -0.00562153105, -0.00475257915, -0.00200895406, -0.000857846171, -0.000362996216, -0.000178022936,
+		-6.86096828e-05, -2.16180797e-05, -8.02977502e-06, -3.23186578e-06, -1.14847342e-06, -3.37686629e-07, -1.20266179e-07, -4.74383732e-08},
+	{0.0607909709, 0.0362398401, 0.0215441957, 0.0145434923, 0.00867287256, 0.00392016163, 0.00186779071, 0.000973191112,
+		0.00049692532, 0.000176096306, 7.27430161e-05, 3.33722346e-05, 1.57661125e-05, 5.20158937e-06, 2.06748473e-06, 9.30601743e-07},
+	{-0.132772222, -0.084169209, -0.0546577126, -0.0367687382, -0.024945654, -0.0124576259, -0.00667291461, -0.00381886889,
+		-0.00228142994, -0.000950023415, -0.000453512941, -0.000239620611, -0.00013586742, -5.37016531e-05, -2.50568173e-05, -1.31303032e-05},
+	{0.249988735, 0.170078263, 0.118751325, 0.0849646181, 0.062092118, 0.0351838805, 0.0213082191, 0.0136465803,
+		0.00914967805, 0.00460370397, 0.00259447959, 0.00158997567, 0.0010380476, 0.000509902835, 0.000285682647, 0.000175379202},
+	{-0.398942083, -0.295434028, -0.224131837, -0.173768505, -0.137363449, -0.0902712792, -0.0627379939, -0.0456138588,
+		-0.0343998708, -0.0212994907, -0.0143456683, -0.0102663245, -0.00768772466, -0.00475315936, -0.00321849156, -0.00231988565},
+	{0.5, 0.414032102, 0.349618822, 0.30023247, 0.261578292, 0.20578067, 0.168101996, 0.14133133,
+		0.12151394, 0.0944106355, 0.0769193023, 0.0647793114, 0.0558934771, 0.0437987894, 0.03597489, 0.0305094142},
+}
+
+// table returns the place of 16 numbers.
+func table(name string, numbers [16]float64) Mem {
+	if m, ok := constants[name]; ok {
+		return m
+	}
+	m := GLOBL(name, 8|16) // RODATA|NOPTR
+	for i, v := range numbers {
+		DATA(i*4, U32(float(v)))
+	}
+	constants[name] = m
+	return m
+}
+
+// mills computes R(t) of 0 ≤ t ≤ 14.75; for AVX2 2⁶⁴ times that.
+type mills struct {
+	machine
+	tables vectors // for AVX-512: in registers
+}
+
+func (m machine) newMills() mills {
+	r := mills{machine: m}
+	if m.wide {
+		r.tables = m.vectors(len(millsTable))
+		for i, row := range millsTable {
+			// The index is made of the last two bits of the exponent, 3 for [1, 2), and of the first two of the fraction.
+			rotated := slices.Concat(row[4:], row[:4])
+			VMOVUPS(table(fmt.Sprintf("millsTable%d", i), [16]float64(rotated)), r.tables[i])
+		}
+	}
+	return r
+}
+
+func (r mills) of(t vectors) vectors {
+	if !r.wide {
+		numerator := []float64{0.004116336815059185, 0.04063339903950691, 0.18323561549186707, 0.4382955729961395, 0.5}
+		for i := range numerator {
+			numerator[i] = math.Ldexp(numerator[i], 64)
+		}
+		n := r.horner("millsN", t, numerator...)
+		d := r.horner("millsD", t, 0.01031800638884306, 0.10185927152633667, 0.46947190165519714, 1.202505111694336, 1.674476146697998, 1)
+		n.each(func(i int) { VDIVPS(d[i], n[i], n[i]) })
+		return n
+	}
+	index, rest, p := r.vectors(len(t)), r.vectors(len(t)), r.vectors(len(t))
+	t.each(func(i int) {
+		y := r.vector()
+		VADDPS(one(), t[i], y)
+		VPSRLD(U8(21), y, index[i])
+		VPANDD(constant("twoBits", 0xffe00000), y, rest[i])
+		VSUBPS(rest[i], y, rest[i])
+	})
+	for k, row := range r.tables {
+		t.each(func(i int) {
+			if k == 0 {
+				VPERMPS(row, index[i], p[i])
+				return
+			}
+			c := r.vector()
+			VPERMPS(row, index[i], c)
+			VFMADD213PS(c, rest[i], p[i])
+		})
+	}
+	return p
+}
+
+// normal is what Φ and φ have in common, of several vectors: with t = min(|x|, 14.75), e^(−t²/2) is power·2ᵏ.
+type normal struct {
+	t, square, power vectors
+	shifted          vectors // k + roundShift
+}
+
+func (m machine) normal(x vectors) normal {
+	v := normal{t: m.vectors(len(x)), square: m.vectors(len(x)), shifted: m.vectors(len(x))}
+	bound, shift, scale := constant("normalMax", float(14.75)), constant("roundShift", float(12582912)), constant("halfLog2e", float(0.72134752044448170))
+	most, rest := m.vector(), m.vectors(len(x))
+	VMOVUPS(bound, most)
+	x.each(func(i int) {
+		VANDPS(magnitude(), x[i], v.t[i])
+		VMINPS(v.t[i], most, v.t[i]) // for NaN, the last source
+		VMULPS(v.t[i], v.t[i], v.square[i])
+	})
+	x.each(func(i int) {
+		VMOVUPS(shift, v.shifted[i])
+		VMOVAPS(v.shifted[i], rest[i])
+		VFNMADD231PS(scale, v.square[i], v.shifted[i])
+		VSUBPS(v.shifted[i], rest[i], rest[i])
+		VFNMADD231PS(scale, v.square[i], rest[i])
+	})
+	v.power = m.horner("exp2P", rest, 0.001326470053754747, 0.009671534411609173, 0.05550733953714371, 0.24022242426872253, 0.6931470036506653, 1)
+	return v
+}
+
+// scaled multiplies p, for AVX2 p/2⁶⁴, by 2ᵏ: results below 2⁻¹²⁶ are rounded once. Where p is 0 k must be, too; NaN may become any number.
+func (m machine) scaled(p vectors, v normal) {
+	p.each(func(i int) {
+		if m.wide {
+			VSUBPS(constant("roundShift", float(12582912)), v.shifted[i], v.shifted[i])
+			VSCALEFPS(v.shifted[i], p[i], p[i])
+			return
+		}
+		VPSLLD(U8(23), v.shifted[i], v.shifted[i])
+		VPADDD(v.shifted[i], p[i], p[i])
+		VMULPS(constant("twoMinus64", float(0x1p-64)), p[i], p[i])
+	})
+}
+
+// gelu is max(x, 0) − t·Φ(−t), with NaN for −Inf, where (x + |x|)/2 has it.
+func (m machine) gelu(r mills, x vectors) {
+	v := m.normal(x)
+	p := r.of(v.t)
+	p.each(func(i int) {
+		VMULPS(v.t[i], p[i], p[i])
+		VMULPS(v.power[i], p[i], p[i])
+	})
+	m.scaled(p, v)
+	half := constant("half", float(0.5))
+	x.each(func(i int) {
+		size := m.vector()
+		VANDPS(magnitude(), x[i], size)
+		VMULPS(half, size, size)
+		VFMADD231PS(half, x[i], size)
+		VSUBPS(p[i], size, x[i])
+	})
+}
+
+// geluSlope is h = Φ(−t) − t·φ(t) for negative x, and 1 − h for the others, with NaN for infinities.
+func (m machine) geluSlope(r mills, x vectors) {
+	v := m.normal(x)
+	p := r.of(v.t)
+	density := constant("density", float(0.39894228040143268))
+	if !m.wide {
+		density = constant("density64", float(math.Ldexp(0.39894228040143268, 64)))
+	}
+	p.each(func(i int) {
+		VFNMADD231PS(density, v.t[i], p[i])
+		VMULPS(v.power[i], p[i], p[i])
+	})
+	m.scaled(p, v)
+	x.each(func(i int) {
+		slope, zero := m.vector(), m.zeros(1)[0]
+		VMOVUPS(one(), slope)
+		VSUBPS(p[i], slope, slope)
+		m.blend(m.compare(lessThan, x[i], zero), p[i], slope)
+		VFMADD213PS(slope, zero, x[i])
+	})
+}
+
+// geluKernels emits dst = gelu(x) and dst = dy·gelu'(x).
+func (m machine) geluKernels() {
+	unroll := 1
+	if m.wide {
+		unroll = 3
+	}
+	load := func(p reg.GPVirtual, offsets []int) vectors {
+		v := m.vectors(len(offsets))
+		v.each(func(i int) { VMOVUPS(Mem{Base: p, Disp: offsets[i]}, v[i]) })
+		return v
+	}
+	m.begin("unary", "gelu", "dst, x *float32, n uintptr", "")
+	dst, x, n := param("dst"), param("x"), param("n")
+	r := m.newMills()
+	m.loop(unroll, n, []reg.GPVirtual{dst, x}, func(offsets []int) {
+		v := load(x, offsets)
+		m.gelu(r, v)
+		v.each(func(i int) { VMOVUPS(v[i], Mem{Base: dst, Disp: offsets[i]}) })
+	})
+	end()
+
+	m.begin("binary", "geluGrad", "dst, a, b *float32, n uintptr", "")
+	dst, dy, x, n := param("dst"), param("a"), param("b"), param("n")
+	r = m.newMills()
+	m.loop(unroll, n, []reg.GPVirtual{dst, dy, x}, func(offsets []int) {
+		v := load(x, offsets)
+		m.geluSlope(r, v)
+		v.each(func(i int) {
+			VMULPS(Mem{Base: dy, Disp: offsets[i]}, v[i], v[i])
+			VMOVUPS(v[i], Mem{Base: dst, Disp: offsets[i]})
+		})
+	})
+	end()
+}

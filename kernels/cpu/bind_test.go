@@ -1,0 +1,27 @@
+package cpu
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// TestBindKnownBuffer: an input buffer that the run before had, too, is read where its memory now is, and refused where it has none.
+func TestBindKnownBuffer(t *testing.T) {
+	f, w := newPredictor(t, 1, false), newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{75, 70}})
+	require.NoError(t, w.Write(float32s(75*70)))
+	first := f.run(w)
+	other := newBuffer(here, f.x.typ)
+	require.NoError(t, f.x.Exchange(other)) // zeros now
+	require.NotEqual(t, first, f.run(w))
+	require.NoError(t, f.x.Borrow(other.data))
+	require.Equal(t, first, f.run(w))
+	f.x.Free()
+	require.ErrorContains(t, f.e.Run(context.Background(), []kernels.Buffer{f.x, w}, []kernels.Buffer{f.y}), "input 0")
+	require.ErrorContains(t, f.e.Run(context.Background(), []kernels.Buffer{w, w}, []kernels.Buffer{f.y}), "input 0")
+	require.ErrorContains(t, f.e.Run(context.Background(), []kernels.Buffer{other, nil}, []kernels.Buffer{f.y}), "input 1")
+}

@@ -1,0 +1,102 @@
+package conv
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// Moments gathers the moments of the channels of a convolution's result, block by block while the rows are in the cache: batch
+// normalization, which needs them, then need not read the result first.
+type Moments[T Float] struct {
+	shape Shape
+	rows  []int // pixels of the blocks
+}
+
+// maxPointwise is the number of input channels up to which a convolution that is a matrix product is not left to package gemm: longer sums
+// need its blocks.
+const maxPointwise = 128
+
+// NewMoments returns the blocks of a shape, or nil where another look at the result costs less, or for an empty result. They depend on the
+// shape alone.
+func NewMoments[T Float](s *Shape) *Moments[T] {
+	m := &Moments[T]{shape: s.checked()}
+	if m.shape.pointwise() && s.InChannels > maxPointwise {
+		return nil
+	}
+	c := getCorrelation[T]()
+	defer putCorrelation(c)
+	c.forward(&m.shape)
+	if isWide[T](&m.shape) {
+		c.wide = forwardWide[T](&m.shape)
+	}
+	chunks, _ := c.cut()
+	if chunks == 0 {
+		return nil
+	}
+	pieces := c.pieces()
+	for i := range chunks * pieces {
+		first := i / pieces % c.rowChunks * c.rows
+		end := min(first+c.rows, c.axes[1].out)
+		first += i % pieces * c.block
+		m.rows = append(m.rows, max(min(first+c.block, end)-first, 0)*c.axes[2].out)
+	}
+	return m
+}
+
+// Rows returns the number of pixels of each block; some may have none.
+func (m *Moments[T]) Rows() []int { return m.rows }
+
+// Scratch returns the number of elements of scratch memory that Forward needs.
+func (m *Moments[T]) Scratch(workers int) int {
+	n := &m.shape
+	if !n.pointwise() {
+		return ForwardScratch[T](n, workers)
+	}
+	width := micro.PanelWidth[T]()
+	return n.InChannels * ceil(n.OutChannels, width) * width
+}
+
+// Forward is [Forward], which besides stores for each block the means of all channels, then the sums of squared differences from them: of
+// blocks without pixels, nothing.
+func (m *Moments[T]) Forward(p *pool.Pool, x, kernel, bias []T, relu bool, y, scratch []T, moments []float64) {
+	n := &m.shape
+	n.need("x", len(x), n.sizeX())
+	n.need("kernel", len(kernel), n.sizeKernel())
+	n.need("y", len(y), n.sizeY())
+	n.need("scratch", len(scratch), m.Scratch(p.Size()))
+	n.need("moments", len(moments), 2*len(m.rows)*n.OutChannels)
+	if bias != nil {
+		n.need("bias", len(bias), n.OutChannels)
+	}
+	c := getCorrelation[T]()
+	c.forward(n)
+	c.x, c.y, c.w, c.bias, c.relu = x[:n.sizeX()], y[:n.sizeY()], kernel, bias, relu
+	c.moments = moments
+	switch {
+	case isWide[T](n):
+		c.wide = forwardWide[T](n)
+		c.wide.prepare(kernel, bias, scratch, volume(n.Kernel))
+	case c.packed:
+		packKernel(p, n, kernel, scratch)
+		c.w = scratch
+	}
+	c.run(p)
+	putCorrelation(c)
+}
+
+// pieces is the number of blocks of a chunk.
+func (c *correlation[T]) pieces() int { return ceil(c.rows, c.block) }
+
+// gather computes the rows [first, end) of an image, which are a chunk, and their moments.
+func (c *correlation[T]) gather(worker, chunk, image, first, end int) {
+	pixel := c.outs[2] * c.out
+	for i := 0; first < end; i++ {
+		last := min(first+c.block, end)
+		c.compute(worker, image, first, last)
+		y := c.y[(image*c.outs[1]+first)*pixel : (image*c.outs[1]+last)*pixel]
+		m := c.moments[2*(chunk*c.pieces()+i)*c.out:][:2*c.out]
+		vec.Moments(m[:c.out], m[c.out:], y, (last-first)*c.outs[2], c.out)
+		first = last
+	}
+}

@@ -1,0 +1,274 @@
+package vec
+
+// The functions of this file are those of batch normalization. They see matrices [rows, cols] without gaps whose columns are channels.
+// Channels are often few: several rows together are one row of whole vectors, of Period(cols) numbers, and the numbers that belong to
+// channels come as tiles, repeated over that length ([Repeat]).
+
+const (
+	channelsWidth = 64      // columns that one call keeps in registers
+	channelLines  = 128     // rows of Period(cols) numbers that are summed in one go, at most
+	fewLines      = 16      // so few of them are not worth it
+	sampleLines   = 16      // from whose mean differences are taken
+	channelBlock  = 1 << 13 // numbers of a block of lines, about
+)
+
+// Period is the length of tiles for cols channels: a multiple of cols that is whole vectors at every level.
+func Period(cols int) int {
+	if cols <= 0 {
+		return 0
+	}
+	a, b := cols, 16
+	for b != 0 {
+		a, b = b, a%b
+	}
+	n := cols / a * 16
+	for n < channelsWidth {
+		n *= 2
+	}
+	return n
+}
+
+// Repeat fills tile with copies of v.
+func Repeat[T any](tile, v []T) {
+	for len(tile) > 0 && len(v) > 0 {
+		tile = tile[copy(tile, v):]
+	}
+}
+
+// cut returns the length of the lines that a sum over rows sees, their number, and how many of them it takes in one go.
+func cut(rows, cols int) (width, lines, step int) {
+	width = Period(cols)
+	if lines = rows * cols / width; lines < fewLines {
+		width, lines = cols, rows
+	}
+	return width, lines, min(max(channelBlock/width, fewLines), channelLines)
+}
+
+// Moments stores the mean of each column of x and its sum of squared differences from that mean. Differences are taken from the mean of
+// a block's first rows, and blocks put together as Chan, Golub and LeVeque do ("Updating formulae and a pairwise algorithm for computing
+// sample variances", 1979): means far from 0 cost no accuracy, and x is read once.
+func Moments[T Float](mean, squares []float64, x []T, rows, cols int) {
+	mean, squares, x = mean[:cols], squares[:cols], x[:rows*cols]
+	clear(mean)
+	clear(squares)
+	if rows == 0 || cols == 0 {
+		return
+	}
+	width, lines, step := cut(rows, cols)
+	done := 0 // rows
+	for line := 0; line < lines; line += step {
+		n := min(step, lines-line)
+		momentsOf(mean, squares, x[line*width:], done, n, width)
+		done += n * (width / cols)
+	}
+	if done < rows {
+		momentsOf(mean, squares, x[done*cols:], done, rows-done, cols)
+	}
+}
+
+// momentsOf adds lines of the given width to the moments of the rows in front of them, of which there are done.
+func momentsOf[T Float](mean, squares []float64, x []T, done, lines, width int) {
+	var shift, sum, square [channelsWidth]T
+	cols := len(mean)
+	for first := 0; first < width; first += channelsWidth {
+		n := min(channelsWidth, width-first)
+		momentsBlock(shift[:n], sum[:n], square[:n], x[first:], lines, width)
+		for i := 0; i < n; {
+			row, c := (first+i)/cols, (first+i)%cols
+			k := min(n-i, cols-c)
+			before := done + row*lines
+			part := float64(lines) / float64(before+lines)
+			weight, inverse := float64(before)*part, 1/float64(lines)
+			m, q := mean[c:c+k], squares[c:c+k]
+			for j := range m {
+				s := float64(sum[i+j])
+				off := s * inverse
+				d := float64(shift[i+j]) + off - m[j]
+				m[j] += d * part
+				q[j] += float64(square[i+j]) - s*off + d*d*weight
+			}
+			i += k
+		}
+	}
+}
+
+// MergeMoments adds the means and squared differences of more rows to those of the given number of rows.
+func MergeMoments(mean, squares []float64, rows int, moreMean, moreSquares []float64, more int) {
+	if more == 0 {
+		return
+	}
+	part := float64(more) / float64(rows+more)
+	weight := float64(rows) * part
+	squares, moreMean, moreSquares = squares[:len(mean)], moreMean[:len(mean)], moreSquares[:len(mean)]
+	for i, v := range moreMean {
+		d := v - mean[i]
+		mean[i] += d * part
+		squares[i] += moreSquares[i] + d*d*weight
+	}
+}
+
+func momentsBlock[T Float](shift, sum, squares, x []T, lines, stride int) {
+	sample := min(lines, sampleLines)
+	done := 0
+	if single[T]() {
+		done = momentRows32(as32(shift), as32(sum), as32(squares), as32(x), sample, lines, stride)
+	}
+	if done == len(sum) {
+		return
+	}
+	shift, sum, squares = shift[done:], sum[done:], squares[done:]
+	clear(shift)
+	for r := range sample {
+		for i, v := range x[r*stride+done:][:len(shift)] {
+			shift[i] += v
+		}
+	}
+	for i := range shift {
+		shift[i] /= T(sample)
+	}
+	clear(sum)
+	clear(squares)
+	for r := range lines {
+		for i, v := range x[r*stride+done:][:len(sum)] {
+			d := v - shift[i]
+			sum[i] += d
+			squares[i] += d * d
+		}
+	}
+}
+
+// SumProducts stores the two sums of the gradient of batch normalization for each column: sum = Σ dy and product = Σ dy·(x − mean). With
+// scale, only those dy count at which x·scale + shift is positive: the gradient of a relu behind the normalization. Mean, scale and shift
+// are tiles.
+func SumProducts[T Float](sum, product []float64, dy, x []T, rows, cols int, mean, scale, shift []T) {
+	sum, product, x, dy = sum[:cols], product[:cols], x[:rows*cols], dy[:rows*cols]
+	clear(sum)
+	clear(product)
+	if rows == 0 || cols == 0 {
+		return
+	}
+	width, lines, step := cut(rows, cols)
+	done := 0
+	for line := 0; line < lines; line += step {
+		n := min(step, lines-line)
+		productsOf(sum, product, dy[line*width:], x[line*width:], n, width, mean, scale, shift)
+		done += n * (width / cols)
+	}
+	if done < rows {
+		productsOf(sum, product, dy[done*cols:], x[done*cols:], rows-done, cols, mean, scale, shift)
+	}
+}
+
+func productsOf[T Float](sum, product []float64, dy, x []T, lines, width int, mean, scale, shift []T) {
+	var s, p [channelsWidth]T
+	cols := len(sum)
+	for first := 0; first < width; first += channelsWidth {
+		n := min(channelsWidth, width-first)
+		var by, to []T
+		if scale != nil {
+			by, to = scale[first:first+n], shift[first:first+n]
+		}
+		productsBlock(s[:n], p[:n], dy[first:], x[first:], mean[first:first+n], by, to, lines, width)
+		for i := 0; i < n; {
+			c := (first + i) % cols
+			k := min(n-i, cols-c)
+			a, b := sum[c:c+k], product[c:c+k]
+			for j := range a {
+				a[j] += float64(s[i+j])
+				b[j] += float64(p[i+j])
+			}
+			i += k
+		}
+	}
+}
+
+func productsBlock[T Float](sum, product, dy, x, mean, scale, shift []T, lines, stride int) {
+	done := 0
+	if single[T]() {
+		done = productRows32(as32(sum), as32(product), as32(dy), as32(x), as32(mean), as32(scale), as32(shift), lines, stride)
+	}
+	if done == len(sum) {
+		return
+	}
+	sum, product = sum[done:], product[done:]
+	clear(sum)
+	clear(product)
+	for r := range lines {
+		up, row := dy[r*stride+done:][:len(sum)], x[r*stride+done:][:len(sum)]
+		for i, v := range row {
+			if scale == nil || v*scale[done+i]+shift[done+i] > 0 {
+				sum[i] += up[i]
+				product[i] += up[i] * (v - mean[done+i])
+			}
+		}
+	}
+}
+
+// AffineRows stores x·scale + shift, with addend added to it unless that is nil, and max(·, 0) of it if relu is set: batch normalization
+// and what often follows it. Scale and shift are tiles.
+func AffineRows[T Float](dst, x, addend, scale, shift []T, relu bool) {
+	x, shift = x[:len(dst)], shift[:len(scale)]
+	if addend != nil {
+		addend = addend[:len(dst)]
+	}
+	each(len(dst), len(scale), func(at, lines, width int) {
+		n := at + lines*width
+		d, in, by, to, more := dst[at:n], x[at:n], scale[:width], shift[:width], addend
+		if addend != nil {
+			more = addend[at:n]
+		}
+		if single[T]() && affineRows32(as32(d), as32(in), as32(more), as32(by), as32(to), lines, relu) {
+			return
+		}
+		for i, v := range in {
+			v = v*by[i%width] + to[i%width]
+			if more != nil {
+				v += more[i]
+			}
+			if relu && v < 0 {
+				v = 0
+			}
+			d[i] = v
+		}
+	})
+}
+
+// CombineRows stores x·onX + dy·onDy + constant: the gradient of batch normalization. With scale, only those dy count at which
+// x·scale + shift is positive, as in [SumProducts]. All but x and dy are tiles; dst may be dy.
+func CombineRows[T Float](dst, x, dy, onX, onDy, constant, scale, shift []T) {
+	x, dy, onDy, constant = x[:len(dst)], dy[:len(dst)], onDy[:len(onX)], constant[:len(onX)]
+	if scale != nil {
+		scale, shift = scale[:len(onX)], shift[:len(onX)]
+	}
+	each(len(dst), len(onX), func(at, lines, width int) {
+		n := at + lines*width
+		d, in, up := dst[at:n], x[at:n], dy[at:n]
+		if single[T]() && combineRows32(as32(d), as32(in), as32(up), as32(onX), as32(onDy), as32(constant), as32(scale), as32(shift), lines, width) {
+			return
+		}
+		for i, v := range in {
+			k := i % width
+			t := constant[k]
+			if scale == nil || v*scale[k]+shift[k] > 0 {
+				t += up[i] * onDy[k]
+			}
+			d[i] = v*onX[k] + t
+		}
+	})
+}
+
+// each calls f for the lines of a tile's length that n numbers are, several at a time, and for what is left over.
+func each(n, tile int, f func(at, lines, width int)) {
+	if n == 0 || tile == 0 {
+		return
+	}
+	at := 0
+	for whole := n / tile; whole > 0; {
+		lines := min(max(channelBlock/tile, 1), whole)
+		f(at, lines, tile)
+		at, whole = at+lines*tile, whole-lines
+	}
+	if at < n {
+		f(at, 1, n-at)
+	}
+}

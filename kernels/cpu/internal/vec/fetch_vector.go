@@ -1,0 +1,15 @@
+//go:build amd64 || arm64
+
+package vec
+
+import "unsafe"
+
+const lineBytes = 64
+
+// fetch asks for the lines that the rows begin in and those that follow.
+func fetch(x unsafe.Pointer, rows, bytes, stride int) {
+	if wide, ok := vectors(); ok {
+		lines := (bytes + lineBytes - 1) / lineBytes
+		callFetchRows(wide, (*float32)(x), uintptr(rows), uintptr(lines*lineBytes), uintptr(stride))
+	}
+}

@@ -1,0 +1,69 @@
+package vec
+
+import "math"
+
+// Scores is a block of rows of attention scores, one for each query, stride elements apart. Row r sees the first min(Cols, Seen + r·Step)
+// numbers of its row, at least one; a number of -Inf among them is not seen either. Stride is [ScoreStride] of Cols: what follows a row
+// belongs to it and may be overwritten.
+type Scores struct {
+	Rows, Cols, Stride int
+	Seen, Step         int // Step is 1 for causal attention, else 0
+}
+
+const scoreGroup = 16
+
+// ScoreStride is the distance of rows of the given number of scores.
+func ScoreStride(cols int) int { return (cols + scoreGroup - 1) &^ (scoreGroup - 1) }
+
+// sees returns how many numbers row r sees.
+func (s *Scores) sees(r int) int { return min(s.Cols, s.Seen+r*s.Step) }
+
+// SoftmaxRows replaces scores x by the probabilities e^(scale·x) / Σ e^(scale·x), 0 for what a row does not see, and stores the logarithms of
+// the sums. A row that sees nothing gets zeros and -Inf; NaN or +Inf make NaN of a row. Scale is positive.
+func SoftmaxRows[T Float](x, total []T, s Scores, scale T) {
+	x, total = x[:s.Rows*s.Stride], total[:s.Rows]
+	if single[T]() && s.Cols > 0 && s.softmax32(as32(x), as32(total), float32(scale)) {
+		return
+	}
+	for r := range total {
+		row := x[r*s.Stride:][:s.Cols]
+		seen := row[:s.sees(r)]
+		clear(row[len(seen):])
+		largest := MaxOf(seen) * scale
+		if math.IsInf(float64(largest), -1) {
+			clear(seen)
+			total[r] = largest
+			continue
+		}
+		sum := ExpAffine(seen, seen, scale, -largest, 1)
+		Scale(seen, seen, 1/sum)
+		total[r] = largest + T(math.Log(float64(sum)))
+	}
+}
+
+// SoftmaxRowsGrad is the gradient of [SoftmaxRows]: it replaces the scores p by the probabilities, which it computes again with the logarithms of
+// the sums, and the gradients d of the probabilities by those of the scores, scale·p·(d − Σ p·d / Σ p); both are 0 for what a row does not see.
+// The sum of p is 1, but for what the logarithms lost when they were rounded, to half precision perhaps.
+func SoftmaxRowsGrad[T Float](p, d, total []T, s Scores, scale T) {
+	p, d, total = p[:s.Rows*s.Stride], d[:s.Rows*s.Stride], total[:s.Rows]
+	if single[T]() && s.Cols > 0 && s.softmaxGrad32(as32(p), as32(d), as32(total), float32(scale)) {
+		return
+	}
+	for r, t := range total {
+		row, up := p[r*s.Stride:][:s.Cols], d[r*s.Stride:][:s.Cols]
+		seen := s.sees(r)
+		clear(row[seen:])
+		clear(up[seen:])
+		row, up = row[:seen], up[:seen]
+		sum := max(ExpAffine(row, row, scale, shiftOf(t), 1), 0x1p-126)
+		AffineMul(up, up, row, scale, -scale*Dot(row, up)/sum)
+	}
+}
+
+// shiftOf is what is added to scores before their exponential is taken: nothing for a row that sees nothing, all of whose scores are -Inf.
+func shiftOf[T Float](total T) T {
+	if math.IsInf(float64(total), -1) {
+		return 0
+	}
+	return -total
+}

@@ -1,0 +1,6 @@
+//go:build !amd64 && !arm64
+
+package vec
+
+func (s *Scores) softmax32(_, _ []float32, _ float32) bool        { return false }
+func (s *Scores) softmaxGrad32(_, _, _ []float32, _ float32) bool { return false }

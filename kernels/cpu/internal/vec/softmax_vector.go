@@ -1,0 +1,65 @@
+//go:build amd64 || arm64
+
+package vec
+
+import "unsafe"
+
+// hiddenLanes holds, for each number of elements of the last group that a row sees, from 1 on, the lanes that it does not.
+var hiddenLanes = func() (masks [scoreGroup][scoreGroup]uint32) {
+	for seen := range masks {
+		for lane := seen + 1; lane < scoreGroup; lane++ {
+			masks[seen][lane] = 1<<32 - 1
+		}
+	}
+	return masks
+}()
+
+// scoreRows bounds the rows of one call of the assembly.
+const scoreRows = 64
+
+// pieces calls f for runs of rows that see something of the same number of groups: the first row, how many there are, how many elements the
+// groups have, the mask of the first row, and the bytes to the next row's.
+func (s *Scores) pieces(f func(first, rows, n int, mask *float32, step uintptr)) {
+	most := max(min(scoreRows, callElements/s.Stride), 1)
+	for first := 0; first < s.Rows; {
+		seen := s.sees(first)
+		last := (seen - 1) % scoreGroup
+		rows, step := min(s.Rows-first, most), 0
+		if s.Step > 0 && seen < s.Cols {
+			rows, step = min(rows, scoreGroup-last, s.Cols-seen+1), int(unsafe.Sizeof(hiddenLanes[0]))
+		}
+		f(first, rows, seen-1-last+scoreGroup, (*float32)(unsafe.Pointer(&hiddenLanes[last])), uintptr(step))
+		first += rows
+	}
+}
+
+func (s *Scores) softmax32(x, total []float32, scale float32) bool {
+	wide, ok := vectors()
+	if !ok {
+		return false
+	}
+	var sums [scoreRows]float32
+	s.pieces(func(first, rows, n int, mask *float32, step uintptr) {
+		callSoftmaxRows(wide, at(x, first*s.Stride), at(total, first), &sums[0], mask, uintptr(rows), uintptr(n), uintptr(4*s.Stride), step,
+			uintptr(s.Stride-n), unsafe.Pointer(&scale))
+		Log(sums[:rows], sums[:rows])
+		Add(total[first:first+rows], total[first:first+rows], sums[:rows])
+	})
+	return true
+}
+
+func (s *Scores) softmaxGrad32(p, d, total []float32, scale float32) bool {
+	wide, ok := vectors()
+	if !ok {
+		return false
+	}
+	var shifts [scoreRows]float32
+	s.pieces(func(first, rows, n int, mask *float32, step uintptr) {
+		for i, t := range total[first : first+rows] {
+			shifts[i] = shiftOf(t)
+		}
+		callSoftmaxRowsGrad(wide, at(p, first*s.Stride), at(d, first*s.Stride), &shifts[0], mask, uintptr(rows), uintptr(n), uintptr(4*s.Stride), step,
+			uintptr(s.Stride-n), unsafe.Pointer(&scale))
+	})
+	return true
+}

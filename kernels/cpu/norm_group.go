@@ -1,0 +1,222 @@
+package cpu
+
+import (
+	"math"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// groupRows is the geometry of a group normalization: each example is rows of channels, cut into blocks if examples are few and large.
+type groupRows struct {
+	examples, rows, ch int
+	groups, in         int // groups, and channels of each
+	period             int // of tiles
+	blocks, size       int // of rows of an example
+}
+
+const (
+	manyExamples = 8       // so many are enough for several workers
+	groupBlock   = 1 << 16 // numbers of a block of a large example
+)
+
+func newGroupRows(x, gamma *operand, groups int) *groupRows {
+	r := &groupRows{examples: x.typ.Shape[0], ch: gamma.n, groups: groups, blocks: 1}
+	if x.n == 0 {
+		return r
+	}
+	r.rows, r.in, r.period = x.n/r.examples/r.ch, r.ch/groups, vec.Period(r.ch)
+	r.size = r.rows
+	if r.examples < manyExamples {
+		r.size = min(max(groupBlock/r.ch, 1), r.rows)
+		r.blocks = (r.rows + r.size - 1) / r.size
+	}
+	return r
+}
+
+// block returns block k of example n: the elements, and the rows.
+func (r *groupRows) block(n, k int) (lo, hi, rows int) {
+	first, last := k*r.size, min((k+1)*r.size, r.rows)
+	return (n*r.rows + first) * r.ch, (n*r.rows + last) * r.ch, last - first
+}
+
+// run returns a function that for each example calls sum for all blocks, then finish, then apply for all blocks. If an example is one block,
+// that happens while it is in the cache.
+func (r *groupRows) run(rt *runtime, sum func(n, k int), finish func(w *worker, n int), apply func(n, k int)) func() {
+	if r.blocks == 1 {
+		return rt.parallel(r.examples, grain(2*r.rows*r.ch), func(w *worker, lo, hi int) {
+			for n := lo; n < hi; n++ {
+				sum(n, 0)
+				finish(w, n)
+				apply(n, 0)
+			}
+		})
+	}
+	each := func(f func(n, k int)) func() {
+		return rt.parallel(r.examples*r.blocks, 1, func(_ *worker, lo, hi int) {
+			for i := lo; i < hi; i++ {
+				f(i/r.blocks, i%r.blocks)
+			}
+		})
+	}
+	sums, applies := each(sum), each(apply)
+	finishes := rt.parallel(r.examples, 1, func(w *worker, lo, hi int) {
+		for n := lo; n < hi; n++ {
+			finish(w, n)
+		}
+	})
+	return func() {
+		sums()
+		finishes()
+		applies()
+	}
+}
+
+// perChannel are numbers for each channel of each example as tiles.
+func (r *groupRows) perChannel(b *build, d ir.DType) *operand {
+	return b.scratch(d, r.examples*r.period)
+}
+
+func buildGroupNorm(b *build) (func(), error) {
+	return byFloat(b, groupNorm[float64], groupNorm[float32])
+}
+
+// groupNorm is y = gamma·(x-mean)·rstd + beta with the statistics of each group of channels of an example: those of its channels, put together.
+func groupNorm[T float](b *build) func() {
+	x, gamma, beta, y, mean, rstd := b.in(0), b.in(1), b.in(2), b.out(0), b.out(1), b.out(2)
+	a := b.n.Attrs.(ir.GroupNormAttrs)
+	r := newGroupRows(x, gamma, a.Groups)
+	if x.n == 0 { // the mean and the variance of nothing are NaN
+		return func() {
+			fillWith(data[T](mean), T(math.NaN()))
+			fillWith(data[T](rstd), T(math.NaN()))
+		}
+	}
+	moments := b.scratch(ir.Float64, 2*r.examples*r.blocks*r.ch)
+	scale, shift := r.perChannel(b, x.typ.DType), r.perChannel(b, x.typ.DType)
+	of := func(n, k int) (means, squares []float64) {
+		v := data[float64](moments)[2*(n*r.blocks+k)*r.ch:]
+		return v[:r.ch], v[r.ch : 2*r.ch]
+	}
+	tile := func(o *operand, n int) []T { return data[T](o)[n*r.period : (n+1)*r.period] }
+	return r.run(b.rt(), func(n, k int) {
+		lo, hi, rows := r.block(n, k)
+		means, squares := of(n, k)
+		vec.Moments(means, squares, data[T](x)[lo:hi], rows, r.ch)
+	}, func(_ *worker, n int) {
+		by, to := tile(scale, n), tile(shift, n)
+		for g := range r.groups {
+			m, q := r.together(n, g, of)
+			i := n*r.groups + g
+			data[T](mean)[i], data[T](rstd)[i] = T(m), T(1/math.Sqrt(q/float64(r.rows*r.in)+a.Epsilon))
+			for c := g * r.in; c < (g+1)*r.in; c++ {
+				by[c] = data[T](gamma)[c] * data[T](rstd)[i]
+				to[c] = data[T](beta)[c] - data[T](mean)[i]*by[c]
+			}
+		}
+		vec.Repeat(by[r.ch:], by[:r.ch])
+		vec.Repeat(to[r.ch:], to[:r.ch])
+	}, func(n, k int) {
+		lo, hi, _ := r.block(n, k)
+		vec.AffineRows(data[T](y)[lo:hi], data[T](x)[lo:hi], nil, tile(scale, n), tile(shift, n), false)
+	})
+}
+
+// together returns the mean of a group and its sum of squared differences from that, from the moments of its channels in all blocks.
+func (r *groupRows) together(n, g int, of func(n, k int) (means, squares []float64)) (mean, squares float64) {
+	count := 0
+	for k := range r.blocks {
+		means, more := of(n, k)
+		_, _, rows := r.block(n, k)
+		for c := g * r.in; c < (g+1)*r.in; c++ {
+			part := float64(rows) / float64(count+rows)
+			d := means[c] - mean
+			mean += d * part
+			squares += more[c] + d*d*float64(count)*part
+			count += rows
+		}
+	}
+	return mean, squares
+}
+
+func buildGroupNormGrad(b *build) (func(), error) {
+	return byFloat(b, groupNormGrad[float64], groupNormGrad[float32])
+}
+
+// groupNormGrad: with n = (x-mean)·rstd and g = gamma·dy, dx = rstd·(g - average(g) - n·average(g·n)) with averages over the group,
+// dgamma = Σ dy·n, dbeta = Σ dy.
+func groupNormGrad[T float](b *build) func() {
+	x, gamma, mean, rstd, dy := b.in(0), b.in(1), b.in(2), b.in(3), b.in(4)
+	dx, dgamma, dbeta := b.out(0), b.out(1), b.out(2)
+	d, r := x.typ.DType, newGroupRows(x, gamma, b.n.Attrs.(ir.GroupNormAttrs).Groups)
+	if x.n == 0 {
+		return func() {
+			clear(data[T](dgamma))
+			clear(data[T](dbeta))
+		}
+	}
+	sums := b.scratch(ir.Float64, 2*r.examples*r.blocks*r.ch)
+	center, onX, onDy, constant := r.perChannel(b, d), r.perChannel(b, d), r.perChannel(b, d), r.perChannel(b, d)
+	of := func(n, k int) (sum, product []float64) {
+		v := data[float64](sums)[2*(n*r.blocks+k)*r.ch:]
+		return v[:r.ch], v[r.ch : 2*r.ch]
+	}
+	tile := func(o *operand, n int) []T { return data[T](o)[n*r.period : (n+1)*r.period] }
+	prepare := func() {
+		for i := range r.examples * r.groups {
+			from := i / r.groups * r.period
+			fillWith(data[T](center)[from+i%r.groups*r.in:from+(i%r.groups+1)*r.in], data[T](mean)[i])
+		}
+		for n := range r.examples {
+			v := tile(center, n)
+			vec.Repeat(v[r.ch:], v[:r.ch])
+		}
+	}
+	each := r.run(b.rt(), func(n, k int) {
+		lo, hi, rows := r.block(n, k)
+		sum, product := of(n, k)
+		vec.SumProducts(sum, product, data[T](dy)[lo:hi], data[T](x)[lo:hi], rows, r.ch, tile(center, n), nil, nil)
+	}, func(_ *worker, n int) {
+		sum, product := of(n, 0)
+		for k := 1; k < r.blocks; k++ {
+			more, moreProduct := of(n, k)
+			for c := range sum {
+				sum[c] += more[c]
+				product[c] += moreProduct[c]
+			}
+		}
+		by, up, add := tile(onX, n), tile(onDy, n), tile(constant, n)
+		for g := range r.groups {
+			s, a, p := float64(data[T](rstd)[n*r.groups+g]), 0.0, 0.0
+			for c := g * r.in; c < (g+1)*r.in; c++ {
+				product[c] *= s
+				a += float64(data[T](gamma)[c]) * sum[c]
+				p += float64(data[T](gamma)[c]) * product[c]
+			}
+			count := float64(r.rows * r.in)
+			slope := T(-s * s * p / count)
+			constant := T(-s*a/count - float64(data[T](mean)[n*r.groups+g])*float64(slope))
+			for c := g * r.in; c < (g+1)*r.in; c++ {
+				by[c], up[c], add[c] = slope, T(float64(data[T](gamma)[c])*s), constant
+			}
+		}
+		for _, v := range [...][]T{by, up, add} {
+			vec.Repeat(v[r.ch:], v[:r.ch])
+		}
+	}, func(n, k int) {
+		lo, hi, _ := r.block(n, k)
+		vec.CombineRows(data[T](dx)[lo:hi], data[T](x)[lo:hi], data[T](dy)[lo:hi], tile(onX, n), tile(onDy, n), tile(constant, n), nil, nil)
+	})
+	return func() {
+		prepare()
+		each()
+		for c := range r.ch {
+			sum, product := 0.0, 0.0
+			for n := range r.examples {
+				s, p := of(n, 0)
+				sum, product = sum+s[c], product+p[c]
+			}
+			data[T](dbeta)[c], data[T](dgamma)[c] = T(sum), T(product)
+		}
+	}
+}
