@@ -33,6 +33,10 @@ type ArraySource struct {
 	n       int
 	text    string // type of the inputs that were given as strings
 	err     error
+
+	// Memory for the inputs where they are one array, as they mostly are.
+	array  [1]*tensor.Dense
+	column [1]column
 }
 
 // column is what copying rows of one array needs.
@@ -54,17 +58,26 @@ type column struct {
 // What is wrong with the arguments is kept and returned by [ArraySource.Err] and by everything that uses the source, so
 // that a call such as model.Fit(ctx, data.Arrays(x, y)) stays one line.
 func Arrays(x, y any, options ...ArrayOption) *ArraySource {
-	var config arrayConfig
-	for _, o := range options {
-		o.applyArrays(&config)
+	var weight any
+	if len(options) > 0 {
+		var config arrayConfig
+		for _, o := range options {
+			o.applyArrays(&config)
+		}
+		weight = config.sampleWeight
 	}
 	s := &ArraySource{}
-	for i, v := range []any{x, y, config.sampleWeight} {
-		t, err := toTensors(v, componentNames[i])
+	for i, v := range [3]any{x, y, weight} {
+		var err error
+		if d, ok := v.(*tensor.Dense); ok && i == 0 {
+			s.batch.X.Arrays = s.array[:]
+			s.array[0], err = toDense(d, componentNames[0])
+		} else {
+			*s.batch.components()[i], err = toTensors(v, componentNames[i])
+		}
 		if err != nil {
 			return &ArraySource{err: fmt.Errorf("data: Arrays: %w", err)}
 		}
-		*s.batch.components()[i] = t
 	}
 	s.text = textType(x)
 	if s.batch.X.Len() == 0 {
@@ -80,6 +93,7 @@ func (s *ArraySource) seal() *ArraySource {
 		return &ArraySource{err: fmt.Errorf("data: Arrays: %w", err)}
 	}
 	s.n = n
+	s.columns[0] = s.column[:0]
 	for i, t := range s.batch.components() {
 		for _, a := range t.Arrays {
 			s.columns[i] = append(s.columns[i], column{dtype: a.Dtype(), raw: a.Raw, shape: a.Shape(), row: len(a.Raw) / n})

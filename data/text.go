@@ -85,6 +85,9 @@ func toArray(v any, name string) (*tensor.Dense, error) {
 
 // textType returns the type of the first strings among inputs; "" where there are none.
 func textType(x any) string {
+	if _, ok := x.(*tensor.Dense); ok {
+		return ""
+	}
 	v := reflect.ValueOf(x)
 	if !v.IsValid() {
 		return ""

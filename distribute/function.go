@@ -114,6 +114,7 @@ type Instance struct {
 	ctx       context.Context // of the current run
 	errs      []error
 	halves    bool // new values of variables are computed beside the old ones; see Compute
+	writes    bool // of variables
 }
 
 type replicaInstance struct {
@@ -226,6 +227,7 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 	inst := &Instance{
 		owner: c, replicas: make([]replicaInstance, len(devices)), errs: make([]error, len(devices)),
 		first: f.first(), remote: f.replicas() > len(devices),
+		writes: slices.ContainsFunc(c.programs, func(p *tracedProgram) bool { return p.writes }),
 	}
 	if b := baseOf(f.strategy); b != nil {
 		inst.sameDraws = b.sameDraws
@@ -303,9 +305,7 @@ func (inst *Instance) Output(replica, i int) kernels.Buffer { return inst.replic
 func (inst *Instance) Stats() kernels.Stats { return inst.replicas[0].exec.Stats() }
 
 // WritesVariables reports whether a run changes variables: then no other run that uses them may go on at the same time.
-func (inst *Instance) WritesVariables() bool {
-	return slices.ContainsFunc(inst.owner.programs, func(p *tracedProgram) bool { return p.writes })
-}
+func (inst *Instance) WritesVariables() bool { return inst.writes }
 
 // Run computes one step on all replicas. seed and step set the random numbers: equal ones give equal numbers.
 //

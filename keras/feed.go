@@ -33,6 +33,7 @@ type feeder struct {
 // column is one array of the batch.
 type column struct {
 	dtype tensor.Dtype // of the host array
+	host  ir.DType     // the same
 	shape []int        // of one example
 	types ir.Type      // on the device, of one example
 	row   int          // bytes of one example in host memory
@@ -161,7 +162,7 @@ func (f *feeder) acquire(p *parts, n int) error {
 			return fmt.Errorf("%s has %d examples and input 0 has %d; all arrays of a batch need the same number", p.label(i), t.Shape[0], rows)
 		}
 		size := int(a.Dtype().Size()) * t.Shape[1:].Size()
-		columns[i] = column{a.Dtype(), t.Shape[1:], ir.Type{DType: t.DType, Shape: t.Shape[1:]}, size}
+		columns[i] = column{a.Dtype(), hostTypes[a.Dtype()], t.Shape[1:], ir.Type{DType: t.DType, Shape: t.Shape[1:]}, size}
 		for r, part := range sizes {
 			types[r] = append(types[r], ir.Type{DType: t.DType, Shape: append(ir.Shape{part}, t.Shape[1:]...)})
 		}
@@ -248,7 +249,7 @@ func rawBytes(a *tensor.Dense) []byte { return a.Raw }
 // write makes a buffer hold rows: it reads them where they are, or copies them, converting floats where the types differ. So a batch
 // that was prepared while the step before it ran is in its place already.
 func (c *column) write(dst kernels.Buffer, src []byte) error {
-	from, to := hostTypes[c.dtype], c.types.DType
+	from, to := c.host, c.types.DType
 	borrower, inPlace := dst.(kernels.Borrower)
 	if from == to && inPlace && len(src) > 0 {
 		return borrower.Borrow(src)

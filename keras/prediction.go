@@ -30,7 +30,12 @@ type predictions struct {
 }
 
 // predictionLimit bounds both lists: as many shapes and goroutines at a time do without allocations.
-func predictionLimit() int { return max(16, 2*runtime.GOMAXPROCS(0)) }
+func predictionLimit() int { return max(leastPredictions, 2*runtime.GOMAXPROCS(0)) }
+
+const leastPredictions = 16
+
+// full reports whether a list of n has reached the limit. It asks for GOMAXPROCS, which takes a lock, only where that matters.
+func full(n int) bool { return n >= leastPredictions && n >= predictionLimit() }
 
 // newPrediction begins a call; finish ends it.
 func (m *Model) newPrediction() *prediction {
@@ -57,7 +62,7 @@ func (m *Model) finish(p *prediction) {
 	p.parts.x, p.parts.y, p.parts.w = nil, nil, nil
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.predictions.idle) < predictionLimit() {
+	if !full(len(m.predictions.idle)) {
 		m.predictions.idle = append(m.predictions.idle, p)
 	}
 }
@@ -183,9 +188,10 @@ func (p *prediction) putFeed() {
 	m := p.m
 	m.mu.Lock()
 	list := &m.predictions.feeds
+	crowded := full(len(*list))
 	*list = append(*list, f)
 	f = nil
-	if len(*list) > predictionLimit() {
+	if crowded {
 		f = (*list)[0]
 		copy(*list, (*list)[1:])
 		(*list)[len(*list)-1] = nil
