@@ -285,6 +285,18 @@ func (p *dotPlan) loop() batchLoop {
 	return l
 }
 
+// addedToProduct returns the bias, or nil, that the unit adds to its product, and whether relu follows.
+func (b *build) addedToProduct() (bias *operand, relu bool) {
+	e := b.u.fused
+	if e == nil {
+		return nil, false
+	}
+	if e.bias >= 0 {
+		bias = &b.operands[e.bias]
+	}
+	return bias, e.relu
+}
+
 func buildGemm[T gemm.Float](b *build, plan *dotPlan) func() {
 	x, y, out := plan.a.o, plan.b.o, b.out(0)
 	l := plan.loop()
@@ -292,13 +304,8 @@ func buildGemm[T gemm.Float](b *build, plan *dotPlan) func() {
 		Batch: l.dims, StrideA: l.strideA, StrideB: l.strideB, StrideC: l.strideC, LDC: plan.c.rowStride}
 	args.LDA, args.TransA = plan.a.layout()
 	args.LDB, args.TransB = plan.b.layout()
-	var bias *operand
-	if e := b.u.fused; e != nil {
-		args.ReLU = e.relu
-		if e.bias >= 0 {
-			bias = &b.operands[e.bias]
-		}
-	}
+	bias, relu := b.addedToProduct()
+	args.ReLU = relu
 	if out.n == 0 {
 		return func() {}
 	}

@@ -40,13 +40,8 @@ func multiplyPacked[T gemm.Float](b *build, packed *operand) func() {
 	}
 	args := &gemm.Args[T]{M: rows, K: k, LDA: stride, N: b.p.Type(b.n.Outputs[0]).Shape[1], Packed: true,
 		Ahead: make([][]T, 0, cap(b.rt().ahead))}
-	var bias *operand
-	if e := b.u.fused; e != nil {
-		args.ReLU = e.relu
-		if e.bias >= 0 {
-			bias = &b.operands[e.bias]
-		}
-	}
+	bias, relu := b.addedToProduct()
+	args.ReLU = relu
 	if out.n == 0 {
 		return func() {}
 	}
