@@ -273,7 +273,7 @@ func look[T float](h *heads, scores []T, s *vec.Scores, batch, head, first int) 
 		return scale
 	}
 	for r := range s.Rows {
-		row := scores[r*s.Stride:][:min(s.Cols, s.Seen+r*s.Step)]
+		row := scores[r*s.Stride:][:s.Sees(r)]
 		if !(scale > 0) { // hidden scores must stay hidden
 			vec.Scale(row, row, scale)
 		}

@@ -16,16 +16,9 @@ const (
 // loop over all their elements takes the place of many that are too short to be shared. Large variables are updated each
 // where its gradient has just been computed.
 func (g *graph) bucketUpdates() {
-	replaces, read := g.replacements(), map[ir.Value][]int{}
-	for t, u := range g.units {
-		for _, v := range u.reads {
-			r, _ := g.root(v)
-			read[r] = append(read[r], t)
-		}
-	}
+	replaces, read := g.replacements(), g.readers()
 	last := map[string]int{} // by rule: the unit that is still growing
-	kept := make([]*unit, len(g.units))
-	copy(kept, g.units)
+	kept := slices.Clone(g.units)
 	for t, u := range g.units {
 		rule, ok := g.bucketRule(u)
 		if !ok {

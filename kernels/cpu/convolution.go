@@ -34,13 +34,7 @@ func convForward[T float](b *build, s *conv.Shape) func() {
 		return convPool[T](b, s)
 	}
 	x, kernel, y, rt := b.in(0), b.in(1), b.out(0), b.rt()
-	relu, bias := false, (*operand)(nil)
-	if e := b.u.fused; e != nil {
-		relu = e.relu
-		if e.bias >= 0 {
-			bias = &b.operands[e.bias]
-		}
-	}
+	bias, relu := b.addedToProduct()
 	if c := conv.NewMoments[T](s); c != nil {
 		if m := b.gatherMoments(c.Rows(), s.OutChannels); m != nil {
 			scratch := b.scratch(x.typ.DType, c.Scratch(rt.pool.Size()))

@@ -48,9 +48,13 @@ func (g *graph) descent(u *unit) *unit {
 	if product == nil || product.fused != nil || len(product.nodes) != 1 || product.constant || len(d.Attrs.(ir.DotAttrs).LhsBatch) > 0 {
 		return nil
 	}
-	t := g.p.Type(v)
-	if rows, columns := t.Shape[0], t.Shape.Size()/max(t.Shape[0], 1); len(t.Shape) != 2 || t.Shape.Size() <= bucketVariable || gemm.IsLong(&gemm.Args[float32]{M: rows, N: columns, K: g.p.Type(d.Inputs[0]).Shape.Size() / rows, TransA: true}) {
-		return nil // long sums have kernels of their own
+	s := g.p.Type(v).Shape
+	if len(s) != 2 || s.Size() <= bucketVariable {
+		return nil
+	}
+	sums := g.p.Type(d.Inputs[0]).Shape.Size() / s[0]
+	if gemm.IsLong(&gemm.Args[float32]{M: s[0], N: s[1], K: sums, TransA: true}) { // these have kernels of their own
+		return nil
 	}
 	return product
 }

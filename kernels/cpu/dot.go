@@ -285,7 +285,7 @@ func (p *dotPlan) loop() batchLoop {
 	return l
 }
 
-// addedToProduct returns the bias, or nil, that the unit adds to its product, and whether relu follows.
+// addedToProduct returns the bias, or nil, that the unit adds to its product or convolution, and whether relu follows.
 func (b *build) addedToProduct() (bias *operand, relu bool) {
 	e := b.u.fused
 	if e == nil {

@@ -20,14 +20,10 @@ func (g *graph) hoistUpdates() {
 			safe = t + 1
 		}
 	}
-	made, read := map[ir.Value]int{}, map[ir.Value][]int{} // by root: the unit that writes it, the units that read it
+	made, read := map[ir.Value]int{}, g.readers() // by root: the unit that writes it, the units that read it
 	for t, u := range g.units {
 		for _, v := range u.writes {
 			made[v] = t
-		}
-		for _, v := range u.reads {
-			r, _ := g.root(v)
-			read[r] = append(read[r], t)
 		}
 	}
 	after := make([][]*unit, len(g.units)+1) // after[t] follow unit t-1
@@ -68,6 +64,18 @@ func (g *graph) hoistUpdates() {
 		order = append(order, list...)
 	}
 	g.units = order
+}
+
+// readers returns the units that read a value from memory, by its root.
+func (g *graph) readers() map[ir.Value][]int {
+	read := map[ir.Value][]int{}
+	for t, u := range g.units {
+		for _, v := range u.reads {
+			r, _ := g.root(v)
+			read[r] = append(read[r], t)
+		}
+	}
+	return read
 }
 
 // updates reports whether the unit computes new values of variables that no unit reads, and besides them only what is small; and whether

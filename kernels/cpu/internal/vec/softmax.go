@@ -15,8 +15,8 @@ const scoreGroup = 16
 // ScoreStride is the distance of rows of the given number of scores.
 func ScoreStride(cols int) int { return (cols + scoreGroup - 1) &^ (scoreGroup - 1) }
 
-// sees returns how many numbers row r sees.
-func (s *Scores) sees(r int) int { return min(s.Cols, s.Seen+r*s.Step) }
+// Sees returns how many numbers row r sees.
+func (s *Scores) Sees(r int) int { return min(s.Cols, s.Seen+r*s.Step) }
 
 // SoftmaxRows replaces scores x by the probabilities e^(scale·x) / Σ e^(scale·x), 0 for what a row does not see, and stores the logarithms of
 // the sums. A row that sees nothing gets zeros and -Inf; NaN or +Inf make NaN of a row. Scale is positive.
@@ -27,7 +27,7 @@ func SoftmaxRows[T Float](x, total []T, s Scores, scale T) {
 	}
 	for r := range total {
 		row := x[r*s.Stride:][:s.Cols]
-		seen := row[:s.sees(r)]
+		seen := row[:s.Sees(r)]
 		clear(row[len(seen):])
 		largest := MaxOf(seen) * scale
 		if math.IsInf(float64(largest), -1) {
@@ -51,7 +51,7 @@ func SoftmaxRowsGrad[T Float](p, d, total []T, s Scores, scale T) {
 	}
 	for r, t := range total {
 		row, up := p[r*s.Stride:][:s.Cols], d[r*s.Stride:][:s.Cols]
-		seen := s.sees(r)
+		seen := s.Sees(r)
 		clear(row[seen:])
 		clear(up[seen:])
 		row, up = row[:seen], up[:seen]

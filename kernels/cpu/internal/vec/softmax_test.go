@@ -58,14 +58,14 @@ func TestSoftmaxRows(t *testing.T) {
 				x[i], d[i] = float32(rng.NormFloat64()*5), float32(rng.NormFloat64())
 			}
 			for r := range s.Rows {
-				for c := s.sees(r); c < s.Stride; c++ {
+				for c := s.Sees(r); c < s.Stride; c++ {
 					x[r*s.Stride+c], d[r*s.Stride+c] = nan, nan // must not matter
 				}
 				if r%3 == 1 && s.Cols > 0 {
 					x[r*s.Stride] = float32(math.Inf(-1))
 				}
 				if r == 4 {
-					for c := range s.sees(r) {
+					for c := range s.Sees(r) {
 						x[r*s.Stride+c] = float32(math.Inf(-1))
 					}
 				}
@@ -77,7 +77,7 @@ func TestSoftmaxRows(t *testing.T) {
 			p := append([]float32(nil), scores...)
 			SoftmaxRowsGrad(p, d, total, s, scale)
 			for r := range s.Rows {
-				seen := s.sees(r)
+				seen := s.Sees(r)
 				row := scores[r*s.Stride:][:seen]
 				want, sum := probabilitiesOf(row, float64(float32(scale)))
 				require.True(t, math.Abs(float64(total[r])-sum) <= 2e-6*max(1, math.Abs(sum)) || float64(total[r]) == sum, "%v row %d: %v, want %v", s, r, total[r], sum)

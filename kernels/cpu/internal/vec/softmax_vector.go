@@ -22,7 +22,7 @@ const scoreRows = 64
 func (s *Scores) pieces(f func(first, rows, n int, mask *float32, step uintptr)) {
 	most := max(min(scoreRows, callElements/s.Stride), 1)
 	for first := 0; first < s.Rows; {
-		seen := s.sees(first)
+		seen := s.Sees(first)
 		last := (seen - 1) % scoreGroup
 		rows, step := min(s.Rows-first, most), 0
 		if s.Step > 0 && seen < s.Cols {
