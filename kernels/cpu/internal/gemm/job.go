@@ -132,8 +132,11 @@ func (j *job[T]) block(worker, e0, e1, m, n int) {
 				t.B, t.BK = panel, width
 			case a.Packed:
 				t.B, t.BK = matrixB[c*a.K+k*width:], width
-				t.Next = j.fetch(t.K * width)
-				t.NextStep = ceil(len(t.Next), t.K)
+				if t.Next = j.fetch(t.K * width); len(t.Next) > 0 {
+					t.NextStep = ceil(len(t.Next), t.K)
+				} else if c+width < endN { // the processor fetches ahead by itself, but later
+					t.Next, t.NextStep = matrixB[(c+width)*a.K+k*width:], width
+				}
 			case p.source == shared:
 				t.B, t.BK = p.shared[c*a.K+k*width:], width
 			case p.tail && t.Cols < width:
