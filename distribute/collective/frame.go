@@ -44,16 +44,23 @@ type frame struct {
 
 	payload mem.Buffer      // to be sent; may be nil
 	data    mem.BufferSlice // received, with the header
+	landed  int             // bytes of a received payload that is not in data: it is where it belongs
 }
 
 // size is the number of bytes of a received payload.
 func (f *frame) size() int {
+	if f.landed > 0 {
+		return f.landed
+	}
 	total := f.data.Len()
 	return total - headerBytes(total)
 }
 
-// each calls f with the pieces of the received payload and where in it they begin.
+// each calls f with the pieces of the received payload and where in it they begin; there are none if it has landed.
 func (f *frame) each(do func(at int, piece []byte)) {
+	if f.landed > 0 {
+		return
+	}
 	skip, at := headerBytes(f.data.Len()), 0
 	for _, b := range f.data {
 		piece := b.ReadOnlyData()
@@ -67,13 +74,9 @@ func (f *frame) each(do func(at int, piece []byte)) {
 	}
 }
 
-// copyTo copies the received payload to dst, which has its size. What a socket has read right to dst stands there already.
+// copyTo copies the received payload to dst, which has its size.
 func (f *frame) copyTo(dst []byte) {
-	f.each(func(at int, piece []byte) {
-		if unsafe.SliceData(piece) != unsafe.SliceData(dst[at:]) {
-			copy(dst[at:], piece)
-		}
-	})
+	f.each(func(at int, piece []byte) { copy(dst[at:], piece) })
 }
 
 // decode reads a header.
@@ -138,7 +141,7 @@ func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 		if data.Len() < headerSize {
 			return errShortFrame
 		}
-		var header [headerSize]byte
+		var header [longHeader]byte
 		rest := header[:]
 		for _, b := range data {
 			if rest = rest[copy(rest, b.ReadOnlyData()):]; len(rest) == 0 {
@@ -146,6 +149,9 @@ func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 			}
 		}
 		v.decode(header[:])
+		if data.Len() == longHeader {
+			v.landed, _ = landedSize(header[:])
+		}
 		data.Ref()
 		v.data = data
 		return nil

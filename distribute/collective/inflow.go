@@ -1,7 +1,6 @@
 package collective
 
 import (
-	"encoding/binary"
 	"errors"
 	"unsafe"
 )
@@ -10,8 +9,11 @@ import (
 //
 // gRPC reads the nine bytes of a frame's header, asks its pool for memory, and reads the payload to it. A message of tensors is a row
 // of frames with 16 KiB each, so what comes next can be foretold: one call to the kernel fills headers and payloads of many frames,
-// each payload in memory of its own, which the pool then hands to gRPC. Where a collective has said that a message is a final
-// result, its payload goes right into the tensor. When something else comes than was foretold, what was read is sorted by copying.
+// each payload in memory of its own, which the pool then hands to gRPC. When something else comes than was foretold, what was read is
+// sorted by copying.
+//
+// Where a collective has said what becomes of a message, its payload lands: it goes right into the tensor, or is added to it while it is in the processor's
+// cache, and gRPC gets the message without it, see passing.
 type inflow struct {
 	socket *socket
 	reader vectorReader
@@ -19,12 +21,12 @@ type inflow struct {
 
 	frames  []arrival // in the order of their coming; all but the last are complete
 	first   int       // of them that was not handed out
-	taken   int       // bytes of its header and payload that were handed out
+	handed  int       // bytes of its header and payload that were handed out
 	opening bool      // the last of them begins a message, perhaps, and was not looked at yet
 	message passing
-	serial  uint64 // of the landing that the tensor's memory in the frames belongs to
 	offered *slot  // memory of the payload that gRPC reads next
 	hot     []byte // memory for the payloads of a batch that are added to a tensor, and stay in the processor's cache until then
+	aligned []byte // for what is to be added and does not begin where an element may
 	spill   []byte // what came after the frames, in no place yet
 	sorting []byte // memory of spill
 	vector  [][]byte
@@ -40,9 +42,16 @@ const (
 	elementBytes = 8                        // of the largest type
 )
 
+// Types of frames, and a flag.
+const (
+	kindData         = 0
+	kindWindowUpdate = 8
+	flagPadded       = 8
+)
+
 var (
-	errLargeFrame  = errors.New("collective: a frame is larger than allowed")
-	errOtherMemory = errors.New("collective: gRPC reads to other memory than its pool has given")
+	errLargeFrame = errors.New("collective: a frame is larger than allowed")
+	errStrayFrame = errors.New("collective: a frame does not fit the message that it is part of")
 )
 
 func (in *inflow) init(s *socket, plain int) {
@@ -63,25 +72,30 @@ func (in *inflow) read(b []byte) (int, error) {
 		return n, err
 	}
 	for {
+		for in.first < len(in.frames) && in.frames[in.first].taken {
+			in.next()
+		}
 		if in.first < len(in.frames) {
 			if n := in.hand(&in.frames[in.first], b); n > 0 {
 				return n, nil
 			}
 		}
-		if in.err == nil {
-			in.err = in.fill()
-		}
-		if in.err == errOtherMemory || in.err != nil && (in.first == len(in.frames) || in.frames[in.first].got <= in.taken) {
+		if in.err != nil {
 			return 0, in.err
 		}
+		in.err = in.fill()
 	}
 }
 
-// hand copies what is there of a frame to b, if it is not there already.
+// hand copies what is there of a frame to b, if it is not there already, as far as it is for gRPC.
 func (in *inflow) hand(a *arrival, b []byte) int {
-	if in.taken < frameHeader {
-		n := copy(b, a.header[in.taken:min(a.got, frameHeader)])
-		if in.taken += n; in.taken == frameHeader {
+	switch last := in.first == len(in.frames)-1; {
+	case a.lands, a.got < frameHeader, last && in.opening:
+		return 0
+	}
+	if in.handed < frameHeader {
+		n := copy(b, a.header[in.handed:])
+		if in.handed += n; in.handed == frameHeader {
 			switch {
 			case a.length == 0:
 				in.next()
@@ -92,19 +106,15 @@ func (in *inflow) hand(a *arrival, b []byte) int {
 		return n
 	}
 	in.offered = nil
-	from := in.taken - frameHeader
-	n := min(len(b), a.got-in.taken)
-	if n == 0 || a.term != nil && !a.added {
+	from := in.handed - frameHeader
+	n := min(len(b), a.got-in.handed)
+	if n == 0 {
 		return 0
 	}
-	if piece := a.slot.memory[from : from+n]; !a.dead && unsafe.SliceData(piece) != unsafe.SliceData(b) {
-		if a.added { // gRPC never does that
-			in.err = errOtherMemory
-			return 0
-		}
+	if piece := a.slot.memory[from : from+n]; unsafe.SliceData(piece) != unsafe.SliceData(b) {
 		copy(b, piece)
 	}
-	if in.taken += n; in.taken == frameHeader+a.length {
+	if in.handed += n; in.handed == frameHeader+a.length {
 		in.next()
 	}
 	return n
@@ -114,7 +124,7 @@ func (in *inflow) hand(a *arrival, b []byte) int {
 func (in *inflow) next() {
 	in.frames[in.first].drop()
 	in.first++
-	in.taken = 0
+	in.handed = 0
 }
 
 // fill takes in more, of what was read before or from the kernel, and waits if there is nothing. At most one frame is there, in part.
@@ -122,10 +132,10 @@ func (in *inflow) fill() error {
 	if in.first > 0 {
 		n := copy(in.frames, in.frames[in.first:])
 		in.frames, in.first = in.frames[:n], 0
-		if n > 0 && in.frames[0].term != nil {
+		if n > 0 && in.frames[0].hot {
 			a := &in.frames[0]
-			copy(in.hot, a.term[:max(a.got-frameHeader, 0)])
-			a.term = in.hot[:len(a.term)]
+			copy(in.hot, a.place[:max(a.got-frameHeader, 0)])
+			a.place = in.hot[:len(a.place)]
 		}
 	}
 	if len(in.spill) > 0 {
@@ -146,8 +156,9 @@ func (in *inflow) fill() error {
 		}
 	}
 	n, err := in.readVector()
-	in.land(n)
-	in.absorb()
+	if stray := in.land(n); stray != nil {
+		return stray
+	}
 	return err
 }
 
@@ -161,26 +172,22 @@ func (in *inflow) expected(at int) int {
 
 // foretell appends a frame that is to come.
 func (in *inflow) foretell(at *int) {
-	size, index := in.expected(*at), len(in.frames)
-	a := arrival{slot: in.place(*at, size)}
-	if !a.slot.own && in.message.add {
+	m, size, index := &in.message, in.expected(*at), len(in.frames)
+	var a arrival
+	switch {
+	case !m.lands || m.target == nil || *at+size > m.end:
+		a.slot = ownSlot()
+	case m.add:
 		if in.hot == nil {
 			in.hot = make([]byte, (batchFrames+1)*slotBytes)
 		}
-		a.term = in.hot[index*slotBytes:][:size]
+		a.place, a.hot = in.hot[index*slotBytes:][:size], true
+	default:
+		from := *at - m.start
+		a.place = m.target[from : from+size : from+size]
 	}
 	in.frames = append(in.frames, a)
 	*at += size
-}
-
-// place returns memory for the part of the message under way at an offset.
-func (in *inflow) place(at, size int) *slot {
-	if m := &in.message; m.target != nil && at >= m.start && at+size <= m.end && size > unpooled {
-		s := places.Get().(*slot)
-		s.memory = m.target[at-m.start : at-m.start+size : at-m.start+size]
-		return s
-	}
-	return ownSlot()
 }
 
 // readVector fills the frames from the kernel. While parts of a tensor are among them, the collective cannot end.
@@ -189,7 +196,7 @@ func (in *inflow) readVector() (int, error) {
 	tensor := false
 	for i := range in.frames {
 		a := &in.frames[i]
-		tensor = tensor || !a.slot.own
+		tensor = tensor || a.place != nil && !a.hot
 		if a.got < frameHeader {
 			in.vector = append(in.vector, a.header[a.got:], a.memory())
 		} else {
@@ -198,57 +205,23 @@ func (in *inflow) readVector() (int, error) {
 	}
 	var guard *landing
 	if tensor {
-		guard, in.serial = &in.socket.t.landing, in.message.serial
+		guard = &in.socket.t.landing
 	}
-	n, err := in.reader.read(in.socket.Conn, in.vector, guard, in.serial)
+	n, err := in.reader.read(in.socket.Conn, in.vector, guard, in.message.serial)
 	clear(in.vector)
 	in.socket.t.received.Add(int64(n))
 	if err == errLanded {
-		in.abandon()
+		in.message.target = nil
+		for i := range in.frames {
+			in.frames[i].keep()
+		}
 		return 0, nil
 	}
 	return n, err
 }
 
-// abandon takes the parts of a tensor back that were to be read to, when its collective has ended.
-func (in *inflow) abandon() {
-	in.message.target = nil
-	for i := range in.frames {
-		if a := &in.frames[i]; !a.slot.own {
-			if !a.given {
-				a.slot.release()
-			}
-			a.slot, a.term, a.dead, a.given = ownSlot(), nil, true, false
-		}
-	}
-}
-
-// absorb adds the payloads to the tensor that are to be added to it and are there.
-func (in *inflow) absorb() {
-	l := &in.socket.t.landing
-	locked := false
-	for i := range in.frames {
-		a := &in.frames[i]
-		if a.term == nil || a.added || a.got < frameHeader || a.got < frameHeader+a.length {
-			continue
-		}
-		if !locked {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			if l.serial != in.serial {
-				in.abandon()
-				return
-			}
-			locked = true
-		}
-		sum := a.slot.memory[:a.length]
-		reduceBytes(l.ring.dtype, l.ring.op, sum, a.term[:a.length], sum)
-		a.added = true
-	}
-}
-
 // land notes that the kernel has put n bytes where readVector said.
-func (in *inflow) land(n int) {
+func (in *inflow) land(n int) error {
 	for i := range in.frames {
 		a := &in.frames[i]
 		known := a.got >= frameHeader
@@ -260,7 +233,7 @@ func (in *inflow) land(n int) {
 					i++
 				}
 				in.cut(i)
-				return
+				return nil
 			}
 			a.length = int(a.header[0])<<16 | int(a.header[1])<<8 | int(a.header[2])
 		}
@@ -273,31 +246,28 @@ func (in *inflow) land(n int) {
 		if !known && !in.fits(a) { // something else has come: its payload, too, is sorted
 			in.scatter(i, 0, n)
 			a.got = frameHeader
-			a.slot.release()
-			a.slot, a.term = ownSlot(), nil
+			a.keep()
 		} else if over := a.got - frameHeader - a.length; over > 0 {
 			in.scatter(i, a.length, n)
 			a.got = frameHeader + a.length
 		}
-		if !known {
-			in.follow(a)
+		if err := in.look(a, !known); err != nil {
+			return err
 		}
-		if in.open(a); len(in.spill) > 0 || a.got < frameHeader+a.length {
+		if len(in.spill) > 0 || !a.complete() {
 			in.cut(i + 1)
-			return
+			return nil
 		}
 	}
+	return nil
 }
 
 // fits reports whether the payload of a frame belongs to where it was read.
 func (in *inflow) fits(a *arrival) bool {
-	if a.slot.own || a.dead {
+	if a.place == nil {
 		return a.length <= slotBytes
 	}
-	if a.term != nil && a.length%elementBytes != 0 {
-		return false // it does not hold whole elements
-	}
-	return a.plainData() && in.message.underway() && a.stream() == in.message.stream && a.length > unpooled && a.length <= len(a.slot.memory)
+	return a.plainData() && in.message.underway() && a.stream() == in.message.stream && a.length <= len(a.place)
 }
 
 // cut forgets the frames from an index on, to which nothing was read.
@@ -329,63 +299,26 @@ func (in *inflow) sort() error {
 		in.frames = append(in.frames, arrival{})
 	}
 	a := &in.frames[0]
-	if a.got < frameHeader {
+	fresh := a.got < frameHeader
+	if fresh {
 		a.got += in.pour(a.header[a.got:])
-		if a.slot == nil {
+		if a.keep(); a.slot == nil {
 			a.slot = ownSlot()
 		}
 		if a.got < frameHeader {
 			return nil
 		}
 		a.length = int(a.header[0])<<16 | int(a.header[1])<<8 | int(a.header[2])
-		in.follow(a)
 	}
 	if a.length > slotBytes {
 		return errLargeFrame
 	}
-	a.got += in.pour(a.slot.memory[a.got-frameHeader : a.length])
-	in.open(a)
-	return nil
+	a.got += in.pour(a.memory()[a.got-frameHeader : a.length])
+	return in.look(a, fresh)
 }
 
 func (in *inflow) pour(b []byte) int {
 	n := copy(b, in.spill)
 	in.spill = in.spill[n:]
 	return n
-}
-
-// follow notes the header of a frame: it belongs to the message under way, or begins one.
-func (in *inflow) follow(a *arrival) {
-	m := &in.message
-	switch {
-	case m.underway() && a.stream() == m.stream && !a.plainData(): // it is padded, or the stream has ended
-		*m = passing{}
-	case !a.plainData():
-	case m.underway() && a.stream() == m.stream:
-		m.offset += a.length
-		m.align()
-	default:
-		in.opening = true
-	}
-}
-
-// open looks at the begin of a message as soon as enough of it is there.
-func (in *inflow) open(a *arrival) {
-	if !in.opening || a.got < frameHeader+min(a.length, messageStart) {
-		return
-	}
-	in.opening = false
-	if a.length < messageStart {
-		return
-	}
-	start := a.slot.memory[:messageStart]
-	end := prefixBytes + int(binary.BigEndian.Uint32(start[1:]))
-	if start[0] != 0 || end <= a.length || end > maxSegmentBytes+slotBytes {
-		return // it ends with this frame, or is none of ours
-	}
-	in.message = passing{stream: a.stream(), offset: a.length, start: prefixBytes + headerBytes(end-prefixBytes), end: end}
-	if in.socket.trusted.Load() {
-		in.socket.t.landing.find(start[prefixBytes:], &in.message)
-		in.message.align()
-	}
 }

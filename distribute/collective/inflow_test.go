@@ -7,10 +7,10 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
 	"slices"
 	"testing"
 	"time"
-	"unsafe"
 
 	"github.com/stretchr/testify/require"
 	"google.golang.org/grpc/mem"
@@ -157,9 +157,7 @@ func TestSocketRefusesLargeFrames(t *testing.T) {
 	s, far := sockets(t)
 	_, err := far.Write(append(header(1<<20, 0, 1), make([]byte, 100_000)...))
 	require.NoError(t, err)
-	_, err = io.ReadFull(s, make([]byte, frameHeader))
-	require.NoError(t, err)
-	_, err = s.Read(make([]byte, 100))
+	_, err = s.Read(make([]byte, frameHeader))
 	require.ErrorIs(t, err, errLargeFrame)
 }
 
@@ -182,7 +180,28 @@ func ringMessage(f *frame, payload []byte, size int, between []byte, first ...in
 	return out
 }
 
-// Results of a ring are read to where they belong, partial sums are added there, and nothing is written when the ring is over.
+// readMessage reads a message of stream 1 as gRPC does, and returns how many frames of DATA it came in.
+func readMessage(t *testing.T, s *socket) (got *frame, frames int) {
+	var pieces mem.BufferSlice
+	for size, end := 0, prefixBytes; size < end; {
+		head, b, err := readFrame(s)
+		require.NoError(t, err)
+		if head[3] != 0 || head[8] != 1 {
+			continue
+		}
+		pieces = append(pieces, b)
+		frames++
+		if size += b.Len(); size >= prefixBytes {
+			end = prefixBytes + int(binary.BigEndian.Uint32(pieces.Materialize()[1:]))
+		}
+	}
+	_, pieces[0] = mem.SplitUnsafe(pieces[0], prefixBytes) // as gRPC takes the length away
+	got = &frame{}
+	require.NoError(t, codec{}.Unmarshal(pieces, got))
+	return got, frames
+}
+
+// Results of a ring are read to where they belong, partial sums are added there, and gRPC gets neither.
 func TestLanding(t *testing.T) {
 	const count = 400_003
 	for _, test := range []struct {
@@ -190,14 +209,18 @@ func TestLanding(t *testing.T) {
 		size    int
 		first   []int // sizes of the first frames
 		between []byte
-		inPlace bool
+		passes  bool // through gRPC
 	}{
-		{"whole frames", slotBytes, nil, nil, true},
+		{"whole frames", slotBytes, nil, nil, false},
 		{"the first ends within an element", slotBytes, []int{5001}, nil, false},
 		{"the third ends within an element", slotBytes, []int{slotBytes, slotBytes, 5001}, nil, false},
 		{"others between", slotBytes, nil, header(0, 4, 0), false},
+		{"parts of a long message of another stream between", slotBytes, nil, append(header(40, 0, 9), append([]byte{0, 0, 1, 0, 0}, make([]byte, 35)...)...), false},
 		{"frames that end within elements", 5001, nil, nil, false},
 		{"small frames", 700, nil, nil, false},
+		{"frames smaller than an element", 700, []int{800, 1, 1, 1, 2, 3}, nil, false},
+		{"a first frame of the header alone", slotBytes, []int{prefixBytes + longHeader}, nil, false},
+		{"a first frame shorter than the header", slotBytes, []int{40}, nil, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			s, far := sockets(t)
@@ -212,47 +235,31 @@ func TestLanding(t *testing.T) {
 			s.t.landing.begin(r, 5, c, bytesOf(data))
 			session := &session{}
 			random := rand.New(rand.NewPCG(1, 2))
-			for _, round := range []uint32{0, 1} {
+			for _, round := range []uint32{0, 1, 0} {
 				from, to := r.span(r.incoming(int(round)), 0)
 				payload := make([]float32, (to-from)/4)
 				for i := range payload {
 					payload[i] = float32(i%7) + 0.5
 				}
-				f := &frame{view: 5, sequence: 7, call: 99, round: round}
-				sent := send(far, ringMessage(f, bytesOf(payload), test.size, test.between, test.first...), random, false)
-				var pieces mem.BufferSlice
-				for size := 0; size < prefixBytes+longHeader+to-from; {
-					head, b, err := readFrame(s)
-					require.NoError(t, err)
-					if head[3] == 0 {
-						pieces = append(pieces, b)
-						size += b.Len()
-					}
-				}
-				require.NoError(t, <-sent)
 				target := bytesOf(data)[from:to]
-				inPlace := 0
-				for _, b := range pieces[1:] {
-					if at := uintptr(unsafe.Pointer(unsafe.SliceData(b.ReadOnlyData()))) - uintptr(unsafe.Pointer(unsafe.SliceData(target))); at < uintptr(len(target)) {
-						inPlace++
-						if test.inPlace {
-							require.Zero(t, at%cacheLine, "pieces lie across lines of the cache, which is slow")
-						}
-					}
-				}
-				if test.inPlace {
-					require.GreaterOrEqual(t, inPlace, len(pieces)/2)
-				}
-				_, rest := mem.SplitUnsafe(pieces[0], prefixBytes) // as gRPC takes the length away
-				pieces[0] = rest
-				got := &frame{}
-				require.NoError(t, codec{}.Unmarshal(pieces, got))
 				want := slices.Clone(view[float32](target))
 				for i := range want {
-					want[i] = payload[i]
-					if round == 0 {
-						want[i] += float32((from/4 + i) % 1000)
+					if round == 1 {
+						want[i] = 0
 					}
+					want[i] += payload[i]
+				}
+				f := &frame{view: 5, sequence: 7, call: 99, round: round}
+				message := ringMessage(f, bytesOf(payload), test.size, test.between, test.first...)
+				sent := send(far, message, random, false)
+				got, frames := readMessage(t, s)
+				require.NoError(t, <-sent)
+				require.Equal(t, to-from, got.size())
+				if test.passes {
+					require.Greater(t, frames, 1)
+				} else {
+					require.Equal(t, 1, frames)
+					require.True(t, slices.Equal(want, view[float32](target)), "round %d", round)
 				}
 				if round == 0 {
 					require.NoError(t, session.takeAdd(c, &p, 1, got, target))
@@ -265,6 +272,74 @@ func TestLanding(t *testing.T) {
 	}
 }
 
+// What gRPC does not see is acknowledged to the sender all the same: once for the stream and once for the connection, between the
+// frames that gRPC writes meanwhile.
+func TestLandingAcknowledges(t *testing.T) {
+	const count = 4 << 20
+	s, far := sockets(t)
+	s.trusted.Store(true)
+	p := plan{op: Sum, dtype: ir.Float32, rank: 0, n: 2, count: count}
+	r := newRing(p, p.segmentBytes(1<<20))
+	s.t.landing.begin(r, 5, &call{sequence: 7, hash: 99}, bytesOf(make([]float32, count)))
+	var message []byte
+	bytes, messages := 0, r.segments(r.incoming(0))-1 // the last one may be short
+	for i := range messages {
+		from, to := r.span(r.incoming(0), i)
+		bytes += to - from
+		message = append(message, ringMessage(&frame{view: 5, sequence: 7, call: 99, index: uint32(i)}, make([]byte, to-from), slotBytes, nil)...)
+	}
+	sent := send(far, message, rand.New(rand.NewPCG(1, 2)), false)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() { // what gRPC writes
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				_, _ = s.Write(header(20, 0, 3))
+				_, _ = s.Write([]byte{0, 0, 0, 0, 15})
+				_, _ = s.Write(make([]byte, 15))
+			}
+		}
+	}()
+	granted := map[uint32]int{}
+	done := make(chan error, 1)
+	go func() {
+		for granted[0] < bytes-owedBytes {
+			head := make([]byte, frameHeader)
+			if _, err := io.ReadFull(far, head); err != nil {
+				done <- err
+				return
+			}
+			body := make([]byte, int(head[2]))
+			if _, err := io.ReadFull(far, body); err != nil {
+				done <- err
+				return
+			}
+			if head[3] == kindWindowUpdate {
+				granted[binary.BigEndian.Uint32(head[5:])] += int(binary.BigEndian.Uint32(body))
+			} else if head[3] != 0 || len(body) != 20 {
+				done <- errors.New("a frame was torn")
+				return
+			}
+		}
+		done <- nil
+	}()
+	for range messages {
+		_, frames := readMessage(t, s)
+		require.Equal(t, 1, frames)
+	}
+	require.NoError(t, <-sent)
+	require.NoError(t, <-done)
+	close(stop)
+	_, _ = far.(*net.TCPConn).SetReadBuffer(0), far.Close()
+	<-stopped
+	require.Equal(t, granted[0], granted[1])
+	require.Equal(t, bytes, granted[0]+s.owed)
+}
+
+// When the ring is over, nothing is written to its memory any more, in the middle of a message too.
 func TestLandingEnds(t *testing.T) {
 	for _, round := range []uint32{0, 1} {
 		s, far := sockets(t)
@@ -278,30 +353,74 @@ func TestLandingEnds(t *testing.T) {
 		message := ringMessage(&frame{view: 5, sequence: 7, call: 99, round: round}, bytes.Repeat([]byte{1}, to-from), slotBytes, nil)
 		_, err := far.Write(message[:200_000]) // within a frame
 		require.NoError(t, err)
-		whole := 200_000 / (frameHeader + slotBytes)
-		for range whole {
-			_, _, err := readFrame(s)
-			require.NoError(t, err)
-		}
-		head := make([]byte, frameHeader)
-		_, err = io.ReadFull(s, head)
-		require.NoError(t, err)
-		b := *s.in.Get(slotBytes)
+		require.NoError(t, s.SetReadDeadline(time.Now().Add(200*time.Millisecond)))
+		_, _, err = readFrame(s)
+		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
+		require.NotEqual(t, make([]float32, count), data, "nothing has landed")
+		s.in.err = nil
+		require.NoError(t, s.SetReadDeadline(time.Time{}))
 		s.t.landing.end()
 		clear(data)
 		rest := append(message[200_000:], header(5, 0, 3)...)
 		sent := send(far, append(rest, "hello"...), rand.New(rand.NewPCG(1, 2)), false)
-		_, err = io.ReadFull(s, b)
-		require.NoError(t, err)
-		for range (len(message)+frameHeader+slotBytes-1)/(frameHeader+slotBytes) - whole - 1 {
-			_, _, err := readFrame(s)
-			require.NoError(t, err)
-		}
+		_, frames := readMessage(t, s)
+		require.Equal(t, 1, frames)
 		_, last, err := readFrame(s)
 		require.NoError(t, err)
 		require.Equal(t, "hello", string(last.ReadOnlyData()))
 		require.NoError(t, <-sent)
 		require.True(t, slices.Equal(make([]float32, count), data), "memory was written to after the end")
+	}
+}
+
+// A stream that ends within a message that lands takes nothing else with it, and what came of it is acknowledged.
+func TestLandingIsCutShort(t *testing.T) {
+	s, far := sockets(t)
+	s.trusted.Store(true)
+	const count = 400_000
+	p := plan{op: Sum, dtype: ir.Float32, rank: 0, n: 2, count: count}
+	r := newRing(p, p.segmentBytes(1<<20))
+	s.t.landing.begin(r, 5, &call{sequence: 7, hash: 99}, bytesOf(make([]float32, count)))
+	from, to := r.span(r.incoming(1), 0)
+	message := ringMessage(&frame{view: 5, sequence: 7, call: 99, round: 1}, make([]byte, to-from), slotBytes, nil)
+	whole := 5 * (frameHeader + slotBytes)
+	stream := append(message[:whole:whole], append(header(4, 3, 1), 0, 0, 0, 8)...) // RST_STREAM
+	sent := send(far, append(stream, message...), rand.New(rand.NewPCG(3, 4)), false)
+	head, _, err := readFrame(s)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, head[3])
+	_, frames := readMessage(t, s)
+	require.Equal(t, 1, frames)
+	require.NoError(t, <-sent)
+	granted := make([]byte, 2*(frameHeader+4))
+	_, err = io.ReadFull(far, granted)
+	require.NoError(t, err)
+	require.EqualValues(t, 5*slotBytes, binary.BigEndian.Uint32(granted[frameHeader:]))
+}
+
+// A frame that does not belong into a message that lands ends the connection, as gRPC would.
+func TestLandingRefusesStrayFrames(t *testing.T) {
+	for name, stray := range map[string][]byte{
+		"too long": header(slotBytes, 0, 1),
+		"padded":   {0, 0, 9, 0, flagPadded, 0, 0, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, far := sockets(t)
+			s.trusted.Store(true)
+			const count = 400_000
+			p := plan{op: Sum, dtype: ir.Float32, rank: 0, n: 2, count: count}
+			r := newRing(p, p.segmentBytes(1<<20))
+			s.t.landing.begin(r, 5, &call{sequence: 7, hash: 99}, bytesOf(make([]float32, count)))
+			from, to := r.span(r.incoming(1), 0)
+			message := ringMessage(&frame{view: 5, sequence: 7, call: 99, round: 1}, make([]byte, to-from), slotBytes, nil)
+			cut := len(message) - len(message)%(frameHeader+slotBytes) - frameHeader - slotBytes // before the last whole frame
+			cut += frameHeader + slotBytes
+			require.Less(t, len(message)-cut, slotBytes, "the last frame is to be a short one")
+			_, err := far.Write(append(message[:cut:cut], append(slices.Clone(stray), make([]byte, slotBytes)...)...))
+			require.NoError(t, err)
+			_, _, err = readFrame(s)
+			require.ErrorIs(t, err, errStrayFrame)
+		})
 	}
 }
 

@@ -11,22 +11,16 @@ import (
 type slot struct {
 	handle []byte // is first, so that a pointer to it is one to the slot
 	memory []byte
-	own    bool // else it is a part of a tensor
 }
 
-var slots = sync.Pool{New: func() any { return &slot{memory: make([]byte, slotBytes), own: true} }}
-var places = sync.Pool{New: func() any { return new(slot) }}
+var slots = sync.Pool{New: func() any { return &slot{memory: make([]byte, slotBytes)} }}
 
 func ownSlot() *slot { return slots.Get().(*slot) }
 
 func (s *slot) release() {
-	s.handle = nil
-	if s.own {
+	if s.handle = nil; len(s.memory) == slotBytes {
 		slots.Put(s)
-		return
 	}
-	s.memory = nil
-	places.Put(s)
 }
 
 // Get implements gRPC's pool for what comes on this connection. It is called by the goroutine that reads.

@@ -31,6 +31,11 @@ type socket struct {
 	size    int                 // their bytes
 	batch   net.Buffers
 
+	writing sync.Mutex // gRPC writes, and so does what lands
+	updates []byte     // acknowledgements that wait for the end of a frame
+	owed    int        // bytes that gRPC does not see and that are still to be acknowledged to the sender; the reader's, as is
+	owedTo  uint32     // the stream on which they came
+
 	in      inflow
 	trusted atomic.Bool // a worker of the job sends on it
 }
@@ -80,11 +85,16 @@ func (s *socket) Write(b []byte) (int, error) {
 		s.t.sent.Add(int64(n))
 		return n, err
 	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
 	if s.frame > 0 {
-		return s.payload(b)
+		n, err := s.payload(b)
+		if err == nil && s.frame == 0 && len(s.updates) > 0 {
+			err = s.update()
+		}
+		return n, err
 	}
-	const data = 0 // type of a frame
-	if len(b) == frameHeader && b[3] == data {
+	if len(b) == frameHeader && b[3] == kindData {
 		if s.frame = int(b[0])<<16 | int(b[1])<<8 | int(b[2]); s.frame > 0 {
 			stream := binary.BigEndian.Uint32(b[5:])
 			if s.current = s.open[stream]; s.current == nil {
@@ -156,6 +166,44 @@ func (s *socket) leave(b []byte) error {
 	s.t.sent.Add(n)
 	clear(s.waiting) // what was lent is let go
 	s.waiting, s.copies, s.size = s.waiting[:0], s.copies[:0], 0
+	return err
+}
+
+// owedBytes is how many bytes are acknowledged at once: few enough that the sender never waits for them.
+const owedBytes = min(streamWindow, connWindow) / 8
+
+// owe notes that bytes of a stream have been taken in which gRPC has not seen.
+func (s *socket) owe(stream uint32, n int) {
+	if stream != s.owedTo {
+		s.acknowledge()
+		s.owedTo = stream
+	}
+	if s.owed += n; s.owed >= owedBytes {
+		s.acknowledge()
+	}
+}
+
+// acknowledge gives the sender back the windows that what is owed has taken: that of the stream, and that of the connection.
+func (s *socket) acknowledge() {
+	if s.owed <= 0 {
+		return
+	}
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	for _, id := range []uint32{s.owedTo, 0} {
+		s.updates = append(s.updates, 0, 0, 4, kindWindowUpdate, 0)
+		s.updates = binary.BigEndian.AppendUint32(s.updates, id)
+		s.updates = binary.BigEndian.AppendUint32(s.updates, uint32(s.owed))
+	}
+	if s.owed = 0; s.frame == 0 { // else gRPC is within a frame
+		_ = s.update() // gRPC sees by itself when the connection is broken
+	}
+}
+
+// update writes the acknowledgements that wait.
+func (s *socket) update() error {
+	err := s.leave(s.updates)
+	s.updates = s.updates[:0]
 	return err
 }
 

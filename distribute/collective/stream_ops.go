@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
-	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -82,7 +81,11 @@ func (s *session) take(c *call, p *plan, from int, f *frame, dst []byte) error {
 
 // takeAdd reduces a received payload into dst, which it must fit: dst = received op dst.
 func (s *session) takeAdd(c *call, p *plan, from int, f *frame, dst []byte) error {
-	if f.size() != p.wireSize(len(dst)) || p.narrow && !f.whole(2) {
+	size := p.dtype.Size()
+	if p.narrow {
+		size = 2
+	}
+	if f.size() != p.wireSize(len(dst)) || !f.whole(size) {
 		s.staging = grow(s.staging, len(dst))
 		if err := s.take(c, p, from, f, s.staging); err != nil {
 			return err
@@ -91,15 +94,10 @@ func (s *session) takeAdd(c *call, p *plan, from int, f *frame, dst []byte) erro
 		return nil
 	}
 	defer f.free()
-	if !p.narrow && !f.whole(p.dtype.Size()) {
-		s.addParts(p, f, dst)
-		return nil
-	}
 	f.each(func(at int, piece []byte) {
 		if !p.narrow {
-			if target := dst[at : at+len(piece)]; unsafe.SliceData(target) != unsafe.SliceData(piece) { // else it is in the sum
-				reduceBytes(p.dtype, p.op, target, piece, target)
-			}
+			target := dst[at : at+len(piece)]
+			reduceBytes(p.dtype, p.op, target, piece, target)
 			return
 		}
 		target := dst[2*at : 2*(at+len(piece))]
@@ -108,25 +106,6 @@ func (s *session) takeAdd(c *call, p *plan, from int, f *frame, dst []byte) erro
 		reduceBytes(p.dtype, p.op, target, s.staging, target)
 	})
 	return nil
-}
-
-// addParts is takeAdd for pieces that end within elements. Those that a socket has added to dst hold whole elements.
-func (s *session) addParts(p *plan, f *frame, dst []byte) {
-	s.staging = grow(s.staging, len(dst))
-	begin, end := 0, 0
-	add := func() {
-		reduceBytes(p.dtype, p.op, dst[begin:end], s.staging[begin:end], dst[begin:end])
-	}
-	f.each(func(at int, piece []byte) {
-		if unsafe.SliceData(dst[at:]) == unsafe.SliceData(piece) {
-			add()
-			begin = at + len(piece)
-			end = begin
-			return
-		}
-		end = at + copy(s.staging[at:], piece)
-	})
-	add()
 }
 
 func (s *session) ring(ctx context.Context, c *call, p *plan, data []byte) error {
