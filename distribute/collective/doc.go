@@ -18,8 +18,9 @@
 // # Transports
 //
 // Workers of one host use shared memory: each copies a window of its input to memory that the others have mapped, reduces its part
-// of the window from all, and copies the rest of the result. Otherwise frames travel over gRPC streams whose codec hands tensor
-// bytes to the socket as they are. Which one is used is agreed on when the group forms.
+// of the window from all, and copies the rest of the result. Otherwise messages travel over gRPC streams, whose codec hands tensor bytes to the
+// socket as they are. Without TLS the socket that receives parts of a large tensor puts them right where they belong, or adds them there; gRPC
+// sees the headers of these messages. Which transport is used is agreed on when the group forms.
 //
 // # Failures
 //
