@@ -1,3 +1,5 @@
+//go:build unix
+
 package multiworker_test
 
 import (

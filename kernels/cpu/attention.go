@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
@@ -67,21 +66,6 @@ func (h *heads) at(batch, steps, step, head, size int) int {
 	return ((batch*steps+step)*h.heads + head) * size
 }
 
-// hide puts -inf where the mask says that a query must not see a key; row holds the keys that it sees otherwise.
-func hide[T float](h *heads, row []T, batch, head, query int) {
-	if h.mask == nil {
-		return
-	}
-	hidden := T(math.Inf(-1))
-	s := h.maskStride
-	mask := data[uint8](h.mask)[batch*s[0]+head*s[1]+query*s[2]:]
-	for i := range row {
-		if mask[i*s[3]] == 0 {
-			row[i] = hidden
-		}
-	}
-}
-
 // product is a gemm on one goroutine with operands that begin at the given elements.
 type product[T float] struct {
 	m, n, k       int
@@ -108,7 +92,7 @@ func (p *product[T]) run(scratch []T) {
 
 // A product that takes a few microseconds is spared the preparations that larger ones need.
 const (
-	smallProduct = 1 << 18 // multiplications
+	smallProduct = 1 << 19 // multiplications
 	smallSum     = 256     // of which are added before the sum goes through memory
 	aliasBytes   = 2048    // rows that far apart compete for the same few places in the first-level cache
 )
@@ -116,7 +100,7 @@ const (
 // isSmall reports whether the product is small, and can be computed panel by panel from the operands as they are.
 func (p *product[T]) isSmall() bool {
 	var zero T
-	return p.k > 0 && p.k <= smallSum && p.m*p.n*p.k <= smallProduct && (p.packed || p.n%vec.ScoreStride(1) == 0) &&
+	return p.k > 0 && p.k <= smallSum && p.m*p.n*p.k <= smallProduct && (p.packed || (p.k-1)*p.ldb+vec.ScoreStride(p.n) <= cap(p.b)) &&
 		p.lda*int(unsafe.Sizeof(zero))%aliasBytes != 0
 }
 
@@ -269,18 +253,16 @@ func (h *heads) scores(first, m, n int) vec.Scores {
 // multiplied by.
 func look[T float](h *heads, scores []T, s *vec.Scores, batch, head, first int) T {
 	scale := T(h.Scale)
-	if scale > 0 && h.mask == nil {
-		return scale
-	}
-	for r := range s.Rows {
-		row := scores[r*s.Stride:][:s.Sees(r)]
-		if !(scale > 0) { // hidden scores must stay hidden
+	if !(scale > 0) { // hidden scores must stay hidden
+		for r := range s.Rows {
+			row := scores[r*s.Stride:][:s.Sees(r)]
 			vec.Scale(row, row, scale)
 		}
-		hide(h, row, batch, head, first+r)
+		scale = 1
 	}
-	if !(scale > 0) {
-		return 1
+	if h.mask != nil {
+		at := h.maskStride
+		vec.HideRows(scores, *s, data[uint8](h.mask)[batch*at[0]+head*at[1]+first*at[2]:], at[2], at[3])
 	}
 	return scale
 }

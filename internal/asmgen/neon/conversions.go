@@ -8,6 +8,7 @@ var conversions = map[string]func(){
 	"widenBF16":  func() { widen("widenBF16", "shll", 0x2e613800) },
 	"narrowF16":  func() { narrow("narrowF16", nil) },
 	"narrowBF16": func() { narrow("narrowBF16", roundBF16) },
+	"hideRows":   hideRows,
 }
 
 func conversion(name string, body func()) {

@@ -209,6 +209,7 @@ func main() {
 		m.layerNorm()
 		m.softmaxRows()
 		m.softmaxRowsGrad()
+		m.hideRows()
 		m.fetchRows()
 		m.lstm()
 		m.gru()

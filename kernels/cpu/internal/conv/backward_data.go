@@ -13,7 +13,7 @@ func BackwardDataScratch[T Float](s *Shape, workers int) int {
 		a := pointwiseData[T](&n, nil, nil, nil)
 		return gemm.ScratchSize(&a, workers)
 	}
-	if isWide[T](&n) {
+	if isWideForward[T](&n) {
 		size, out := 0, n.Out()
 		for h := range min(n.Strides[1], n.In[1]) {
 			height, width := n.backwardPhase(1, h, out), n.backwardPhase(2, 0, out)
@@ -53,6 +53,7 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 	out := n.Out()
 	c, k := getCorrelation[T](), getPacking[T]()
 	c.batch, c.groups, c.depthwise, c.packed = n.Batch, n.Groups, n.depthwise(), !n.depthwise()
+	c.slides = slides[T](&n)
 	c.in, c.inGroup = n.OutChannels, n.OutChannels/n.Groups
 	c.out, c.outGroup = n.InChannels, n.InChannels/n.Groups
 	c.x, c.y, c.bias, c.relu = dy[:n.sizeY()], dx[:n.sizeX()], nil, false
@@ -70,7 +71,7 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 				}
 				k.dst = scratch
 				switch {
-				case isWide[T](&n):
+				case isWideForward[T](&n):
 					k.flippedChannels()
 					c.wide = backwardWide[T](&n, &c.axes[1], &c.axes[2])
 					c.wide.prepare(scratch, nil, scratch[n.sizeKernel():], c.axes[1].taps*c.axes[2].taps)

@@ -20,7 +20,7 @@ type kernelGradient[T Float] struct {
 	shape          Shape
 	out            [3]int
 	axes           [3]axis
-	spans          []span // of the width axis
+	spans, height  []span // of the width axis, and of the height axis if slides
 	x, dy, dkernel []T
 	partial        []T // parts x size of the kernel if parts > 1
 
@@ -33,7 +33,10 @@ type kernelGradient[T Float] struct {
 
 	wide   wide // if isWide
 	isWide bool
-	local  []T // scratch memory of the workers then
+
+	slides  bool // see slide.go
+	sliding sliding
+	local   []T // scratch memory of the workers then
 }
 
 var (
@@ -62,12 +65,15 @@ func putGradient[T Float](c *kernelGradient[T]) {
 // columnBlocks returns the width of a block of output channels, the blocks of a group, and those of all groups.
 func columnBlocks[T Float](s *Shape) (width, perGroup, all int) {
 	width = micro.PanelWidth[T]()
-	if isWide[T](s) {
+	if isWideGradient[T](s) {
 		return s.OutChannels, 1, 1
 	}
 	if s.depthwise() {
 		width *= 4
 		all = ceil(s.OutChannels, width)
+		if slidesSums[T](s) {
+			all = max(s.OutChannels/width, 1) // whatever is left over goes with the last block: it may be too little for a kernel
+		}
 		return width, all, all
 	}
 	perGroup = ceil(s.OutChannels/s.Groups, width)
@@ -102,7 +108,7 @@ func BackwardWeightsScratch[T Float](s *Shape, workers int) int {
 	if parts := imageParts[T](&n); parts > 1 {
 		size = parts * n.sizeKernel()
 	}
-	if isWide[T](&n) {
+	if isWideGradient[T](&n) {
 		c := kernelGradient[T]{shape: n}
 		c.setAxes()
 		w := c.wideGeometry()
@@ -146,8 +152,11 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	if c.parts > 1 {
 		c.partial, scratch = scratch[:c.parts*size], scratch[c.parts*size:]
 	}
-	if c.isWide = isWide[T](&n); c.isWide {
+	if c.isWide = isWideGradient[T](&n); c.isWide {
 		c.wide, c.local = c.wideGeometry(), scratch
+	}
+	if c.slides = slidesSums[T](&n); c.slides {
+		c.height, c.sliding = c.axes[1].spans(c.height[:0]), c.axes[2].sliding()
 	}
 	c.tapUnits = n.Kernel[1]
 	if n.tapsInside() {
@@ -206,6 +215,9 @@ func (c *kernelGradient[T]) unit(part, d, firstTap, endTap, column int) {
 		g, col = column/c.groupCols, column%c.groupCols*c.width
 	}
 	cols := min(c.width, outGroup-col)
+	if c.slides && column == c.columns-1 {
+		cols = outGroup - col
+	}
 	col += g * outGroup
 	tapSize := s.Kernel[2] * inGroup * s.OutChannels
 	dst := c.partial[part*len(c.dkernel)+d*s.Kernel[1]*tapSize:]
@@ -219,6 +231,14 @@ func (c *kernelGradient[T]) unit(part, d, firstTap, endTap, column int) {
 		for od := firstD; od < endD; od++ {
 			planeX := n*s.In[0] + od*s.Strides[0] - s.PadLow[0] + d*s.Dilation[0]
 			planeY := n*c.out[0] + od
+			if c.slides {
+				for _, h := range c.height {
+					if h.tap, h.tapEnd = max(h.tap, firstTap), min(h.tapEnd, endTap); h.tap < h.tapEnd {
+						c.slideSpan(dst, planeX, planeY, h, col, cols)
+					}
+				}
+				continue
+			}
 			for first := 0; first < c.out[1]; first += block {
 				for h := firstTap; h < endTap; h++ {
 					oh, end := c.axes[1].outputs(h)

@@ -150,6 +150,33 @@ func TestOneChannelGroups(t *testing.T) {
 	})
 }
 
+// TestSlidingRows covers depthwise kernels of 3 and 5 taps along the width: whole vectors of channels and not, rows shorter and longer than a tile,
+// outputs that see all taps, some or none, several blocks of channels.
+func TestSlidingRows(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		seeds := uint64(300)
+		if testing.Short() {
+			seeds = 60
+		}
+		for seed := range seeds {
+			rng := rand.New(rand.NewPCG(seed, 4))
+			channels := 7 + int(seed)%44
+			if seed%20 == 0 {
+				channels = 120 + rng.IntN(150)
+			}
+			s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{1, 1 + rng.IntN(12), 1 + rng.IntN(24)}, Groups: channels, InChannels: channels, OutChannels: channels,
+				Kernel: [3]int{1, 1 + rng.IntN(5), 3 + 2*rng.IntN(2)}, Strides: [3]int{1, 1 + rng.IntN(2), 1}, Dilation: [3]int{1, 1 + rng.IntN(2), 1}}
+			if rng.IntN(4) == 0 {
+				s.In[0], s.PadLow[0], s.Strides[0] = 3, rng.IntN(2), 1+rng.IntN(2)
+			}
+			for i := 1; i < 3; i++ {
+				s.PadLow[i], s.PadHigh[i] = rng.IntN(6)-1, rng.IntN(6)-1
+			}
+			check[float32](t, p, &s, seed)
+		}
+	})
+}
+
 // TestRandomShapes covers odd sizes, strides, explicit padding on both sides (more than the kernel, and negative), dilation,
 // groups and depthwise kernels, on one, two and three axes.
 func TestRandomShapes(t *testing.T) {

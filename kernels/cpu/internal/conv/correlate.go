@@ -24,12 +24,14 @@ type correlation[T Float] struct {
 	in, inGroup       int // channels of x, and of one group
 	out, outGroup     int // channels of y, and of one group
 	depthwise, packed bool
+	slides            bool // see slide.go
 
 	x, y, w, bias []T
 	relu          bool
 	moments       []float64 // of blocks of y; nil if nobody wants them
 
-	wide wideCorrelation[T]
+	wide    wideCorrelation[T]
+	sliding sliding // if slides
 
 	rows, rowChunks int // rows (positions on the height axis) of a chunk
 	block           int // rows of a chunk that are computed together
@@ -76,6 +78,7 @@ func (c *correlation[T]) cut() (chunks, grain int) {
 		c.spans[i] = c.axes[i].spans(c.spans[i][:0])
 		taps *= c.axes[i].taps
 	}
+	c.sliding = c.axes[2].sliding()
 	height := c.axes[1].out
 	images := c.batch * c.axes[0].out
 	if height == 0 || images == 0 || c.axes[2].out == 0 || c.out == 0 {
@@ -136,6 +139,14 @@ func (c *correlation[T]) plane(n, d, first, end int) {
 	}
 	for ; first < end; first += c.block {
 		blockEnd := min(first+c.block, end)
+		if c.slides {
+			for _, h := range c.spans[1] {
+				if h.first, h.end = max(h.first, first), min(h.end, blockEnd); h.first < h.end {
+					c.slideRows(n, d, h)
+				}
+			}
+			continue
+		}
 		for g := range groups {
 			for col := 0; col < columns; col += width {
 				cols := min(width, columns-col)

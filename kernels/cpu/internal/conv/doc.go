@@ -40,6 +40,9 @@
 // residue of the input position modulo the stride. The kernel gradient uses input channels as rows of the tile and output
 // positions as the summation axis, over blocks of images, whose partial results are added in order.
 //
+// Depthwise convolutions of 3 or 5 taps along the width, without stride there, go row by row through all channels with kernels that load an input
+// once for all taps that meet it ([micro.Slide]); their loads, not their products, are what they would wait for. The kernel gradient does so for 3 taps.
+//
 // A plan's RunPooled has the microkernel take the maxima of the sums of 2x2 outputs while they are in registers, so that what is pooled never is in
 // memory. There an image with padding is copied with zeros around it, so that all outputs see all taps.
 //

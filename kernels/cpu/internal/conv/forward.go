@@ -13,7 +13,7 @@ func ForwardScratch[T Float](s *Shape, workers int) int {
 		a := pointwiseForward[T](&n, nil, nil, nil, false, nil)
 		return gemm.ScratchSize(&a, workers)
 	}
-	if isWide[T](&n) {
+	if isWideForward[T](&n) {
 		w := forwardWide[T](&n)
 		return w.size(volume(n.Kernel), workers)
 	}
@@ -51,7 +51,7 @@ func ForwardPacked[T Float](p *pool.Pool, s *Shape, x, panels, bias []T, relu bo
 // KernelMatrix returns the rows and columns of the kernel as a matrix, and whether [ForwardPacked] gains from having that in panels.
 func KernelMatrix[T Float](s *Shape) (rows, columns int, packs bool) {
 	n := s.checked()
-	packs = n.Groups == 1 && !isWide[T](&n) && (n.pointwise() || packForward[T](&n))
+	packs = n.Groups == 1 && !isWideForward[T](&n) && (n.pointwise() || packForward[T](&n))
 	return volume(n.Kernel) * n.InChannels, n.OutChannels, packs
 }
 
@@ -76,7 +76,7 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 	switch {
 	case packed:
 		c.packed = true
-	case isWide[T](&n):
+	case isWideForward[T](&n):
 		c.wide = forwardWide[T](&n)
 		c.wide.prepare(kernel, bias, scratch, volume(n.Kernel))
 	case c.packed:
@@ -96,7 +96,7 @@ func (c *correlation[T]) forward(n *Shape) {
 	c.batch, c.groups, c.depthwise = n.Batch, n.Groups, n.depthwise()
 	c.in, c.inGroup = n.InChannels, n.InChannels/n.Groups
 	c.out, c.outGroup = n.OutChannels, n.OutChannels/n.Groups
-	c.packed = packForward[T](n)
+	c.packed, c.slides = packForward[T](n), slides[T](n)
 }
 
 // packKernel writes the kernel into panels.

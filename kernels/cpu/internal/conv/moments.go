@@ -27,7 +27,7 @@ func NewMoments[T Float](s *Shape) *Moments[T] {
 	c := getCorrelation[T]()
 	defer putCorrelation(c)
 	c.forward(&m.shape)
-	if isWide[T](&m.shape) {
+	if isWideForward[T](&m.shape) {
 		c.wide = forwardWide[T](&m.shape)
 	}
 	chunks, _ := c.cut()
@@ -74,7 +74,7 @@ func (m *Moments[T]) Forward(p *pool.Pool, x, kernel, bias []T, relu bool, y, sc
 	c.x, c.y, c.w, c.bias, c.relu = x[:n.sizeX()], y[:n.sizeY()], kernel, bias, relu
 	c.moments = moments
 	switch {
-	case isWide[T](n):
+	case isWideForward[T](n):
 		c.wide = forwardWide[T](n)
 		c.wide.prepare(kernel, bias, scratch, volume(n.Kernel))
 	case c.packed:

@@ -31,11 +31,17 @@ type wide struct {
 	period   int // columns of the repeated weights
 }
 
-// isWide reports whether the shape is computed along the width.
+// isWide reports whether the shape is computed along the width, unless package micro slides over its rows.
 func isWide[T Float](s *Shape) bool {
 	return s.Groups > 1 && s.Groups == s.InChannels && s.Kernel[0] == 1 && s.Strides[2] == 1 && s.OutChannels > 0 &&
 		(s.OutChannels != s.InChannels || s.OutChannels%(micro.PanelWidth[T]()/2) != 0)
 }
+
+// isWideForward reports whether the convolution and its input gradient are.
+func isWideForward[T Float](s *Shape) bool { return isWide[T](s) && !slides[T](s) }
+
+// isWideGradient reports whether the kernel gradient is.
+func isWideGradient[T Float](s *Shape) bool { return isWide[T](s) && !slidesSums[T](s) }
 
 // newWide returns the geometry for the axes of a correlation of rows of out pixels.
 func newWide[T Float](height, width *axis, channels, repeat int) wide {

@@ -14,7 +14,8 @@
 //   - its input gradient: the same on dY with flipped and transposed weights;
 //   - its kernel gradient: r runs over input channels, k over output columns, s over output rows, o over images.
 //
-// [RunPooled] stores the maxima of 2x2 sums instead of the sums.
+// [RunPooled] stores the maxima of 2x2 sums instead of the sums. [RunChannels] has a vector for the scalar operand, for depthwise convolution, of
+// which [RunSlide] and [RunSlideSums] do the common case faster.
 //
 // Every sum is formed in the order o, s, k, one product after the other, whatever the position of the element in the tile,
 // so an element's bits do not depend on how a matrix is cut into tiles. They do depend on the kernel family, because

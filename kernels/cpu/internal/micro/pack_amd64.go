@@ -18,8 +18,8 @@ func transpose[T Float](dst, src []T, rows, cols, stepC int) int {
 	if blocks == 0 || cols < 8 || (cols-1)*stepC+rows > len(src) || rows*width > len(dst) {
 		return 0
 	}
-	c := 0
-	for ; c+8 <= cols; c += 8 {
+	for c := 0; c < cols; c += 8 {
+		c = min(c, cols-8) // columns that are packed twice get the same numbers
 		callTranspose8(unsafe.Pointer(&dst[c]), unsafe.Pointer(&src[c*stepC]), uintptr(stepC)*4, uintptr(blocks))
 		for i := range 8 {
 			for k := blocks * 8; k < rows; k++ {
@@ -28,7 +28,7 @@ func transpose[T Float](dst, src []T, rows, cols, stepC int) int {
 		}
 	}
 	runtime.KeepAlive(src)
-	return c
+	return cols
 }
 
 // copyPanel packs a panel of whole rows; it reports whether it did.

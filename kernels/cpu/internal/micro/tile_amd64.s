@@ -26083,3 +26083,8630 @@ done:
 	JNE        panel
 	VZEROUPPER
 	RET
+
+// func slide3AVX2P1(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide3AVX2P1(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y1
+	VMOVUPS (DI)(CX*1), Y2
+	VMOVUPS (DI)(CX*2), Y3
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Y4
+	ADDQ        CX, R8
+	VFMADD231PS Y4, Y1, Y0
+
+middle:
+	VMOVUPS     (R8), Y1
+	ADDQ        CX, R8
+	VFMADD231PS Y1, Y2, Y0
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Y1
+	ADDQ        CX, R8
+	VFMADD231PS Y1, Y3, Y0
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y1, Y1, Y1
+	VMAXPS     Y0, Y1, Y0
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX2P2(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide3AVX2P2(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	VMOVAPS Y0, Y1
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y2
+	VMOVUPS (DI)(CX*1), Y3
+	VMOVUPS (DI)(CX*2), Y4
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Y5
+	ADDQ        CX, R8
+	VFMADD231PS Y5, Y2, Y0
+
+middle:
+	VMOVUPS     (R8), Y5
+	ADDQ        CX, R8
+	VFMADD231PS Y5, Y2, Y1
+	VFMADD231PS Y5, Y3, Y0
+	VMOVUPS     (R8), Y2
+	ADDQ        CX, R8
+	VFMADD231PS Y2, Y3, Y1
+	VFMADD231PS Y2, Y4, Y0
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Y2
+	ADDQ        CX, R8
+	VFMADD231PS Y2, Y4, Y1
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y2, Y2, Y2
+	VMAXPS     Y0, Y2, Y0
+	VMAXPS     Y1, Y2, Y1
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y1, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX2P3(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide3AVX2P3(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y3
+	VMOVUPS (DI)(CX*1), Y4
+	VMOVUPS (DI)(CX*2), Y5
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Y6
+	ADDQ        CX, R8
+	VFMADD231PS Y6, Y3, Y0
+
+middle:
+	VMOVUPS     (R8), Y6
+	ADDQ        CX, R8
+	VFMADD231PS Y6, Y3, Y1
+	VFMADD231PS Y6, Y4, Y0
+	VMOVUPS     (R8), Y6
+	ADDQ        CX, R8
+	VFMADD231PS Y6, Y3, Y2
+	VFMADD231PS Y6, Y4, Y1
+	VFMADD231PS Y6, Y5, Y0
+	VMOVUPS     (R8), Y3
+	ADDQ        CX, R8
+	VFMADD231PS Y3, Y4, Y2
+	VFMADD231PS Y3, Y5, Y1
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Y3
+	ADDQ        CX, R8
+	VFMADD231PS Y3, Y5, Y2
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y3, Y3, Y3
+	VMAXPS     Y0, Y3, Y0
+	VMAXPS     Y1, Y3, Y1
+	VMAXPS     Y2, Y3, Y2
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y2, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX2P4(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide3AVX2P4(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y4
+	VMOVUPS (DI)(CX*1), Y5
+	VMOVUPS (DI)(CX*2), Y6
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Y7
+	ADDQ        CX, R8
+	VFMADD231PS Y7, Y4, Y0
+
+middle:
+	VMOVUPS     (R8), Y7
+	ADDQ        CX, R8
+	VFMADD231PS Y7, Y4, Y1
+	VFMADD231PS Y7, Y5, Y0
+	VMOVUPS     (R8), Y7
+	ADDQ        CX, R8
+	VFMADD231PS Y7, Y4, Y2
+	VFMADD231PS Y7, Y5, Y1
+	VFMADD231PS Y7, Y6, Y0
+	VMOVUPS     (R8), Y7
+	ADDQ        CX, R8
+	VFMADD231PS Y7, Y4, Y3
+	VFMADD231PS Y7, Y5, Y2
+	VFMADD231PS Y7, Y6, Y1
+	VMOVUPS     (R8), Y4
+	ADDQ        CX, R8
+	VFMADD231PS Y4, Y5, Y3
+	VFMADD231PS Y4, Y6, Y2
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Y4
+	ADDQ        CX, R8
+	VFMADD231PS Y4, Y6, Y3
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y4, Y4, Y4
+	VMAXPS     Y0, Y4, Y0
+	VMAXPS     Y1, Y4, Y1
+	VMAXPS     Y2, Y4, Y2
+	VMAXPS     Y3, Y4, Y3
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y3, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX2P5(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide3AVX2P5(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y5
+	VMOVUPS (DI)(CX*1), Y6
+	VMOVUPS (DI)(CX*2), Y7
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Y8
+	ADDQ        CX, R8
+	VFMADD231PS Y8, Y5, Y0
+
+middle:
+	VMOVUPS     (R8), Y8
+	ADDQ        CX, R8
+	VFMADD231PS Y8, Y5, Y1
+	VFMADD231PS Y8, Y6, Y0
+	VMOVUPS     (R8), Y8
+	ADDQ        CX, R8
+	VFMADD231PS Y8, Y5, Y2
+	VFMADD231PS Y8, Y6, Y1
+	VFMADD231PS Y8, Y7, Y0
+	VMOVUPS     (R8), Y8
+	ADDQ        CX, R8
+	VFMADD231PS Y8, Y5, Y3
+	VFMADD231PS Y8, Y6, Y2
+	VFMADD231PS Y8, Y7, Y1
+	VMOVUPS     (R8), Y8
+	ADDQ        CX, R8
+	VFMADD231PS Y8, Y5, Y4
+	VFMADD231PS Y8, Y6, Y3
+	VFMADD231PS Y8, Y7, Y2
+	VMOVUPS     (R8), Y5
+	ADDQ        CX, R8
+	VFMADD231PS Y5, Y6, Y4
+	VFMADD231PS Y5, Y7, Y3
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Y5
+	ADDQ        CX, R8
+	VFMADD231PS Y5, Y7, Y4
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y5, Y5, Y5
+	VMAXPS     Y0, Y5, Y0
+	VMAXPS     Y1, Y5, Y1
+	VMAXPS     Y2, Y5, Y2
+	VMAXPS     Y3, Y5, Y3
+	VMAXPS     Y4, Y5, Y4
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y4, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX2P6(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide3AVX2P6(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y6
+	VMOVUPS (DI)(CX*1), Y7
+	VMOVUPS (DI)(CX*2), Y8
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Y9
+	ADDQ        CX, R8
+	VFMADD231PS Y9, Y6, Y0
+
+middle:
+	VMOVUPS     (R8), Y9
+	ADDQ        CX, R8
+	VFMADD231PS Y9, Y6, Y1
+	VFMADD231PS Y9, Y7, Y0
+	VMOVUPS     (R8), Y9
+	ADDQ        CX, R8
+	VFMADD231PS Y9, Y6, Y2
+	VFMADD231PS Y9, Y7, Y1
+	VFMADD231PS Y9, Y8, Y0
+	VMOVUPS     (R8), Y9
+	ADDQ        CX, R8
+	VFMADD231PS Y9, Y6, Y3
+	VFMADD231PS Y9, Y7, Y2
+	VFMADD231PS Y9, Y8, Y1
+	VMOVUPS     (R8), Y9
+	ADDQ        CX, R8
+	VFMADD231PS Y9, Y6, Y4
+	VFMADD231PS Y9, Y7, Y3
+	VFMADD231PS Y9, Y8, Y2
+	VMOVUPS     (R8), Y9
+	ADDQ        CX, R8
+	VFMADD231PS Y9, Y6, Y5
+	VFMADD231PS Y9, Y7, Y4
+	VFMADD231PS Y9, Y8, Y3
+	VMOVUPS     (R8), Y6
+	ADDQ        CX, R8
+	VFMADD231PS Y6, Y7, Y5
+	VFMADD231PS Y6, Y8, Y4
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Y6
+	ADDQ        CX, R8
+	VFMADD231PS Y6, Y8, Y5
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y6, Y6, Y6
+	VMAXPS     Y0, Y6, Y0
+	VMAXPS     Y1, Y6, Y1
+	VMAXPS     Y2, Y6, Y2
+	VMAXPS     Y3, Y6, Y3
+	VMAXPS     Y4, Y6, Y4
+	VMAXPS     Y5, Y6, Y5
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y5, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX2P7(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide3AVX2P7(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y7
+	VMOVUPS (DI)(CX*1), Y8
+	VMOVUPS (DI)(CX*2), Y9
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Y10
+	ADDQ        CX, R8
+	VFMADD231PS Y10, Y7, Y0
+
+middle:
+	VMOVUPS     (R8), Y10
+	ADDQ        CX, R8
+	VFMADD231PS Y10, Y7, Y1
+	VFMADD231PS Y10, Y8, Y0
+	VMOVUPS     (R8), Y10
+	ADDQ        CX, R8
+	VFMADD231PS Y10, Y7, Y2
+	VFMADD231PS Y10, Y8, Y1
+	VFMADD231PS Y10, Y9, Y0
+	VMOVUPS     (R8), Y10
+	ADDQ        CX, R8
+	VFMADD231PS Y10, Y7, Y3
+	VFMADD231PS Y10, Y8, Y2
+	VFMADD231PS Y10, Y9, Y1
+	VMOVUPS     (R8), Y10
+	ADDQ        CX, R8
+	VFMADD231PS Y10, Y7, Y4
+	VFMADD231PS Y10, Y8, Y3
+	VFMADD231PS Y10, Y9, Y2
+	VMOVUPS     (R8), Y10
+	ADDQ        CX, R8
+	VFMADD231PS Y10, Y7, Y5
+	VFMADD231PS Y10, Y8, Y4
+	VFMADD231PS Y10, Y9, Y3
+	VMOVUPS     (R8), Y10
+	ADDQ        CX, R8
+	VFMADD231PS Y10, Y7, Y6
+	VFMADD231PS Y10, Y8, Y5
+	VFMADD231PS Y10, Y9, Y4
+	VMOVUPS     (R8), Y7
+	ADDQ        CX, R8
+	VFMADD231PS Y7, Y8, Y6
+	VFMADD231PS Y7, Y9, Y5
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Y7
+	ADDQ        CX, R8
+	VFMADD231PS Y7, Y9, Y6
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y7, Y7, Y7
+	VMAXPS     Y0, Y7, Y0
+	VMAXPS     Y1, Y7, Y1
+	VMAXPS     Y2, Y7, Y2
+	VMAXPS     Y3, Y7, Y3
+	VMAXPS     Y4, Y7, Y4
+	VMAXPS     Y5, Y7, Y5
+	VMAXPS     Y6, Y7, Y6
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y5, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y6, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX2P8(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide3AVX2P8(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y8
+	VMOVUPS (DI)(CX*1), Y9
+	VMOVUPS (DI)(CX*2), Y10
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Y11
+	ADDQ        CX, R8
+	VFMADD231PS Y11, Y8, Y0
+
+middle:
+	VMOVUPS     (R8), Y11
+	ADDQ        CX, R8
+	VFMADD231PS Y11, Y8, Y1
+	VFMADD231PS Y11, Y9, Y0
+	VMOVUPS     (R8), Y11
+	ADDQ        CX, R8
+	VFMADD231PS Y11, Y8, Y2
+	VFMADD231PS Y11, Y9, Y1
+	VFMADD231PS Y11, Y10, Y0
+	VMOVUPS     (R8), Y11
+	ADDQ        CX, R8
+	VFMADD231PS Y11, Y8, Y3
+	VFMADD231PS Y11, Y9, Y2
+	VFMADD231PS Y11, Y10, Y1
+	VMOVUPS     (R8), Y11
+	ADDQ        CX, R8
+	VFMADD231PS Y11, Y8, Y4
+	VFMADD231PS Y11, Y9, Y3
+	VFMADD231PS Y11, Y10, Y2
+	VMOVUPS     (R8), Y11
+	ADDQ        CX, R8
+	VFMADD231PS Y11, Y8, Y5
+	VFMADD231PS Y11, Y9, Y4
+	VFMADD231PS Y11, Y10, Y3
+	VMOVUPS     (R8), Y11
+	ADDQ        CX, R8
+	VFMADD231PS Y11, Y8, Y6
+	VFMADD231PS Y11, Y9, Y5
+	VFMADD231PS Y11, Y10, Y4
+	VMOVUPS     (R8), Y11
+	ADDQ        CX, R8
+	VFMADD231PS Y11, Y8, Y7
+	VFMADD231PS Y11, Y9, Y6
+	VFMADD231PS Y11, Y10, Y5
+	VMOVUPS     (R8), Y8
+	ADDQ        CX, R8
+	VFMADD231PS Y8, Y9, Y7
+	VFMADD231PS Y8, Y10, Y6
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Y8
+	ADDQ        CX, R8
+	VFMADD231PS Y8, Y10, Y7
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y8, Y8, Y8
+	VMAXPS     Y0, Y8, Y0
+	VMAXPS     Y1, Y8, Y1
+	VMAXPS     Y2, Y8, Y2
+	VMAXPS     Y3, Y8, Y3
+	VMAXPS     Y4, Y8, Y4
+	VMAXPS     Y5, Y8, Y5
+	VMAXPS     Y6, Y8, Y6
+	VMAXPS     Y7, Y8, Y7
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y5, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y6, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y7, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX512P1(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide3AVX512P1(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z1
+	VMOVUPS (DI)(CX*1), Z2
+	VMOVUPS (DI)(CX*2), Z3
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Z4
+	ADDQ        CX, R8
+	VFMADD231PS Z4, Z1, Z0
+
+middle:
+	VMOVUPS     (R8), Z1
+	ADDQ        CX, R8
+	VFMADD231PS Z1, Z2, Z0
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Z1
+	ADDQ        CX, R8
+	VFMADD231PS Z1, Z3, Z0
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z5, Z5, Z5
+	VMAXPS     Z0, Z5, Z0
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y1
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y1, Y1, Y1
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y2
+	VMOVUPS (DI)(CX*1), Y3
+	VMOVUPS (DI)(CX*2), Y4
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R8)(CX*1), R8
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R8), Y6
+	ADDQ        CX, R8
+	VFMADD231PS Y6, Y2, Y1
+
+middleHalf:
+	VMOVUPS     (R8), Y2
+	ADDQ        CX, R8
+	VFMADD231PS Y2, Y3, Y1
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R8), Y2
+	ADDQ        CX, R8
+	VFMADD231PS Y2, Y4, Y1
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y2, Y2, Y2
+	VMAXPS     Y1, Y2, Y1
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y1, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX512P2(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide3AVX512P2(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	VMOVAPS Z0, Z1
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z2
+	VMOVUPS (DI)(CX*1), Z3
+	VMOVUPS (DI)(CX*2), Z4
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Z5
+	ADDQ        CX, R8
+	VFMADD231PS Z5, Z2, Z0
+
+middle:
+	VMOVUPS     (R8), Z5
+	ADDQ        CX, R8
+	VFMADD231PS Z5, Z2, Z1
+	VFMADD231PS Z5, Z3, Z0
+	VMOVUPS     (R8), Z2
+	ADDQ        CX, R8
+	VFMADD231PS Z2, Z3, Z1
+	VFMADD231PS Z2, Z4, Z0
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Z2
+	ADDQ        CX, R8
+	VFMADD231PS Z2, Z4, Z1
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z6, Z6, Z6
+	VMAXPS     Z0, Z6, Z0
+	VMAXPS     Z1, Z6, Z1
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z1, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y2
+	VMOVAPS Y2, Y3
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y4
+	VMOVUPS (DI)(CX*1), Y5
+	VMOVUPS (DI)(CX*2), Y7
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R8)(CX*1), R8
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R8), Y8
+	ADDQ        CX, R8
+	VFMADD231PS Y8, Y4, Y2
+
+middleHalf:
+	VMOVUPS     (R8), Y8
+	ADDQ        CX, R8
+	VFMADD231PS Y8, Y4, Y3
+	VFMADD231PS Y8, Y5, Y2
+	VMOVUPS     (R8), Y4
+	ADDQ        CX, R8
+	VFMADD231PS Y4, Y5, Y3
+	VFMADD231PS Y4, Y7, Y2
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R8), Y4
+	ADDQ        CX, R8
+	VFMADD231PS Y4, Y7, Y3
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y4, Y4, Y4
+	VMAXPS     Y2, Y4, Y2
+	VMAXPS     Y3, Y4, Y3
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y2, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y3, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX512P3(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide3AVX512P3(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z3
+	VMOVUPS (DI)(CX*1), Z4
+	VMOVUPS (DI)(CX*2), Z5
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Z6
+	ADDQ        CX, R8
+	VFMADD231PS Z6, Z3, Z0
+
+middle:
+	VMOVUPS     (R8), Z6
+	ADDQ        CX, R8
+	VFMADD231PS Z6, Z3, Z1
+	VFMADD231PS Z6, Z4, Z0
+	VMOVUPS     (R8), Z6
+	ADDQ        CX, R8
+	VFMADD231PS Z6, Z3, Z2
+	VFMADD231PS Z6, Z4, Z1
+	VFMADD231PS Z6, Z5, Z0
+	VMOVUPS     (R8), Z3
+	ADDQ        CX, R8
+	VFMADD231PS Z3, Z4, Z2
+	VFMADD231PS Z3, Z5, Z1
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Z3
+	ADDQ        CX, R8
+	VFMADD231PS Z3, Z5, Z2
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z7, Z7, Z7
+	VMAXPS     Z0, Z7, Z0
+	VMAXPS     Z1, Z7, Z1
+	VMAXPS     Z2, Z7, Z2
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z2, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y3
+	VMOVAPS Y3, Y4
+	VMOVAPS Y3, Y5
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y6
+	VMOVUPS (DI)(CX*1), Y8
+	VMOVUPS (DI)(CX*2), Y9
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R8)(CX*1), R8
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R8), Y10
+	ADDQ        CX, R8
+	VFMADD231PS Y10, Y6, Y3
+
+middleHalf:
+	VMOVUPS     (R8), Y10
+	ADDQ        CX, R8
+	VFMADD231PS Y10, Y6, Y4
+	VFMADD231PS Y10, Y8, Y3
+	VMOVUPS     (R8), Y10
+	ADDQ        CX, R8
+	VFMADD231PS Y10, Y6, Y5
+	VFMADD231PS Y10, Y8, Y4
+	VFMADD231PS Y10, Y9, Y3
+	VMOVUPS     (R8), Y6
+	ADDQ        CX, R8
+	VFMADD231PS Y6, Y8, Y5
+	VFMADD231PS Y6, Y9, Y4
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R8), Y6
+	ADDQ        CX, R8
+	VFMADD231PS Y6, Y9, Y5
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y6, Y6, Y6
+	VMAXPS     Y3, Y6, Y3
+	VMAXPS     Y4, Y6, Y4
+	VMAXPS     Y5, Y6, Y5
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y3, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y4, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y5, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX512P4(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide3AVX512P4(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z4
+	VMOVUPS (DI)(CX*1), Z5
+	VMOVUPS (DI)(CX*2), Z6
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Z7
+	ADDQ        CX, R8
+	VFMADD231PS Z7, Z4, Z0
+
+middle:
+	VMOVUPS     (R8), Z7
+	ADDQ        CX, R8
+	VFMADD231PS Z7, Z4, Z1
+	VFMADD231PS Z7, Z5, Z0
+	VMOVUPS     (R8), Z7
+	ADDQ        CX, R8
+	VFMADD231PS Z7, Z4, Z2
+	VFMADD231PS Z7, Z5, Z1
+	VFMADD231PS Z7, Z6, Z0
+	VMOVUPS     (R8), Z7
+	ADDQ        CX, R8
+	VFMADD231PS Z7, Z4, Z3
+	VFMADD231PS Z7, Z5, Z2
+	VFMADD231PS Z7, Z6, Z1
+	VMOVUPS     (R8), Z4
+	ADDQ        CX, R8
+	VFMADD231PS Z4, Z5, Z3
+	VFMADD231PS Z4, Z6, Z2
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Z4
+	ADDQ        CX, R8
+	VFMADD231PS Z4, Z6, Z3
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z8, Z8, Z8
+	VMAXPS     Z0, Z8, Z0
+	VMAXPS     Z1, Z8, Z1
+	VMAXPS     Z2, Z8, Z2
+	VMAXPS     Z3, Z8, Z3
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z3, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y4
+	VMOVAPS Y4, Y5
+	VMOVAPS Y4, Y6
+	VMOVAPS Y4, Y7
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y9
+	VMOVUPS (DI)(CX*1), Y10
+	VMOVUPS (DI)(CX*2), Y11
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R8)(CX*1), R8
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R8), Y12
+	ADDQ        CX, R8
+	VFMADD231PS Y12, Y9, Y4
+
+middleHalf:
+	VMOVUPS     (R8), Y12
+	ADDQ        CX, R8
+	VFMADD231PS Y12, Y9, Y5
+	VFMADD231PS Y12, Y10, Y4
+	VMOVUPS     (R8), Y12
+	ADDQ        CX, R8
+	VFMADD231PS Y12, Y9, Y6
+	VFMADD231PS Y12, Y10, Y5
+	VFMADD231PS Y12, Y11, Y4
+	VMOVUPS     (R8), Y12
+	ADDQ        CX, R8
+	VFMADD231PS Y12, Y9, Y7
+	VFMADD231PS Y12, Y10, Y6
+	VFMADD231PS Y12, Y11, Y5
+	VMOVUPS     (R8), Y9
+	ADDQ        CX, R8
+	VFMADD231PS Y9, Y10, Y7
+	VFMADD231PS Y9, Y11, Y6
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R8), Y9
+	ADDQ        CX, R8
+	VFMADD231PS Y9, Y11, Y7
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y9, Y9, Y9
+	VMAXPS     Y4, Y9, Y4
+	VMAXPS     Y5, Y9, Y5
+	VMAXPS     Y6, Y9, Y6
+	VMAXPS     Y7, Y9, Y7
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y4, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y5, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y6, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y7, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX512P5(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide3AVX512P5(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z5
+	VMOVUPS (DI)(CX*1), Z6
+	VMOVUPS (DI)(CX*2), Z7
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Z8
+	ADDQ        CX, R8
+	VFMADD231PS Z8, Z5, Z0
+
+middle:
+	VMOVUPS     (R8), Z8
+	ADDQ        CX, R8
+	VFMADD231PS Z8, Z5, Z1
+	VFMADD231PS Z8, Z6, Z0
+	VMOVUPS     (R8), Z8
+	ADDQ        CX, R8
+	VFMADD231PS Z8, Z5, Z2
+	VFMADD231PS Z8, Z6, Z1
+	VFMADD231PS Z8, Z7, Z0
+	VMOVUPS     (R8), Z8
+	ADDQ        CX, R8
+	VFMADD231PS Z8, Z5, Z3
+	VFMADD231PS Z8, Z6, Z2
+	VFMADD231PS Z8, Z7, Z1
+	VMOVUPS     (R8), Z8
+	ADDQ        CX, R8
+	VFMADD231PS Z8, Z5, Z4
+	VFMADD231PS Z8, Z6, Z3
+	VFMADD231PS Z8, Z7, Z2
+	VMOVUPS     (R8), Z5
+	ADDQ        CX, R8
+	VFMADD231PS Z5, Z6, Z4
+	VFMADD231PS Z5, Z7, Z3
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Z5
+	ADDQ        CX, R8
+	VFMADD231PS Z5, Z7, Z4
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z9, Z9, Z9
+	VMAXPS     Z0, Z9, Z0
+	VMAXPS     Z1, Z9, Z1
+	VMAXPS     Z2, Z9, Z2
+	VMAXPS     Z3, Z9, Z3
+	VMAXPS     Z4, Z9, Z4
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z4, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y5
+	VMOVAPS Y5, Y6
+	VMOVAPS Y5, Y7
+	VMOVAPS Y5, Y8
+	VMOVAPS Y5, Y10
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y10, Y10, Y10
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y11
+	VMOVUPS (DI)(CX*1), Y12
+	VMOVUPS (DI)(CX*2), Y13
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R8)(CX*1), R8
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R8), Y14
+	ADDQ        CX, R8
+	VFMADD231PS Y14, Y11, Y5
+
+middleHalf:
+	VMOVUPS     (R8), Y14
+	ADDQ        CX, R8
+	VFMADD231PS Y14, Y11, Y6
+	VFMADD231PS Y14, Y12, Y5
+	VMOVUPS     (R8), Y14
+	ADDQ        CX, R8
+	VFMADD231PS Y14, Y11, Y7
+	VFMADD231PS Y14, Y12, Y6
+	VFMADD231PS Y14, Y13, Y5
+	VMOVUPS     (R8), Y14
+	ADDQ        CX, R8
+	VFMADD231PS Y14, Y11, Y8
+	VFMADD231PS Y14, Y12, Y7
+	VFMADD231PS Y14, Y13, Y6
+	VMOVUPS     (R8), Y14
+	ADDQ        CX, R8
+	VFMADD231PS Y14, Y11, Y10
+	VFMADD231PS Y14, Y12, Y8
+	VFMADD231PS Y14, Y13, Y7
+	VMOVUPS     (R8), Y11
+	ADDQ        CX, R8
+	VFMADD231PS Y11, Y12, Y10
+	VFMADD231PS Y11, Y13, Y8
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R8), Y11
+	ADDQ        CX, R8
+	VFMADD231PS Y11, Y13, Y10
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y11, Y11, Y11
+	VMAXPS     Y5, Y11, Y5
+	VMAXPS     Y6, Y11, Y6
+	VMAXPS     Y7, Y11, Y7
+	VMAXPS     Y8, Y11, Y8
+	VMAXPS     Y10, Y11, Y10
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y5, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y6, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y7, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y8, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y10, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX512P6(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide3AVX512P6(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z6
+	VMOVUPS (DI)(CX*1), Z7
+	VMOVUPS (DI)(CX*2), Z8
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Z9
+	ADDQ        CX, R8
+	VFMADD231PS Z9, Z6, Z0
+
+middle:
+	VMOVUPS     (R8), Z9
+	ADDQ        CX, R8
+	VFMADD231PS Z9, Z6, Z1
+	VFMADD231PS Z9, Z7, Z0
+	VMOVUPS     (R8), Z9
+	ADDQ        CX, R8
+	VFMADD231PS Z9, Z6, Z2
+	VFMADD231PS Z9, Z7, Z1
+	VFMADD231PS Z9, Z8, Z0
+	VMOVUPS     (R8), Z9
+	ADDQ        CX, R8
+	VFMADD231PS Z9, Z6, Z3
+	VFMADD231PS Z9, Z7, Z2
+	VFMADD231PS Z9, Z8, Z1
+	VMOVUPS     (R8), Z9
+	ADDQ        CX, R8
+	VFMADD231PS Z9, Z6, Z4
+	VFMADD231PS Z9, Z7, Z3
+	VFMADD231PS Z9, Z8, Z2
+	VMOVUPS     (R8), Z9
+	ADDQ        CX, R8
+	VFMADD231PS Z9, Z6, Z5
+	VFMADD231PS Z9, Z7, Z4
+	VFMADD231PS Z9, Z8, Z3
+	VMOVUPS     (R8), Z6
+	ADDQ        CX, R8
+	VFMADD231PS Z6, Z7, Z5
+	VFMADD231PS Z6, Z8, Z4
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Z6
+	ADDQ        CX, R8
+	VFMADD231PS Z6, Z8, Z5
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z10, Z10, Z10
+	VMAXPS     Z0, Z10, Z0
+	VMAXPS     Z1, Z10, Z1
+	VMAXPS     Z2, Z10, Z2
+	VMAXPS     Z3, Z10, Z3
+	VMAXPS     Z4, Z10, Z4
+	VMAXPS     Z5, Z10, Z5
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z5, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y6
+	VMOVAPS Y6, Y7
+	VMOVAPS Y6, Y8
+	VMOVAPS Y6, Y9
+	VMOVAPS Y6, Y11
+	VMOVAPS Y6, Y12
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y13
+	VMOVUPS (DI)(CX*1), Y14
+	VMOVUPS (DI)(CX*2), Y15
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R8)(CX*1), R8
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R8), Y16
+	ADDQ        CX, R8
+	VFMADD231PS Y16, Y13, Y6
+
+middleHalf:
+	VMOVUPS     (R8), Y16
+	ADDQ        CX, R8
+	VFMADD231PS Y16, Y13, Y7
+	VFMADD231PS Y16, Y14, Y6
+	VMOVUPS     (R8), Y16
+	ADDQ        CX, R8
+	VFMADD231PS Y16, Y13, Y8
+	VFMADD231PS Y16, Y14, Y7
+	VFMADD231PS Y16, Y15, Y6
+	VMOVUPS     (R8), Y16
+	ADDQ        CX, R8
+	VFMADD231PS Y16, Y13, Y9
+	VFMADD231PS Y16, Y14, Y8
+	VFMADD231PS Y16, Y15, Y7
+	VMOVUPS     (R8), Y16
+	ADDQ        CX, R8
+	VFMADD231PS Y16, Y13, Y11
+	VFMADD231PS Y16, Y14, Y9
+	VFMADD231PS Y16, Y15, Y8
+	VMOVUPS     (R8), Y16
+	ADDQ        CX, R8
+	VFMADD231PS Y16, Y13, Y12
+	VFMADD231PS Y16, Y14, Y11
+	VFMADD231PS Y16, Y15, Y9
+	VMOVUPS     (R8), Y13
+	ADDQ        CX, R8
+	VFMADD231PS Y13, Y14, Y12
+	VFMADD231PS Y13, Y15, Y11
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R8), Y13
+	ADDQ        CX, R8
+	VFMADD231PS Y13, Y15, Y12
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y13, Y13, Y13
+	VMAXPS     Y6, Y13, Y6
+	VMAXPS     Y7, Y13, Y7
+	VMAXPS     Y8, Y13, Y8
+	VMAXPS     Y9, Y13, Y9
+	VMAXPS     Y11, Y13, Y11
+	VMAXPS     Y12, Y13, Y12
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y6, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y7, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y8, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y9, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y11, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y12, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX512P7(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide3AVX512P7(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z7
+	VMOVUPS (DI)(CX*1), Z8
+	VMOVUPS (DI)(CX*2), Z9
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Z10
+	ADDQ        CX, R8
+	VFMADD231PS Z10, Z7, Z0
+
+middle:
+	VMOVUPS     (R8), Z10
+	ADDQ        CX, R8
+	VFMADD231PS Z10, Z7, Z1
+	VFMADD231PS Z10, Z8, Z0
+	VMOVUPS     (R8), Z10
+	ADDQ        CX, R8
+	VFMADD231PS Z10, Z7, Z2
+	VFMADD231PS Z10, Z8, Z1
+	VFMADD231PS Z10, Z9, Z0
+	VMOVUPS     (R8), Z10
+	ADDQ        CX, R8
+	VFMADD231PS Z10, Z7, Z3
+	VFMADD231PS Z10, Z8, Z2
+	VFMADD231PS Z10, Z9, Z1
+	VMOVUPS     (R8), Z10
+	ADDQ        CX, R8
+	VFMADD231PS Z10, Z7, Z4
+	VFMADD231PS Z10, Z8, Z3
+	VFMADD231PS Z10, Z9, Z2
+	VMOVUPS     (R8), Z10
+	ADDQ        CX, R8
+	VFMADD231PS Z10, Z7, Z5
+	VFMADD231PS Z10, Z8, Z4
+	VFMADD231PS Z10, Z9, Z3
+	VMOVUPS     (R8), Z10
+	ADDQ        CX, R8
+	VFMADD231PS Z10, Z7, Z6
+	VFMADD231PS Z10, Z8, Z5
+	VFMADD231PS Z10, Z9, Z4
+	VMOVUPS     (R8), Z7
+	ADDQ        CX, R8
+	VFMADD231PS Z7, Z8, Z6
+	VFMADD231PS Z7, Z9, Z5
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Z7
+	ADDQ        CX, R8
+	VFMADD231PS Z7, Z9, Z6
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z11, Z11, Z11
+	VMAXPS     Z0, Z11, Z0
+	VMAXPS     Z1, Z11, Z1
+	VMAXPS     Z2, Z11, Z2
+	VMAXPS     Z3, Z11, Z3
+	VMAXPS     Z4, Z11, Z4
+	VMAXPS     Z5, Z11, Z5
+	VMAXPS     Z6, Z11, Z6
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z6, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y7
+	VMOVAPS Y7, Y8
+	VMOVAPS Y7, Y9
+	VMOVAPS Y7, Y10
+	VMOVAPS Y7, Y12
+	VMOVAPS Y7, Y13
+	VMOVAPS Y7, Y14
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y15
+	VMOVUPS (DI)(CX*1), Y16
+	VMOVUPS (DI)(CX*2), Y17
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R8)(CX*1), R8
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R8), Y18
+	ADDQ        CX, R8
+	VFMADD231PS Y18, Y15, Y7
+
+middleHalf:
+	VMOVUPS     (R8), Y18
+	ADDQ        CX, R8
+	VFMADD231PS Y18, Y15, Y8
+	VFMADD231PS Y18, Y16, Y7
+	VMOVUPS     (R8), Y18
+	ADDQ        CX, R8
+	VFMADD231PS Y18, Y15, Y9
+	VFMADD231PS Y18, Y16, Y8
+	VFMADD231PS Y18, Y17, Y7
+	VMOVUPS     (R8), Y18
+	ADDQ        CX, R8
+	VFMADD231PS Y18, Y15, Y10
+	VFMADD231PS Y18, Y16, Y9
+	VFMADD231PS Y18, Y17, Y8
+	VMOVUPS     (R8), Y18
+	ADDQ        CX, R8
+	VFMADD231PS Y18, Y15, Y12
+	VFMADD231PS Y18, Y16, Y10
+	VFMADD231PS Y18, Y17, Y9
+	VMOVUPS     (R8), Y18
+	ADDQ        CX, R8
+	VFMADD231PS Y18, Y15, Y13
+	VFMADD231PS Y18, Y16, Y12
+	VFMADD231PS Y18, Y17, Y10
+	VMOVUPS     (R8), Y18
+	ADDQ        CX, R8
+	VFMADD231PS Y18, Y15, Y14
+	VFMADD231PS Y18, Y16, Y13
+	VFMADD231PS Y18, Y17, Y12
+	VMOVUPS     (R8), Y15
+	ADDQ        CX, R8
+	VFMADD231PS Y15, Y16, Y14
+	VFMADD231PS Y15, Y17, Y13
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R8), Y15
+	ADDQ        CX, R8
+	VFMADD231PS Y15, Y17, Y14
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y15, Y15, Y15
+	VMAXPS     Y7, Y15, Y7
+	VMAXPS     Y8, Y15, Y8
+	VMAXPS     Y9, Y15, Y9
+	VMAXPS     Y10, Y15, Y10
+	VMAXPS     Y12, Y15, Y12
+	VMAXPS     Y13, Y15, Y13
+	VMAXPS     Y14, Y15, Y14
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y7, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y8, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y9, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y10, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y12, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y13, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y14, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide3AVX512P8(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide3AVX512P8(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z8
+	VMOVUPS (DI)(CX*1), Z9
+	VMOVUPS (DI)(CX*2), Z10
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R8)(CX*1), R8
+	JMP     middle
+
+before:
+	VMOVUPS     (R8), Z11
+	ADDQ        CX, R8
+	VFMADD231PS Z11, Z8, Z0
+
+middle:
+	VMOVUPS     (R8), Z11
+	ADDQ        CX, R8
+	VFMADD231PS Z11, Z8, Z1
+	VFMADD231PS Z11, Z9, Z0
+	VMOVUPS     (R8), Z11
+	ADDQ        CX, R8
+	VFMADD231PS Z11, Z8, Z2
+	VFMADD231PS Z11, Z9, Z1
+	VFMADD231PS Z11, Z10, Z0
+	VMOVUPS     (R8), Z11
+	ADDQ        CX, R8
+	VFMADD231PS Z11, Z8, Z3
+	VFMADD231PS Z11, Z9, Z2
+	VFMADD231PS Z11, Z10, Z1
+	VMOVUPS     (R8), Z11
+	ADDQ        CX, R8
+	VFMADD231PS Z11, Z8, Z4
+	VFMADD231PS Z11, Z9, Z3
+	VFMADD231PS Z11, Z10, Z2
+	VMOVUPS     (R8), Z11
+	ADDQ        CX, R8
+	VFMADD231PS Z11, Z8, Z5
+	VFMADD231PS Z11, Z9, Z4
+	VFMADD231PS Z11, Z10, Z3
+	VMOVUPS     (R8), Z11
+	ADDQ        CX, R8
+	VFMADD231PS Z11, Z8, Z6
+	VFMADD231PS Z11, Z9, Z5
+	VFMADD231PS Z11, Z10, Z4
+	VMOVUPS     (R8), Z11
+	ADDQ        CX, R8
+	VFMADD231PS Z11, Z8, Z7
+	VFMADD231PS Z11, Z9, Z6
+	VFMADD231PS Z11, Z10, Z5
+	VMOVUPS     (R8), Z8
+	ADDQ        CX, R8
+	VFMADD231PS Z8, Z9, Z7
+	VFMADD231PS Z8, Z10, Z6
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R8), Z8
+	ADDQ        CX, R8
+	VFMADD231PS Z8, Z10, Z7
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z12, Z12, Z12
+	VMAXPS     Z0, Z12, Z0
+	VMAXPS     Z1, Z12, Z1
+	VMAXPS     Z2, Z12, Z2
+	VMAXPS     Z3, Z12, Z3
+	VMAXPS     Z4, Z12, Z4
+	VMAXPS     Z5, Z12, Z5
+	VMAXPS     Z6, Z12, Z6
+	VMAXPS     Z7, Z12, Z7
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z7, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y8
+	VMOVAPS Y8, Y9
+	VMOVAPS Y8, Y10
+	VMOVAPS Y8, Y11
+	VMOVAPS Y8, Y13
+	VMOVAPS Y8, Y14
+	VMOVAPS Y8, Y15
+	VMOVAPS Y8, Y16
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	VXORPS Y16, Y16, Y16
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R8
+	MOVQ R8, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y17
+	VMOVUPS (DI)(CX*1), Y18
+	VMOVUPS (DI)(CX*2), Y19
+	MOVQ    SI, R8
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R8)(CX*1), R8
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R8), Y20
+	ADDQ        CX, R8
+	VFMADD231PS Y20, Y17, Y8
+
+middleHalf:
+	VMOVUPS     (R8), Y20
+	ADDQ        CX, R8
+	VFMADD231PS Y20, Y17, Y9
+	VFMADD231PS Y20, Y18, Y8
+	VMOVUPS     (R8), Y20
+	ADDQ        CX, R8
+	VFMADD231PS Y20, Y17, Y10
+	VFMADD231PS Y20, Y18, Y9
+	VFMADD231PS Y20, Y19, Y8
+	VMOVUPS     (R8), Y20
+	ADDQ        CX, R8
+	VFMADD231PS Y20, Y17, Y11
+	VFMADD231PS Y20, Y18, Y10
+	VFMADD231PS Y20, Y19, Y9
+	VMOVUPS     (R8), Y20
+	ADDQ        CX, R8
+	VFMADD231PS Y20, Y17, Y13
+	VFMADD231PS Y20, Y18, Y11
+	VFMADD231PS Y20, Y19, Y10
+	VMOVUPS     (R8), Y20
+	ADDQ        CX, R8
+	VFMADD231PS Y20, Y17, Y14
+	VFMADD231PS Y20, Y18, Y13
+	VFMADD231PS Y20, Y19, Y11
+	VMOVUPS     (R8), Y20
+	ADDQ        CX, R8
+	VFMADD231PS Y20, Y17, Y15
+	VFMADD231PS Y20, Y18, Y14
+	VFMADD231PS Y20, Y19, Y13
+	VMOVUPS     (R8), Y20
+	ADDQ        CX, R8
+	VFMADD231PS Y20, Y17, Y16
+	VFMADD231PS Y20, Y18, Y15
+	VFMADD231PS Y20, Y19, Y14
+	VMOVUPS     (R8), Y17
+	ADDQ        CX, R8
+	VFMADD231PS Y17, Y18, Y16
+	VFMADD231PS Y17, Y19, Y15
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R8), Y17
+	ADDQ        CX, R8
+	VFMADD231PS Y17, Y19, Y16
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y17, Y17, Y17
+	VMAXPS     Y8, Y17, Y8
+	VMAXPS     Y9, Y17, Y9
+	VMAXPS     Y10, Y17, Y10
+	VMAXPS     Y11, Y17, Y11
+	VMAXPS     Y13, Y17, Y13
+	VMAXPS     Y14, Y17, Y14
+	VMAXPS     Y15, Y17, Y15
+	VMAXPS     Y16, Y17, Y16
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y8, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y9, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y10, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y11, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y13, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y14, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y15, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y16, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX2P1(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide5AVX2P1(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y1
+	VMOVUPS (DI)(CX*1), Y2
+	VMOVUPS (DI)(CX*2), Y3
+	VMOVUPS (DI)(R8*1), Y4
+	VMOVUPS (DI)(CX*4), Y5
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Y6
+	ADDQ        CX, R9
+	VFMADD231PS Y6, Y1, Y0
+	VMOVUPS     (R9), Y1
+	ADDQ        CX, R9
+	VFMADD231PS Y1, Y2, Y0
+
+middle:
+	VMOVUPS     (R9), Y1
+	ADDQ        CX, R9
+	VFMADD231PS Y1, Y3, Y0
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Y1
+	ADDQ        CX, R9
+	VFMADD231PS Y1, Y4, Y0
+	VMOVUPS     (R9), Y1
+	ADDQ        CX, R9
+	VFMADD231PS Y1, Y5, Y0
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y1, Y1, Y1
+	VMAXPS     Y0, Y1, Y0
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX2P2(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide5AVX2P2(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	VMOVAPS Y0, Y1
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y2
+	VMOVUPS (DI)(CX*1), Y3
+	VMOVUPS (DI)(CX*2), Y4
+	VMOVUPS (DI)(R8*1), Y5
+	VMOVUPS (DI)(CX*4), Y6
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Y7
+	ADDQ        CX, R9
+	VFMADD231PS Y7, Y2, Y0
+	VMOVUPS     (R9), Y7
+	ADDQ        CX, R9
+	VFMADD231PS Y7, Y2, Y1
+	VFMADD231PS Y7, Y3, Y0
+
+middle:
+	VMOVUPS     (R9), Y2
+	ADDQ        CX, R9
+	VFMADD231PS Y2, Y3, Y1
+	VFMADD231PS Y2, Y4, Y0
+	VMOVUPS     (R9), Y2
+	ADDQ        CX, R9
+	VFMADD231PS Y2, Y4, Y1
+	VFMADD231PS Y2, Y5, Y0
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Y2
+	ADDQ        CX, R9
+	VFMADD231PS Y2, Y5, Y1
+	VFMADD231PS Y2, Y6, Y0
+	VMOVUPS     (R9), Y2
+	ADDQ        CX, R9
+	VFMADD231PS Y2, Y6, Y1
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y2, Y2, Y2
+	VMAXPS     Y0, Y2, Y0
+	VMAXPS     Y1, Y2, Y1
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y1, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX2P3(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide5AVX2P3(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y3
+	VMOVUPS (DI)(CX*1), Y4
+	VMOVUPS (DI)(CX*2), Y5
+	VMOVUPS (DI)(R8*1), Y6
+	VMOVUPS (DI)(CX*4), Y7
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Y8
+	ADDQ        CX, R9
+	VFMADD231PS Y8, Y3, Y0
+	VMOVUPS     (R9), Y8
+	ADDQ        CX, R9
+	VFMADD231PS Y8, Y3, Y1
+	VFMADD231PS Y8, Y4, Y0
+
+middle:
+	VMOVUPS     (R9), Y8
+	ADDQ        CX, R9
+	VFMADD231PS Y8, Y3, Y2
+	VFMADD231PS Y8, Y4, Y1
+	VFMADD231PS Y8, Y5, Y0
+	VMOVUPS     (R9), Y3
+	ADDQ        CX, R9
+	VFMADD231PS Y3, Y4, Y2
+	VFMADD231PS Y3, Y5, Y1
+	VFMADD231PS Y3, Y6, Y0
+	VMOVUPS     (R9), Y3
+	ADDQ        CX, R9
+	VFMADD231PS Y3, Y5, Y2
+	VFMADD231PS Y3, Y6, Y1
+	VFMADD231PS Y3, Y7, Y0
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Y3
+	ADDQ        CX, R9
+	VFMADD231PS Y3, Y6, Y2
+	VFMADD231PS Y3, Y7, Y1
+	VMOVUPS     (R9), Y3
+	ADDQ        CX, R9
+	VFMADD231PS Y3, Y7, Y2
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y3, Y3, Y3
+	VMAXPS     Y0, Y3, Y0
+	VMAXPS     Y1, Y3, Y1
+	VMAXPS     Y2, Y3, Y2
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y2, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX2P4(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide5AVX2P4(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y4
+	VMOVUPS (DI)(CX*1), Y5
+	VMOVUPS (DI)(CX*2), Y6
+	VMOVUPS (DI)(R8*1), Y7
+	VMOVUPS (DI)(CX*4), Y8
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Y9
+	ADDQ        CX, R9
+	VFMADD231PS Y9, Y4, Y0
+	VMOVUPS     (R9), Y9
+	ADDQ        CX, R9
+	VFMADD231PS Y9, Y4, Y1
+	VFMADD231PS Y9, Y5, Y0
+
+middle:
+	VMOVUPS     (R9), Y9
+	ADDQ        CX, R9
+	VFMADD231PS Y9, Y4, Y2
+	VFMADD231PS Y9, Y5, Y1
+	VFMADD231PS Y9, Y6, Y0
+	VMOVUPS     (R9), Y9
+	ADDQ        CX, R9
+	VFMADD231PS Y9, Y4, Y3
+	VFMADD231PS Y9, Y5, Y2
+	VFMADD231PS Y9, Y6, Y1
+	VFMADD231PS Y9, Y7, Y0
+	VMOVUPS     (R9), Y4
+	ADDQ        CX, R9
+	VFMADD231PS Y4, Y5, Y3
+	VFMADD231PS Y4, Y6, Y2
+	VFMADD231PS Y4, Y7, Y1
+	VFMADD231PS Y4, Y8, Y0
+	VMOVUPS     (R9), Y4
+	ADDQ        CX, R9
+	VFMADD231PS Y4, Y6, Y3
+	VFMADD231PS Y4, Y7, Y2
+	VFMADD231PS Y4, Y8, Y1
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Y4
+	ADDQ        CX, R9
+	VFMADD231PS Y4, Y7, Y3
+	VFMADD231PS Y4, Y8, Y2
+	VMOVUPS     (R9), Y4
+	ADDQ        CX, R9
+	VFMADD231PS Y4, Y8, Y3
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y4, Y4, Y4
+	VMAXPS     Y0, Y4, Y0
+	VMAXPS     Y1, Y4, Y1
+	VMAXPS     Y2, Y4, Y2
+	VMAXPS     Y3, Y4, Y3
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y3, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX2P5(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide5AVX2P5(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y5
+	VMOVUPS (DI)(CX*1), Y6
+	VMOVUPS (DI)(CX*2), Y7
+	VMOVUPS (DI)(R8*1), Y8
+	VMOVUPS (DI)(CX*4), Y9
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Y10
+	ADDQ        CX, R9
+	VFMADD231PS Y10, Y5, Y0
+	VMOVUPS     (R9), Y10
+	ADDQ        CX, R9
+	VFMADD231PS Y10, Y5, Y1
+	VFMADD231PS Y10, Y6, Y0
+
+middle:
+	VMOVUPS     (R9), Y10
+	ADDQ        CX, R9
+	VFMADD231PS Y10, Y5, Y2
+	VFMADD231PS Y10, Y6, Y1
+	VFMADD231PS Y10, Y7, Y0
+	VMOVUPS     (R9), Y10
+	ADDQ        CX, R9
+	VFMADD231PS Y10, Y5, Y3
+	VFMADD231PS Y10, Y6, Y2
+	VFMADD231PS Y10, Y7, Y1
+	VFMADD231PS Y10, Y8, Y0
+	VMOVUPS     (R9), Y10
+	ADDQ        CX, R9
+	VFMADD231PS Y10, Y5, Y4
+	VFMADD231PS Y10, Y6, Y3
+	VFMADD231PS Y10, Y7, Y2
+	VFMADD231PS Y10, Y8, Y1
+	VFMADD231PS Y10, Y9, Y0
+	VMOVUPS     (R9), Y5
+	ADDQ        CX, R9
+	VFMADD231PS Y5, Y6, Y4
+	VFMADD231PS Y5, Y7, Y3
+	VFMADD231PS Y5, Y8, Y2
+	VFMADD231PS Y5, Y9, Y1
+	VMOVUPS     (R9), Y5
+	ADDQ        CX, R9
+	VFMADD231PS Y5, Y7, Y4
+	VFMADD231PS Y5, Y8, Y3
+	VFMADD231PS Y5, Y9, Y2
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Y5
+	ADDQ        CX, R9
+	VFMADD231PS Y5, Y8, Y4
+	VFMADD231PS Y5, Y9, Y3
+	VMOVUPS     (R9), Y5
+	ADDQ        CX, R9
+	VFMADD231PS Y5, Y9, Y4
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y5, Y5, Y5
+	VMAXPS     Y0, Y5, Y0
+	VMAXPS     Y1, Y5, Y1
+	VMAXPS     Y2, Y5, Y2
+	VMAXPS     Y3, Y5, Y3
+	VMAXPS     Y4, Y5, Y4
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y4, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX2P6(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide5AVX2P6(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y6
+	VMOVUPS (DI)(CX*1), Y7
+	VMOVUPS (DI)(CX*2), Y8
+	VMOVUPS (DI)(R8*1), Y9
+	VMOVUPS (DI)(CX*4), Y10
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Y11
+	ADDQ        CX, R9
+	VFMADD231PS Y11, Y6, Y0
+	VMOVUPS     (R9), Y11
+	ADDQ        CX, R9
+	VFMADD231PS Y11, Y6, Y1
+	VFMADD231PS Y11, Y7, Y0
+
+middle:
+	VMOVUPS     (R9), Y11
+	ADDQ        CX, R9
+	VFMADD231PS Y11, Y6, Y2
+	VFMADD231PS Y11, Y7, Y1
+	VFMADD231PS Y11, Y8, Y0
+	VMOVUPS     (R9), Y11
+	ADDQ        CX, R9
+	VFMADD231PS Y11, Y6, Y3
+	VFMADD231PS Y11, Y7, Y2
+	VFMADD231PS Y11, Y8, Y1
+	VFMADD231PS Y11, Y9, Y0
+	VMOVUPS     (R9), Y11
+	ADDQ        CX, R9
+	VFMADD231PS Y11, Y6, Y4
+	VFMADD231PS Y11, Y7, Y3
+	VFMADD231PS Y11, Y8, Y2
+	VFMADD231PS Y11, Y9, Y1
+	VFMADD231PS Y11, Y10, Y0
+	VMOVUPS     (R9), Y11
+	ADDQ        CX, R9
+	VFMADD231PS Y11, Y6, Y5
+	VFMADD231PS Y11, Y7, Y4
+	VFMADD231PS Y11, Y8, Y3
+	VFMADD231PS Y11, Y9, Y2
+	VFMADD231PS Y11, Y10, Y1
+	VMOVUPS     (R9), Y6
+	ADDQ        CX, R9
+	VFMADD231PS Y6, Y7, Y5
+	VFMADD231PS Y6, Y8, Y4
+	VFMADD231PS Y6, Y9, Y3
+	VFMADD231PS Y6, Y10, Y2
+	VMOVUPS     (R9), Y6
+	ADDQ        CX, R9
+	VFMADD231PS Y6, Y8, Y5
+	VFMADD231PS Y6, Y9, Y4
+	VFMADD231PS Y6, Y10, Y3
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Y6
+	ADDQ        CX, R9
+	VFMADD231PS Y6, Y9, Y5
+	VFMADD231PS Y6, Y10, Y4
+	VMOVUPS     (R9), Y6
+	ADDQ        CX, R9
+	VFMADD231PS Y6, Y10, Y5
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y6, Y6, Y6
+	VMAXPS     Y0, Y6, Y0
+	VMAXPS     Y1, Y6, Y1
+	VMAXPS     Y2, Y6, Y2
+	VMAXPS     Y3, Y6, Y3
+	VMAXPS     Y4, Y6, Y4
+	VMAXPS     Y5, Y6, Y5
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y5, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX2P7(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide5AVX2P7(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y7
+	VMOVUPS (DI)(CX*1), Y8
+	VMOVUPS (DI)(CX*2), Y9
+	VMOVUPS (DI)(R8*1), Y10
+	VMOVUPS (DI)(CX*4), Y11
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Y12
+	ADDQ        CX, R9
+	VFMADD231PS Y12, Y7, Y0
+	VMOVUPS     (R9), Y12
+	ADDQ        CX, R9
+	VFMADD231PS Y12, Y7, Y1
+	VFMADD231PS Y12, Y8, Y0
+
+middle:
+	VMOVUPS     (R9), Y12
+	ADDQ        CX, R9
+	VFMADD231PS Y12, Y7, Y2
+	VFMADD231PS Y12, Y8, Y1
+	VFMADD231PS Y12, Y9, Y0
+	VMOVUPS     (R9), Y12
+	ADDQ        CX, R9
+	VFMADD231PS Y12, Y7, Y3
+	VFMADD231PS Y12, Y8, Y2
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y10, Y0
+	VMOVUPS     (R9), Y12
+	ADDQ        CX, R9
+	VFMADD231PS Y12, Y7, Y4
+	VFMADD231PS Y12, Y8, Y3
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y1
+	VFMADD231PS Y12, Y11, Y0
+	VMOVUPS     (R9), Y12
+	ADDQ        CX, R9
+	VFMADD231PS Y12, Y7, Y5
+	VFMADD231PS Y12, Y8, Y4
+	VFMADD231PS Y12, Y9, Y3
+	VFMADD231PS Y12, Y10, Y2
+	VFMADD231PS Y12, Y11, Y1
+	VMOVUPS     (R9), Y12
+	ADDQ        CX, R9
+	VFMADD231PS Y12, Y7, Y6
+	VFMADD231PS Y12, Y8, Y5
+	VFMADD231PS Y12, Y9, Y4
+	VFMADD231PS Y12, Y10, Y3
+	VFMADD231PS Y12, Y11, Y2
+	VMOVUPS     (R9), Y7
+	ADDQ        CX, R9
+	VFMADD231PS Y7, Y8, Y6
+	VFMADD231PS Y7, Y9, Y5
+	VFMADD231PS Y7, Y10, Y4
+	VFMADD231PS Y7, Y11, Y3
+	VMOVUPS     (R9), Y7
+	ADDQ        CX, R9
+	VFMADD231PS Y7, Y9, Y6
+	VFMADD231PS Y7, Y10, Y5
+	VFMADD231PS Y7, Y11, Y4
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Y7
+	ADDQ        CX, R9
+	VFMADD231PS Y7, Y10, Y6
+	VFMADD231PS Y7, Y11, Y5
+	VMOVUPS     (R9), Y7
+	ADDQ        CX, R9
+	VFMADD231PS Y7, Y11, Y6
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y7, Y7, Y7
+	VMAXPS     Y0, Y7, Y0
+	VMAXPS     Y1, Y7, Y1
+	VMAXPS     Y2, Y7, Y2
+	VMAXPS     Y3, Y7, Y3
+	VMAXPS     Y4, Y7, Y4
+	VMAXPS     Y5, Y7, Y5
+	VMAXPS     Y6, Y7, Y6
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y5, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y6, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX2P8(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slide5AVX2P8(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Y8
+	VMOVUPS (DI)(CX*1), Y9
+	VMOVUPS (DI)(CX*2), Y10
+	VMOVUPS (DI)(R8*1), Y11
+	VMOVUPS (DI)(CX*4), Y12
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Y13
+	ADDQ        CX, R9
+	VFMADD231PS Y13, Y8, Y0
+	VMOVUPS     (R9), Y13
+	ADDQ        CX, R9
+	VFMADD231PS Y13, Y8, Y1
+	VFMADD231PS Y13, Y9, Y0
+
+middle:
+	VMOVUPS     (R9), Y13
+	ADDQ        CX, R9
+	VFMADD231PS Y13, Y8, Y2
+	VFMADD231PS Y13, Y9, Y1
+	VFMADD231PS Y13, Y10, Y0
+	VMOVUPS     (R9), Y13
+	ADDQ        CX, R9
+	VFMADD231PS Y13, Y8, Y3
+	VFMADD231PS Y13, Y9, Y2
+	VFMADD231PS Y13, Y10, Y1
+	VFMADD231PS Y13, Y11, Y0
+	VMOVUPS     (R9), Y13
+	ADDQ        CX, R9
+	VFMADD231PS Y13, Y8, Y4
+	VFMADD231PS Y13, Y9, Y3
+	VFMADD231PS Y13, Y10, Y2
+	VFMADD231PS Y13, Y11, Y1
+	VFMADD231PS Y13, Y12, Y0
+	VMOVUPS     (R9), Y13
+	ADDQ        CX, R9
+	VFMADD231PS Y13, Y8, Y5
+	VFMADD231PS Y13, Y9, Y4
+	VFMADD231PS Y13, Y10, Y3
+	VFMADD231PS Y13, Y11, Y2
+	VFMADD231PS Y13, Y12, Y1
+	VMOVUPS     (R9), Y13
+	ADDQ        CX, R9
+	VFMADD231PS Y13, Y8, Y6
+	VFMADD231PS Y13, Y9, Y5
+	VFMADD231PS Y13, Y10, Y4
+	VFMADD231PS Y13, Y11, Y3
+	VFMADD231PS Y13, Y12, Y2
+	VMOVUPS     (R9), Y13
+	ADDQ        CX, R9
+	VFMADD231PS Y13, Y8, Y7
+	VFMADD231PS Y13, Y9, Y6
+	VFMADD231PS Y13, Y10, Y5
+	VFMADD231PS Y13, Y11, Y4
+	VFMADD231PS Y13, Y12, Y3
+	VMOVUPS     (R9), Y8
+	ADDQ        CX, R9
+	VFMADD231PS Y8, Y9, Y7
+	VFMADD231PS Y8, Y10, Y6
+	VFMADD231PS Y8, Y11, Y5
+	VFMADD231PS Y8, Y12, Y4
+	VMOVUPS     (R9), Y8
+	ADDQ        CX, R9
+	VFMADD231PS Y8, Y10, Y7
+	VFMADD231PS Y8, Y11, Y6
+	VFMADD231PS Y8, Y12, Y5
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Y8
+	ADDQ        CX, R9
+	VFMADD231PS Y8, Y11, Y7
+	VFMADD231PS Y8, Y12, Y6
+	VMOVUPS     (R9), Y8
+	ADDQ        CX, R9
+	VFMADD231PS Y8, Y12, Y7
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VXORPS     Y8, Y8, Y8
+	VMAXPS     Y0, Y8, Y0
+	VMAXPS     Y1, Y8, Y1
+	VMAXPS     Y2, Y8, Y2
+	VMAXPS     Y3, Y8, Y3
+	VMAXPS     Y4, Y8, Y4
+	VMAXPS     Y5, Y8, Y5
+	VMAXPS     Y6, Y8, Y6
+	VMAXPS     Y7, Y8, Y7
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y5, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y6, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Y7, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX512P1(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide5AVX512P1(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z1
+	VMOVUPS (DI)(CX*1), Z2
+	VMOVUPS (DI)(CX*2), Z3
+	VMOVUPS (DI)(R8*1), Z4
+	VMOVUPS (DI)(CX*4), Z5
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Z6
+	ADDQ        CX, R9
+	VFMADD231PS Z6, Z1, Z0
+	VMOVUPS     (R9), Z1
+	ADDQ        CX, R9
+	VFMADD231PS Z1, Z2, Z0
+
+middle:
+	VMOVUPS     (R9), Z1
+	ADDQ        CX, R9
+	VFMADD231PS Z1, Z3, Z0
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Z1
+	ADDQ        CX, R9
+	VFMADD231PS Z1, Z4, Z0
+	VMOVUPS     (R9), Z1
+	ADDQ        CX, R9
+	VFMADD231PS Z1, Z5, Z0
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z7, Z7, Z7
+	VMAXPS     Z0, Z7, Z0
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y1
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y1, Y1, Y1
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y2
+	VMOVUPS (DI)(CX*1), Y3
+	VMOVUPS (DI)(CX*2), Y4
+	VMOVUPS (DI)(R8*1), Y5
+	VMOVUPS (DI)(CX*4), Y6
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R9)(CX*2), R9
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R9), Y8
+	ADDQ        CX, R9
+	VFMADD231PS Y8, Y2, Y1
+	VMOVUPS     (R9), Y2
+	ADDQ        CX, R9
+	VFMADD231PS Y2, Y3, Y1
+
+middleHalf:
+	VMOVUPS     (R9), Y2
+	ADDQ        CX, R9
+	VFMADD231PS Y2, Y4, Y1
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R9), Y2
+	ADDQ        CX, R9
+	VFMADD231PS Y2, Y5, Y1
+	VMOVUPS     (R9), Y2
+	ADDQ        CX, R9
+	VFMADD231PS Y2, Y6, Y1
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y2, Y2, Y2
+	VMAXPS     Y1, Y2, Y1
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y1, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX512P2(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide5AVX512P2(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	VMOVAPS Z0, Z1
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z2
+	VMOVUPS (DI)(CX*1), Z3
+	VMOVUPS (DI)(CX*2), Z4
+	VMOVUPS (DI)(R8*1), Z5
+	VMOVUPS (DI)(CX*4), Z6
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Z7
+	ADDQ        CX, R9
+	VFMADD231PS Z7, Z2, Z0
+	VMOVUPS     (R9), Z7
+	ADDQ        CX, R9
+	VFMADD231PS Z7, Z2, Z1
+	VFMADD231PS Z7, Z3, Z0
+
+middle:
+	VMOVUPS     (R9), Z2
+	ADDQ        CX, R9
+	VFMADD231PS Z2, Z3, Z1
+	VFMADD231PS Z2, Z4, Z0
+	VMOVUPS     (R9), Z2
+	ADDQ        CX, R9
+	VFMADD231PS Z2, Z4, Z1
+	VFMADD231PS Z2, Z5, Z0
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Z2
+	ADDQ        CX, R9
+	VFMADD231PS Z2, Z5, Z1
+	VFMADD231PS Z2, Z6, Z0
+	VMOVUPS     (R9), Z2
+	ADDQ        CX, R9
+	VFMADD231PS Z2, Z6, Z1
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z8, Z8, Z8
+	VMAXPS     Z0, Z8, Z0
+	VMAXPS     Z1, Z8, Z1
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z1, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y2
+	VMOVAPS Y2, Y3
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y4
+	VMOVUPS (DI)(CX*1), Y5
+	VMOVUPS (DI)(CX*2), Y6
+	VMOVUPS (DI)(R8*1), Y7
+	VMOVUPS (DI)(CX*4), Y9
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R9)(CX*2), R9
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R9), Y10
+	ADDQ        CX, R9
+	VFMADD231PS Y10, Y4, Y2
+	VMOVUPS     (R9), Y10
+	ADDQ        CX, R9
+	VFMADD231PS Y10, Y4, Y3
+	VFMADD231PS Y10, Y5, Y2
+
+middleHalf:
+	VMOVUPS     (R9), Y4
+	ADDQ        CX, R9
+	VFMADD231PS Y4, Y5, Y3
+	VFMADD231PS Y4, Y6, Y2
+	VMOVUPS     (R9), Y4
+	ADDQ        CX, R9
+	VFMADD231PS Y4, Y6, Y3
+	VFMADD231PS Y4, Y7, Y2
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R9), Y4
+	ADDQ        CX, R9
+	VFMADD231PS Y4, Y7, Y3
+	VFMADD231PS Y4, Y9, Y2
+	VMOVUPS     (R9), Y4
+	ADDQ        CX, R9
+	VFMADD231PS Y4, Y9, Y3
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y4, Y4, Y4
+	VMAXPS     Y2, Y4, Y2
+	VMAXPS     Y3, Y4, Y3
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y2, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y3, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX512P3(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide5AVX512P3(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z3
+	VMOVUPS (DI)(CX*1), Z4
+	VMOVUPS (DI)(CX*2), Z5
+	VMOVUPS (DI)(R8*1), Z6
+	VMOVUPS (DI)(CX*4), Z7
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Z8
+	ADDQ        CX, R9
+	VFMADD231PS Z8, Z3, Z0
+	VMOVUPS     (R9), Z8
+	ADDQ        CX, R9
+	VFMADD231PS Z8, Z3, Z1
+	VFMADD231PS Z8, Z4, Z0
+
+middle:
+	VMOVUPS     (R9), Z8
+	ADDQ        CX, R9
+	VFMADD231PS Z8, Z3, Z2
+	VFMADD231PS Z8, Z4, Z1
+	VFMADD231PS Z8, Z5, Z0
+	VMOVUPS     (R9), Z3
+	ADDQ        CX, R9
+	VFMADD231PS Z3, Z4, Z2
+	VFMADD231PS Z3, Z5, Z1
+	VFMADD231PS Z3, Z6, Z0
+	VMOVUPS     (R9), Z3
+	ADDQ        CX, R9
+	VFMADD231PS Z3, Z5, Z2
+	VFMADD231PS Z3, Z6, Z1
+	VFMADD231PS Z3, Z7, Z0
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Z3
+	ADDQ        CX, R9
+	VFMADD231PS Z3, Z6, Z2
+	VFMADD231PS Z3, Z7, Z1
+	VMOVUPS     (R9), Z3
+	ADDQ        CX, R9
+	VFMADD231PS Z3, Z7, Z2
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z9, Z9, Z9
+	VMAXPS     Z0, Z9, Z0
+	VMAXPS     Z1, Z9, Z1
+	VMAXPS     Z2, Z9, Z2
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z2, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y3
+	VMOVAPS Y3, Y4
+	VMOVAPS Y3, Y5
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y6
+	VMOVUPS (DI)(CX*1), Y7
+	VMOVUPS (DI)(CX*2), Y8
+	VMOVUPS (DI)(R8*1), Y10
+	VMOVUPS (DI)(CX*4), Y11
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R9)(CX*2), R9
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R9), Y12
+	ADDQ        CX, R9
+	VFMADD231PS Y12, Y6, Y3
+	VMOVUPS     (R9), Y12
+	ADDQ        CX, R9
+	VFMADD231PS Y12, Y6, Y4
+	VFMADD231PS Y12, Y7, Y3
+
+middleHalf:
+	VMOVUPS     (R9), Y12
+	ADDQ        CX, R9
+	VFMADD231PS Y12, Y6, Y5
+	VFMADD231PS Y12, Y7, Y4
+	VFMADD231PS Y12, Y8, Y3
+	VMOVUPS     (R9), Y6
+	ADDQ        CX, R9
+	VFMADD231PS Y6, Y7, Y5
+	VFMADD231PS Y6, Y8, Y4
+	VFMADD231PS Y6, Y10, Y3
+	VMOVUPS     (R9), Y6
+	ADDQ        CX, R9
+	VFMADD231PS Y6, Y8, Y5
+	VFMADD231PS Y6, Y10, Y4
+	VFMADD231PS Y6, Y11, Y3
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R9), Y6
+	ADDQ        CX, R9
+	VFMADD231PS Y6, Y10, Y5
+	VFMADD231PS Y6, Y11, Y4
+	VMOVUPS     (R9), Y6
+	ADDQ        CX, R9
+	VFMADD231PS Y6, Y11, Y5
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y6, Y6, Y6
+	VMAXPS     Y3, Y6, Y3
+	VMAXPS     Y4, Y6, Y4
+	VMAXPS     Y5, Y6, Y5
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y3, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y4, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y5, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX512P4(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide5AVX512P4(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z4
+	VMOVUPS (DI)(CX*1), Z5
+	VMOVUPS (DI)(CX*2), Z6
+	VMOVUPS (DI)(R8*1), Z7
+	VMOVUPS (DI)(CX*4), Z8
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Z9
+	ADDQ        CX, R9
+	VFMADD231PS Z9, Z4, Z0
+	VMOVUPS     (R9), Z9
+	ADDQ        CX, R9
+	VFMADD231PS Z9, Z4, Z1
+	VFMADD231PS Z9, Z5, Z0
+
+middle:
+	VMOVUPS     (R9), Z9
+	ADDQ        CX, R9
+	VFMADD231PS Z9, Z4, Z2
+	VFMADD231PS Z9, Z5, Z1
+	VFMADD231PS Z9, Z6, Z0
+	VMOVUPS     (R9), Z9
+	ADDQ        CX, R9
+	VFMADD231PS Z9, Z4, Z3
+	VFMADD231PS Z9, Z5, Z2
+	VFMADD231PS Z9, Z6, Z1
+	VFMADD231PS Z9, Z7, Z0
+	VMOVUPS     (R9), Z4
+	ADDQ        CX, R9
+	VFMADD231PS Z4, Z5, Z3
+	VFMADD231PS Z4, Z6, Z2
+	VFMADD231PS Z4, Z7, Z1
+	VFMADD231PS Z4, Z8, Z0
+	VMOVUPS     (R9), Z4
+	ADDQ        CX, R9
+	VFMADD231PS Z4, Z6, Z3
+	VFMADD231PS Z4, Z7, Z2
+	VFMADD231PS Z4, Z8, Z1
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Z4
+	ADDQ        CX, R9
+	VFMADD231PS Z4, Z7, Z3
+	VFMADD231PS Z4, Z8, Z2
+	VMOVUPS     (R9), Z4
+	ADDQ        CX, R9
+	VFMADD231PS Z4, Z8, Z3
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z10, Z10, Z10
+	VMAXPS     Z0, Z10, Z0
+	VMAXPS     Z1, Z10, Z1
+	VMAXPS     Z2, Z10, Z2
+	VMAXPS     Z3, Z10, Z3
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z3, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y4
+	VMOVAPS Y4, Y5
+	VMOVAPS Y4, Y6
+	VMOVAPS Y4, Y7
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y8
+	VMOVUPS (DI)(CX*1), Y9
+	VMOVUPS (DI)(CX*2), Y11
+	VMOVUPS (DI)(R8*1), Y12
+	VMOVUPS (DI)(CX*4), Y13
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R9)(CX*2), R9
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R9), Y14
+	ADDQ        CX, R9
+	VFMADD231PS Y14, Y8, Y4
+	VMOVUPS     (R9), Y14
+	ADDQ        CX, R9
+	VFMADD231PS Y14, Y8, Y5
+	VFMADD231PS Y14, Y9, Y4
+
+middleHalf:
+	VMOVUPS     (R9), Y14
+	ADDQ        CX, R9
+	VFMADD231PS Y14, Y8, Y6
+	VFMADD231PS Y14, Y9, Y5
+	VFMADD231PS Y14, Y11, Y4
+	VMOVUPS     (R9), Y14
+	ADDQ        CX, R9
+	VFMADD231PS Y14, Y8, Y7
+	VFMADD231PS Y14, Y9, Y6
+	VFMADD231PS Y14, Y11, Y5
+	VFMADD231PS Y14, Y12, Y4
+	VMOVUPS     (R9), Y8
+	ADDQ        CX, R9
+	VFMADD231PS Y8, Y9, Y7
+	VFMADD231PS Y8, Y11, Y6
+	VFMADD231PS Y8, Y12, Y5
+	VFMADD231PS Y8, Y13, Y4
+	VMOVUPS     (R9), Y8
+	ADDQ        CX, R9
+	VFMADD231PS Y8, Y11, Y7
+	VFMADD231PS Y8, Y12, Y6
+	VFMADD231PS Y8, Y13, Y5
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R9), Y8
+	ADDQ        CX, R9
+	VFMADD231PS Y8, Y12, Y7
+	VFMADD231PS Y8, Y13, Y6
+	VMOVUPS     (R9), Y8
+	ADDQ        CX, R9
+	VFMADD231PS Y8, Y13, Y7
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y8, Y8, Y8
+	VMAXPS     Y4, Y8, Y4
+	VMAXPS     Y5, Y8, Y5
+	VMAXPS     Y6, Y8, Y6
+	VMAXPS     Y7, Y8, Y7
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y4, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y5, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y6, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y7, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX512P5(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide5AVX512P5(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z5
+	VMOVUPS (DI)(CX*1), Z6
+	VMOVUPS (DI)(CX*2), Z7
+	VMOVUPS (DI)(R8*1), Z8
+	VMOVUPS (DI)(CX*4), Z9
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Z10
+	ADDQ        CX, R9
+	VFMADD231PS Z10, Z5, Z0
+	VMOVUPS     (R9), Z10
+	ADDQ        CX, R9
+	VFMADD231PS Z10, Z5, Z1
+	VFMADD231PS Z10, Z6, Z0
+
+middle:
+	VMOVUPS     (R9), Z10
+	ADDQ        CX, R9
+	VFMADD231PS Z10, Z5, Z2
+	VFMADD231PS Z10, Z6, Z1
+	VFMADD231PS Z10, Z7, Z0
+	VMOVUPS     (R9), Z10
+	ADDQ        CX, R9
+	VFMADD231PS Z10, Z5, Z3
+	VFMADD231PS Z10, Z6, Z2
+	VFMADD231PS Z10, Z7, Z1
+	VFMADD231PS Z10, Z8, Z0
+	VMOVUPS     (R9), Z10
+	ADDQ        CX, R9
+	VFMADD231PS Z10, Z5, Z4
+	VFMADD231PS Z10, Z6, Z3
+	VFMADD231PS Z10, Z7, Z2
+	VFMADD231PS Z10, Z8, Z1
+	VFMADD231PS Z10, Z9, Z0
+	VMOVUPS     (R9), Z5
+	ADDQ        CX, R9
+	VFMADD231PS Z5, Z6, Z4
+	VFMADD231PS Z5, Z7, Z3
+	VFMADD231PS Z5, Z8, Z2
+	VFMADD231PS Z5, Z9, Z1
+	VMOVUPS     (R9), Z5
+	ADDQ        CX, R9
+	VFMADD231PS Z5, Z7, Z4
+	VFMADD231PS Z5, Z8, Z3
+	VFMADD231PS Z5, Z9, Z2
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Z5
+	ADDQ        CX, R9
+	VFMADD231PS Z5, Z8, Z4
+	VFMADD231PS Z5, Z9, Z3
+	VMOVUPS     (R9), Z5
+	ADDQ        CX, R9
+	VFMADD231PS Z5, Z9, Z4
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z11, Z11, Z11
+	VMAXPS     Z0, Z11, Z0
+	VMAXPS     Z1, Z11, Z1
+	VMAXPS     Z2, Z11, Z2
+	VMAXPS     Z3, Z11, Z3
+	VMAXPS     Z4, Z11, Z4
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z4, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y5
+	VMOVAPS Y5, Y6
+	VMOVAPS Y5, Y7
+	VMOVAPS Y5, Y8
+	VMOVAPS Y5, Y9
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y10
+	VMOVUPS (DI)(CX*1), Y12
+	VMOVUPS (DI)(CX*2), Y13
+	VMOVUPS (DI)(R8*1), Y14
+	VMOVUPS (DI)(CX*4), Y15
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R9)(CX*2), R9
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R9), Y16
+	ADDQ        CX, R9
+	VFMADD231PS Y16, Y10, Y5
+	VMOVUPS     (R9), Y16
+	ADDQ        CX, R9
+	VFMADD231PS Y16, Y10, Y6
+	VFMADD231PS Y16, Y12, Y5
+
+middleHalf:
+	VMOVUPS     (R9), Y16
+	ADDQ        CX, R9
+	VFMADD231PS Y16, Y10, Y7
+	VFMADD231PS Y16, Y12, Y6
+	VFMADD231PS Y16, Y13, Y5
+	VMOVUPS     (R9), Y16
+	ADDQ        CX, R9
+	VFMADD231PS Y16, Y10, Y8
+	VFMADD231PS Y16, Y12, Y7
+	VFMADD231PS Y16, Y13, Y6
+	VFMADD231PS Y16, Y14, Y5
+	VMOVUPS     (R9), Y16
+	ADDQ        CX, R9
+	VFMADD231PS Y16, Y10, Y9
+	VFMADD231PS Y16, Y12, Y8
+	VFMADD231PS Y16, Y13, Y7
+	VFMADD231PS Y16, Y14, Y6
+	VFMADD231PS Y16, Y15, Y5
+	VMOVUPS     (R9), Y10
+	ADDQ        CX, R9
+	VFMADD231PS Y10, Y12, Y9
+	VFMADD231PS Y10, Y13, Y8
+	VFMADD231PS Y10, Y14, Y7
+	VFMADD231PS Y10, Y15, Y6
+	VMOVUPS     (R9), Y10
+	ADDQ        CX, R9
+	VFMADD231PS Y10, Y13, Y9
+	VFMADD231PS Y10, Y14, Y8
+	VFMADD231PS Y10, Y15, Y7
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R9), Y10
+	ADDQ        CX, R9
+	VFMADD231PS Y10, Y14, Y9
+	VFMADD231PS Y10, Y15, Y8
+	VMOVUPS     (R9), Y10
+	ADDQ        CX, R9
+	VFMADD231PS Y10, Y15, Y9
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y10, Y10, Y10
+	VMAXPS     Y5, Y10, Y5
+	VMAXPS     Y6, Y10, Y6
+	VMAXPS     Y7, Y10, Y7
+	VMAXPS     Y8, Y10, Y8
+	VMAXPS     Y9, Y10, Y9
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y5, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y6, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y7, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y8, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y9, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX512P6(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide5AVX512P6(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z6
+	VMOVUPS (DI)(CX*1), Z7
+	VMOVUPS (DI)(CX*2), Z8
+	VMOVUPS (DI)(R8*1), Z9
+	VMOVUPS (DI)(CX*4), Z10
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Z11
+	ADDQ        CX, R9
+	VFMADD231PS Z11, Z6, Z0
+	VMOVUPS     (R9), Z11
+	ADDQ        CX, R9
+	VFMADD231PS Z11, Z6, Z1
+	VFMADD231PS Z11, Z7, Z0
+
+middle:
+	VMOVUPS     (R9), Z11
+	ADDQ        CX, R9
+	VFMADD231PS Z11, Z6, Z2
+	VFMADD231PS Z11, Z7, Z1
+	VFMADD231PS Z11, Z8, Z0
+	VMOVUPS     (R9), Z11
+	ADDQ        CX, R9
+	VFMADD231PS Z11, Z6, Z3
+	VFMADD231PS Z11, Z7, Z2
+	VFMADD231PS Z11, Z8, Z1
+	VFMADD231PS Z11, Z9, Z0
+	VMOVUPS     (R9), Z11
+	ADDQ        CX, R9
+	VFMADD231PS Z11, Z6, Z4
+	VFMADD231PS Z11, Z7, Z3
+	VFMADD231PS Z11, Z8, Z2
+	VFMADD231PS Z11, Z9, Z1
+	VFMADD231PS Z11, Z10, Z0
+	VMOVUPS     (R9), Z11
+	ADDQ        CX, R9
+	VFMADD231PS Z11, Z6, Z5
+	VFMADD231PS Z11, Z7, Z4
+	VFMADD231PS Z11, Z8, Z3
+	VFMADD231PS Z11, Z9, Z2
+	VFMADD231PS Z11, Z10, Z1
+	VMOVUPS     (R9), Z6
+	ADDQ        CX, R9
+	VFMADD231PS Z6, Z7, Z5
+	VFMADD231PS Z6, Z8, Z4
+	VFMADD231PS Z6, Z9, Z3
+	VFMADD231PS Z6, Z10, Z2
+	VMOVUPS     (R9), Z6
+	ADDQ        CX, R9
+	VFMADD231PS Z6, Z8, Z5
+	VFMADD231PS Z6, Z9, Z4
+	VFMADD231PS Z6, Z10, Z3
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Z6
+	ADDQ        CX, R9
+	VFMADD231PS Z6, Z9, Z5
+	VFMADD231PS Z6, Z10, Z4
+	VMOVUPS     (R9), Z6
+	ADDQ        CX, R9
+	VFMADD231PS Z6, Z10, Z5
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z12, Z12, Z12
+	VMAXPS     Z0, Z12, Z0
+	VMAXPS     Z1, Z12, Z1
+	VMAXPS     Z2, Z12, Z2
+	VMAXPS     Z3, Z12, Z3
+	VMAXPS     Z4, Z12, Z4
+	VMAXPS     Z5, Z12, Z5
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z5, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y6
+	VMOVAPS Y6, Y7
+	VMOVAPS Y6, Y8
+	VMOVAPS Y6, Y9
+	VMOVAPS Y6, Y10
+	VMOVAPS Y6, Y11
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y13
+	VMOVUPS (DI)(CX*1), Y14
+	VMOVUPS (DI)(CX*2), Y15
+	VMOVUPS (DI)(R8*1), Y16
+	VMOVUPS (DI)(CX*4), Y17
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R9)(CX*2), R9
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R9), Y18
+	ADDQ        CX, R9
+	VFMADD231PS Y18, Y13, Y6
+	VMOVUPS     (R9), Y18
+	ADDQ        CX, R9
+	VFMADD231PS Y18, Y13, Y7
+	VFMADD231PS Y18, Y14, Y6
+
+middleHalf:
+	VMOVUPS     (R9), Y18
+	ADDQ        CX, R9
+	VFMADD231PS Y18, Y13, Y8
+	VFMADD231PS Y18, Y14, Y7
+	VFMADD231PS Y18, Y15, Y6
+	VMOVUPS     (R9), Y18
+	ADDQ        CX, R9
+	VFMADD231PS Y18, Y13, Y9
+	VFMADD231PS Y18, Y14, Y8
+	VFMADD231PS Y18, Y15, Y7
+	VFMADD231PS Y18, Y16, Y6
+	VMOVUPS     (R9), Y18
+	ADDQ        CX, R9
+	VFMADD231PS Y18, Y13, Y10
+	VFMADD231PS Y18, Y14, Y9
+	VFMADD231PS Y18, Y15, Y8
+	VFMADD231PS Y18, Y16, Y7
+	VFMADD231PS Y18, Y17, Y6
+	VMOVUPS     (R9), Y18
+	ADDQ        CX, R9
+	VFMADD231PS Y18, Y13, Y11
+	VFMADD231PS Y18, Y14, Y10
+	VFMADD231PS Y18, Y15, Y9
+	VFMADD231PS Y18, Y16, Y8
+	VFMADD231PS Y18, Y17, Y7
+	VMOVUPS     (R9), Y13
+	ADDQ        CX, R9
+	VFMADD231PS Y13, Y14, Y11
+	VFMADD231PS Y13, Y15, Y10
+	VFMADD231PS Y13, Y16, Y9
+	VFMADD231PS Y13, Y17, Y8
+	VMOVUPS     (R9), Y13
+	ADDQ        CX, R9
+	VFMADD231PS Y13, Y15, Y11
+	VFMADD231PS Y13, Y16, Y10
+	VFMADD231PS Y13, Y17, Y9
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R9), Y13
+	ADDQ        CX, R9
+	VFMADD231PS Y13, Y16, Y11
+	VFMADD231PS Y13, Y17, Y10
+	VMOVUPS     (R9), Y13
+	ADDQ        CX, R9
+	VFMADD231PS Y13, Y17, Y11
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y13, Y13, Y13
+	VMAXPS     Y6, Y13, Y6
+	VMAXPS     Y7, Y13, Y7
+	VMAXPS     Y8, Y13, Y8
+	VMAXPS     Y9, Y13, Y9
+	VMAXPS     Y10, Y13, Y10
+	VMAXPS     Y11, Y13, Y11
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y6, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y7, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y8, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y9, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y10, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y11, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX512P7(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide5AVX512P7(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z7
+	VMOVUPS (DI)(CX*1), Z8
+	VMOVUPS (DI)(CX*2), Z9
+	VMOVUPS (DI)(R8*1), Z10
+	VMOVUPS (DI)(CX*4), Z11
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Z12
+	ADDQ        CX, R9
+	VFMADD231PS Z12, Z7, Z0
+	VMOVUPS     (R9), Z12
+	ADDQ        CX, R9
+	VFMADD231PS Z12, Z7, Z1
+	VFMADD231PS Z12, Z8, Z0
+
+middle:
+	VMOVUPS     (R9), Z12
+	ADDQ        CX, R9
+	VFMADD231PS Z12, Z7, Z2
+	VFMADD231PS Z12, Z8, Z1
+	VFMADD231PS Z12, Z9, Z0
+	VMOVUPS     (R9), Z12
+	ADDQ        CX, R9
+	VFMADD231PS Z12, Z7, Z3
+	VFMADD231PS Z12, Z8, Z2
+	VFMADD231PS Z12, Z9, Z1
+	VFMADD231PS Z12, Z10, Z0
+	VMOVUPS     (R9), Z12
+	ADDQ        CX, R9
+	VFMADD231PS Z12, Z7, Z4
+	VFMADD231PS Z12, Z8, Z3
+	VFMADD231PS Z12, Z9, Z2
+	VFMADD231PS Z12, Z10, Z1
+	VFMADD231PS Z12, Z11, Z0
+	VMOVUPS     (R9), Z12
+	ADDQ        CX, R9
+	VFMADD231PS Z12, Z7, Z5
+	VFMADD231PS Z12, Z8, Z4
+	VFMADD231PS Z12, Z9, Z3
+	VFMADD231PS Z12, Z10, Z2
+	VFMADD231PS Z12, Z11, Z1
+	VMOVUPS     (R9), Z12
+	ADDQ        CX, R9
+	VFMADD231PS Z12, Z7, Z6
+	VFMADD231PS Z12, Z8, Z5
+	VFMADD231PS Z12, Z9, Z4
+	VFMADD231PS Z12, Z10, Z3
+	VFMADD231PS Z12, Z11, Z2
+	VMOVUPS     (R9), Z7
+	ADDQ        CX, R9
+	VFMADD231PS Z7, Z8, Z6
+	VFMADD231PS Z7, Z9, Z5
+	VFMADD231PS Z7, Z10, Z4
+	VFMADD231PS Z7, Z11, Z3
+	VMOVUPS     (R9), Z7
+	ADDQ        CX, R9
+	VFMADD231PS Z7, Z9, Z6
+	VFMADD231PS Z7, Z10, Z5
+	VFMADD231PS Z7, Z11, Z4
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Z7
+	ADDQ        CX, R9
+	VFMADD231PS Z7, Z10, Z6
+	VFMADD231PS Z7, Z11, Z5
+	VMOVUPS     (R9), Z7
+	ADDQ        CX, R9
+	VFMADD231PS Z7, Z11, Z6
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z13, Z13, Z13
+	VMAXPS     Z0, Z13, Z0
+	VMAXPS     Z1, Z13, Z1
+	VMAXPS     Z2, Z13, Z2
+	VMAXPS     Z3, Z13, Z3
+	VMAXPS     Z4, Z13, Z4
+	VMAXPS     Z5, Z13, Z5
+	VMAXPS     Z6, Z13, Z6
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z6, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y7
+	VMOVAPS Y7, Y8
+	VMOVAPS Y7, Y9
+	VMOVAPS Y7, Y10
+	VMOVAPS Y7, Y11
+	VMOVAPS Y7, Y12
+	VMOVAPS Y7, Y14
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y14, Y14, Y14
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y15
+	VMOVUPS (DI)(CX*1), Y16
+	VMOVUPS (DI)(CX*2), Y17
+	VMOVUPS (DI)(R8*1), Y18
+	VMOVUPS (DI)(CX*4), Y19
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R9)(CX*2), R9
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R9), Y20
+	ADDQ        CX, R9
+	VFMADD231PS Y20, Y15, Y7
+	VMOVUPS     (R9), Y20
+	ADDQ        CX, R9
+	VFMADD231PS Y20, Y15, Y8
+	VFMADD231PS Y20, Y16, Y7
+
+middleHalf:
+	VMOVUPS     (R9), Y20
+	ADDQ        CX, R9
+	VFMADD231PS Y20, Y15, Y9
+	VFMADD231PS Y20, Y16, Y8
+	VFMADD231PS Y20, Y17, Y7
+	VMOVUPS     (R9), Y20
+	ADDQ        CX, R9
+	VFMADD231PS Y20, Y15, Y10
+	VFMADD231PS Y20, Y16, Y9
+	VFMADD231PS Y20, Y17, Y8
+	VFMADD231PS Y20, Y18, Y7
+	VMOVUPS     (R9), Y20
+	ADDQ        CX, R9
+	VFMADD231PS Y20, Y15, Y11
+	VFMADD231PS Y20, Y16, Y10
+	VFMADD231PS Y20, Y17, Y9
+	VFMADD231PS Y20, Y18, Y8
+	VFMADD231PS Y20, Y19, Y7
+	VMOVUPS     (R9), Y20
+	ADDQ        CX, R9
+	VFMADD231PS Y20, Y15, Y12
+	VFMADD231PS Y20, Y16, Y11
+	VFMADD231PS Y20, Y17, Y10
+	VFMADD231PS Y20, Y18, Y9
+	VFMADD231PS Y20, Y19, Y8
+	VMOVUPS     (R9), Y20
+	ADDQ        CX, R9
+	VFMADD231PS Y20, Y15, Y14
+	VFMADD231PS Y20, Y16, Y12
+	VFMADD231PS Y20, Y17, Y11
+	VFMADD231PS Y20, Y18, Y10
+	VFMADD231PS Y20, Y19, Y9
+	VMOVUPS     (R9), Y15
+	ADDQ        CX, R9
+	VFMADD231PS Y15, Y16, Y14
+	VFMADD231PS Y15, Y17, Y12
+	VFMADD231PS Y15, Y18, Y11
+	VFMADD231PS Y15, Y19, Y10
+	VMOVUPS     (R9), Y15
+	ADDQ        CX, R9
+	VFMADD231PS Y15, Y17, Y14
+	VFMADD231PS Y15, Y18, Y12
+	VFMADD231PS Y15, Y19, Y11
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R9), Y15
+	ADDQ        CX, R9
+	VFMADD231PS Y15, Y18, Y14
+	VFMADD231PS Y15, Y19, Y12
+	VMOVUPS     (R9), Y15
+	ADDQ        CX, R9
+	VFMADD231PS Y15, Y19, Y14
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y15, Y15, Y15
+	VMAXPS     Y7, Y15, Y7
+	VMAXPS     Y8, Y15, Y8
+	VMAXPS     Y9, Y15, Y9
+	VMAXPS     Y10, Y15, Y10
+	VMAXPS     Y11, Y15, Y11
+	VMAXPS     Y12, Y15, Y12
+	VMAXPS     Y14, Y15, Y14
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y7, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y8, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y9, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y10, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y11, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y12, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y14, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slide5AVX512P8(c uintptr)
+// Requires: AVX, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slide5AVX512P8(SB), NOSPLIT, $56-8
+	MOVQ  c+0(FP), AX
+	MOVQ  32(AX), CX
+	MOVQ  (AX), DX
+	TESTQ $0x00000001, 136(AX)
+	JE    whole
+	SUBQ  CX, DX
+	SUBQ  CX, DX
+
+whole:
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 56(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 40(AX), DX
+	MOVQ DX, 40(SP)
+	MOVQ 136(AX), DX
+	ANDQ $0x00000001, DX
+
+tile:
+	CMPQ 40(SP), $0x01
+	JNE  inner
+	MOVQ 136(AX), BX
+	ANDQ $0x00000002, BX
+	ORQ  BX, DX
+
+inner:
+	XORQ BX, BX
+
+channels:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI)(BX*1), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+started:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	VMOVUPS (DI), Z8
+	VMOVUPS (DI)(CX*1), Z9
+	VMOVUPS (DI)(CX*2), Z10
+	VMOVUPS (DI)(R8*1), Z11
+	VMOVUPS (DI)(CX*4), Z12
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      before
+	LEAQ    (R9)(CX*2), R9
+	JMP     middle
+
+before:
+	VMOVUPS     (R9), Z13
+	ADDQ        CX, R9
+	VFMADD231PS Z13, Z8, Z0
+	VMOVUPS     (R9), Z13
+	ADDQ        CX, R9
+	VFMADD231PS Z13, Z8, Z1
+	VFMADD231PS Z13, Z9, Z0
+
+middle:
+	VMOVUPS     (R9), Z13
+	ADDQ        CX, R9
+	VFMADD231PS Z13, Z8, Z2
+	VFMADD231PS Z13, Z9, Z1
+	VFMADD231PS Z13, Z10, Z0
+	VMOVUPS     (R9), Z13
+	ADDQ        CX, R9
+	VFMADD231PS Z13, Z8, Z3
+	VFMADD231PS Z13, Z9, Z2
+	VFMADD231PS Z13, Z10, Z1
+	VFMADD231PS Z13, Z11, Z0
+	VMOVUPS     (R9), Z13
+	ADDQ        CX, R9
+	VFMADD231PS Z13, Z8, Z4
+	VFMADD231PS Z13, Z9, Z3
+	VFMADD231PS Z13, Z10, Z2
+	VFMADD231PS Z13, Z11, Z1
+	VFMADD231PS Z13, Z12, Z0
+	VMOVUPS     (R9), Z13
+	ADDQ        CX, R9
+	VFMADD231PS Z13, Z8, Z5
+	VFMADD231PS Z13, Z9, Z4
+	VFMADD231PS Z13, Z10, Z3
+	VFMADD231PS Z13, Z11, Z2
+	VFMADD231PS Z13, Z12, Z1
+	VMOVUPS     (R9), Z13
+	ADDQ        CX, R9
+	VFMADD231PS Z13, Z8, Z6
+	VFMADD231PS Z13, Z9, Z5
+	VFMADD231PS Z13, Z10, Z4
+	VFMADD231PS Z13, Z11, Z3
+	VFMADD231PS Z13, Z12, Z2
+	VMOVUPS     (R9), Z13
+	ADDQ        CX, R9
+	VFMADD231PS Z13, Z8, Z7
+	VFMADD231PS Z13, Z9, Z6
+	VFMADD231PS Z13, Z10, Z5
+	VFMADD231PS Z13, Z11, Z4
+	VFMADD231PS Z13, Z12, Z3
+	VMOVUPS     (R9), Z8
+	ADDQ        CX, R9
+	VFMADD231PS Z8, Z9, Z7
+	VFMADD231PS Z8, Z10, Z6
+	VFMADD231PS Z8, Z11, Z5
+	VFMADD231PS Z8, Z12, Z4
+	VMOVUPS     (R9), Z8
+	ADDQ        CX, R9
+	VFMADD231PS Z8, Z10, Z7
+	VFMADD231PS Z8, Z11, Z6
+	VFMADD231PS Z8, Z12, Z5
+	TESTQ       $0x00000002, DX
+	JNE         row
+	VMOVUPS     (R9), Z8
+	ADDQ        CX, R9
+	VFMADD231PS Z8, Z11, Z7
+	VFMADD231PS Z8, Z12, Z6
+	VMOVUPS     (R9), Z8
+	ADDQ        CX, R9
+	VFMADD231PS Z8, Z12, Z7
+
+row:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segment
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linear
+	VPXORD     Z14, Z14, Z14
+	VMAXPS     Z0, Z14, Z0
+	VMAXPS     Z1, Z14, Z1
+	VMAXPS     Z2, Z14, Z2
+	VMAXPS     Z3, Z14, Z3
+	VMAXPS     Z4, Z14, Z4
+	VMAXPS     Z5, Z14, Z5
+	VMAXPS     Z6, Z14, Z6
+	VMAXPS     Z7, Z14, Z7
+
+linear:
+	MOVQ    32(SP), SI
+	ADDQ    BX, SI
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    CX, SI
+	VMOVUPS Z7, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ    120(AX), BX
+	TESTQ   BX, BX
+	JE      channelsDone
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBiasHalf
+	VMOVUPS (SI)(BX*1), Y8
+	VMOVAPS Y8, Y9
+	VMOVAPS Y8, Y10
+	VMOVAPS Y8, Y11
+	VMOVAPS Y8, Y12
+	VMOVAPS Y8, Y13
+	VMOVAPS Y8, Y15
+	VMOVAPS Y8, Y16
+	JMP     startedHalf
+
+noBiasHalf:
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y15, Y15, Y15
+	VXORPS Y16, Y16, Y16
+
+startedHalf:
+	MOVQ 24(SP), SI
+	ADDQ BX, SI
+	MOVQ 8(AX), DI
+	ADDQ BX, DI
+	LEAQ (CX)(CX*2), R8
+	MOVQ 88(AX), R9
+	MOVQ R9, 48(SP)
+
+segmentHalf:
+	VMOVUPS (DI), Y17
+	VMOVUPS (DI)(CX*1), Y18
+	VMOVUPS (DI)(CX*2), Y19
+	VMOVUPS (DI)(R8*1), Y20
+	VMOVUPS (DI)(CX*4), Y21
+	MOVQ    SI, R9
+	TESTQ   $0x00000001, DX
+	JE      beforeHalf
+	LEAQ    (R9)(CX*2), R9
+	JMP     middleHalf
+
+beforeHalf:
+	VMOVUPS     (R9), Y22
+	ADDQ        CX, R9
+	VFMADD231PS Y22, Y17, Y8
+	VMOVUPS     (R9), Y22
+	ADDQ        CX, R9
+	VFMADD231PS Y22, Y17, Y9
+	VFMADD231PS Y22, Y18, Y8
+
+middleHalf:
+	VMOVUPS     (R9), Y22
+	ADDQ        CX, R9
+	VFMADD231PS Y22, Y17, Y10
+	VFMADD231PS Y22, Y18, Y9
+	VFMADD231PS Y22, Y19, Y8
+	VMOVUPS     (R9), Y22
+	ADDQ        CX, R9
+	VFMADD231PS Y22, Y17, Y11
+	VFMADD231PS Y22, Y18, Y10
+	VFMADD231PS Y22, Y19, Y9
+	VFMADD231PS Y22, Y20, Y8
+	VMOVUPS     (R9), Y22
+	ADDQ        CX, R9
+	VFMADD231PS Y22, Y17, Y12
+	VFMADD231PS Y22, Y18, Y11
+	VFMADD231PS Y22, Y19, Y10
+	VFMADD231PS Y22, Y20, Y9
+	VFMADD231PS Y22, Y21, Y8
+	VMOVUPS     (R9), Y22
+	ADDQ        CX, R9
+	VFMADD231PS Y22, Y17, Y13
+	VFMADD231PS Y22, Y18, Y12
+	VFMADD231PS Y22, Y19, Y11
+	VFMADD231PS Y22, Y20, Y10
+	VFMADD231PS Y22, Y21, Y9
+	VMOVUPS     (R9), Y22
+	ADDQ        CX, R9
+	VFMADD231PS Y22, Y17, Y15
+	VFMADD231PS Y22, Y18, Y13
+	VFMADD231PS Y22, Y19, Y12
+	VFMADD231PS Y22, Y20, Y11
+	VFMADD231PS Y22, Y21, Y10
+	VMOVUPS     (R9), Y22
+	ADDQ        CX, R9
+	VFMADD231PS Y22, Y17, Y16
+	VFMADD231PS Y22, Y18, Y15
+	VFMADD231PS Y22, Y19, Y13
+	VFMADD231PS Y22, Y20, Y12
+	VFMADD231PS Y22, Y21, Y11
+	VMOVUPS     (R9), Y17
+	ADDQ        CX, R9
+	VFMADD231PS Y17, Y18, Y16
+	VFMADD231PS Y17, Y19, Y15
+	VFMADD231PS Y17, Y20, Y13
+	VFMADD231PS Y17, Y21, Y12
+	VMOVUPS     (R9), Y17
+	ADDQ        CX, R9
+	VFMADD231PS Y17, Y19, Y16
+	VFMADD231PS Y17, Y20, Y15
+	VFMADD231PS Y17, Y21, Y13
+	TESTQ       $0x00000002, DX
+	JNE         rowHalf
+	VMOVUPS     (R9), Y17
+	ADDQ        CX, R9
+	VFMADD231PS Y17, Y20, Y16
+	VFMADD231PS Y17, Y21, Y15
+	VMOVUPS     (R9), Y17
+	ADDQ        CX, R9
+	VFMADD231PS Y17, Y21, Y16
+
+rowHalf:
+	ADDQ       96(AX), SI
+	ADDQ       104(AX), DI
+	DECQ       48(SP)
+	JNE        segmentHalf
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	ADDQ       CX, SI
+	PREFETCHT1 (SI)
+	TESTQ      $0x00000004, 136(AX)
+	JE         linearHalf
+	VXORPS     Y17, Y17, Y17
+	VMAXPS     Y8, Y17, Y8
+	VMAXPS     Y9, Y17, Y9
+	VMAXPS     Y10, Y17, Y10
+	VMAXPS     Y11, Y17, Y11
+	VMAXPS     Y12, Y17, Y12
+	VMAXPS     Y13, Y17, Y13
+	VMAXPS     Y15, Y17, Y15
+	VMAXPS     Y16, Y17, Y16
+
+linearHalf:
+	MOVQ    32(SP), DX
+	ADDQ    BX, DX
+	VMOVUPS Y8, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y9, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y10, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y11, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y12, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y13, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y15, (DX)
+	ADDQ    CX, DX
+	VMOVUPS Y16, (DX)
+
+channelsDone:
+	XORQ DX, DX
+	MOVQ 48(AX), BX
+	ADDQ BX, 24(SP)
+	MOVQ 48(AX), BX
+	ADDQ BX, 32(SP)
+	DECQ 40(SP)
+	JNE  tile
+	MOVQ 64(AX), DX
+	ADDQ DX, (SP)
+	MOVQ 80(AX), DX
+	ADDQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func slideSumsAVX2R1(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slideSumsAVX2R1(SB), NOSPLIT, $48-8
+	MOVQ c+0(FP), AX
+	MOVQ 32(AX), CX
+	MOVQ 96(AX), DX
+	MOVQ (AX), DX
+	MOVQ DX, (SP)
+	MOVQ 8(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 144(AX), DX
+	MOVQ DX, 16(SP)
+
+group:
+	XORQ DX, DX
+
+channels:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	MOVQ   (SP), BX
+	MOVQ   BX, 24(SP)
+	MOVQ   8(SP), BX
+	MOVQ   BX, 32(SP)
+	MOVQ   56(AX), BX
+	MOVQ   BX, 40(SP)
+
+line:
+	MOVQ        24(SP), BX
+	ADDQ        DX, BX
+	MOVQ        32(SP), SI
+	ADDQ        DX, SI
+	MOVQ        64(AX), DI
+	MOVQ        72(AX), R8
+	TESTQ       $0x00000001, 136(AX)
+	JNE         skip
+	VMOVUPS     (SI), Y3
+	ADDQ        CX, SI
+	VMOVUPS     (BX), Y4
+	VFMADD231PS Y4, Y3, Y0
+	ADDQ        CX, BX
+	JMP         second
+
+skip:
+	VMOVUPS (SI), Y3
+	ADDQ    CX, SI
+
+second:
+	VMOVAPS     Y3, Y4
+	VMOVUPS     (SI), Y3
+	ADDQ        CX, SI
+	VMOVUPS     (BX), Y5
+	VFMADD231PS Y5, Y3, Y0
+	VFMADD231PS Y5, Y4, Y1
+	ADDQ        CX, BX
+	MOVQ        152(AX), R9
+	SUBQ        $0x02, R9
+	JE          end
+
+pixel:
+	PREFETCHT1  (BX)(DI*1)
+	PREFETCHT1  (SI)(R8*1)
+	VMOVAPS     Y4, Y5
+	VMOVAPS     Y3, Y4
+	VMOVUPS     (SI), Y3
+	ADDQ        CX, SI
+	VMOVUPS     (BX), Y6
+	VFMADD231PS Y6, Y3, Y0
+	VFMADD231PS Y6, Y4, Y1
+	VFMADD231PS Y6, Y5, Y2
+	ADDQ        CX, BX
+	DECQ        R9
+	JNE         pixel
+
+end:
+	VMOVAPS     Y4, Y5
+	VMOVAPS     Y3, Y4
+	VMOVUPS     (BX), Y6
+	VFMADD231PS Y6, Y4, Y1
+	VFMADD231PS Y6, Y5, Y2
+	ADDQ        CX, BX
+	TESTQ       $0x00000002, 136(AX)
+	JNE         ended
+	VMOVAPS     Y4, Y5
+	VMOVAPS     Y3, Y4
+	VMOVUPS     (BX), Y3
+	VFMADD231PS Y3, Y5, Y2
+	ADDQ        CX, BX
+
+ended:
+	MOVQ    64(AX), BX
+	ADDQ    BX, 24(SP)
+	MOVQ    72(AX), BX
+	ADDQ    BX, 32(SP)
+	DECQ    40(SP)
+	JNE     line
+	CMPQ    120(AX), $0x00
+	JNE     unique
+	CMPQ    DX, 112(AX)
+	JNE     unique
+	MOVQ    128(AX), BX
+	VMOVUPS (BX), Y3
+	VANDPS  Y3, Y0, Y0
+	VANDPS  Y3, Y1, Y1
+	VANDPS  Y3, Y2, Y2
+
+unique:
+	MOVQ    16(AX), BX
+	ADDQ    DX, BX
+	VADDPS  (BX), Y0, Y0
+	VMOVUPS Y0, (BX)
+	ADDQ    CX, BX
+	VADDPS  (BX), Y1, Y1
+	VMOVUPS Y1, (BX)
+	ADDQ    CX, BX
+	VADDPS  (BX), Y2, Y2
+	VMOVUPS Y2, (BX)
+	CMPQ    DX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, DX
+	CMPQ    DX, 112(AX)
+	CMOVQGT 112(AX), DX
+	JMP     channels
+
+lastChannels:
+	MOVQ 24(SP), DX
+	MOVQ DX, (SP)
+	MOVQ 32(SP), DX
+	MOVQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  group
+	VZEROUPPER
+	RET
+
+// func slideSumsAVX2R2(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slideSumsAVX2R2(SB), NOSPLIT, $48-8
+	MOVQ c+0(FP), AX
+	MOVQ 32(AX), CX
+	MOVQ 96(AX), DX
+	MOVQ (AX), BX
+	MOVQ BX, (SP)
+	MOVQ 8(AX), BX
+	MOVQ BX, 8(SP)
+	MOVQ 144(AX), BX
+	MOVQ BX, 16(SP)
+
+group:
+	XORQ BX, BX
+
+channels:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   (SP), SI
+	MOVQ   SI, 24(SP)
+	MOVQ   8(SP), SI
+	MOVQ   SI, 32(SP)
+	MOVQ   56(AX), SI
+	MOVQ   SI, 40(SP)
+
+line:
+	MOVQ        24(SP), SI
+	ADDQ        BX, SI
+	MOVQ        32(SP), DI
+	ADDQ        BX, DI
+	MOVQ        64(AX), R8
+	ADDQ        DX, R8
+	MOVQ        72(AX), R9
+	TESTQ       $0x00000001, 136(AX)
+	JNE         skip
+	VMOVUPS     (DI), Y6
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Y7
+	VFMADD231PS Y7, Y6, Y0
+	VMOVUPS     (SI)(DX*1), Y7
+	VFMADD231PS Y7, Y6, Y3
+	ADDQ        CX, SI
+	JMP         second
+
+skip:
+	VMOVUPS (DI), Y6
+	ADDQ    CX, DI
+
+second:
+	VMOVAPS     Y6, Y7
+	VMOVUPS     (DI), Y6
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Y8
+	VFMADD231PS Y8, Y6, Y0
+	VFMADD231PS Y8, Y7, Y1
+	VMOVUPS     (SI)(DX*1), Y8
+	VFMADD231PS Y8, Y6, Y3
+	VFMADD231PS Y8, Y7, Y4
+	ADDQ        CX, SI
+	MOVQ        152(AX), R10
+	SUBQ        $0x02, R10
+	JE          end
+
+pixel:
+	PREFETCHT1  (SI)(R8*1)
+	PREFETCHT1  (DI)(R9*1)
+	VMOVAPS     Y7, Y8
+	VMOVAPS     Y6, Y7
+	VMOVUPS     (DI), Y6
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Y9
+	VFMADD231PS Y9, Y6, Y0
+	VFMADD231PS Y9, Y7, Y1
+	VFMADD231PS Y9, Y8, Y2
+	VMOVUPS     (SI)(DX*1), Y9
+	VFMADD231PS Y9, Y6, Y3
+	VFMADD231PS Y9, Y7, Y4
+	VFMADD231PS Y9, Y8, Y5
+	ADDQ        CX, SI
+	DECQ        R10
+	JNE         pixel
+
+end:
+	VMOVAPS     Y7, Y8
+	VMOVAPS     Y6, Y7
+	VMOVUPS     (SI), Y9
+	VFMADD231PS Y9, Y7, Y1
+	VFMADD231PS Y9, Y8, Y2
+	VMOVUPS     (SI)(DX*1), Y9
+	VFMADD231PS Y9, Y7, Y4
+	VFMADD231PS Y9, Y8, Y5
+	ADDQ        CX, SI
+	TESTQ       $0x00000002, 136(AX)
+	JNE         ended
+	VMOVAPS     Y7, Y8
+	VMOVAPS     Y6, Y7
+	VMOVUPS     (SI), Y6
+	VFMADD231PS Y6, Y8, Y2
+	VMOVUPS     (SI)(DX*1), Y6
+	VFMADD231PS Y6, Y8, Y5
+	ADDQ        CX, SI
+
+ended:
+	MOVQ    64(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    72(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     line
+	CMPQ    120(AX), $0x00
+	JNE     unique
+	CMPQ    BX, 112(AX)
+	JNE     unique
+	MOVQ    128(AX), SI
+	VMOVUPS (SI), Y6
+	VANDPS  Y6, Y0, Y0
+	VANDPS  Y6, Y1, Y1
+	VANDPS  Y6, Y2, Y2
+	VANDPS  Y6, Y3, Y3
+	VANDPS  Y6, Y4, Y4
+	VANDPS  Y6, Y5, Y5
+
+unique:
+	MOVQ    16(AX), DI
+	ADDQ    BX, DI
+	MOVQ    DI, SI
+	VADDPS  (SI), Y0, Y0
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Y1, Y1
+	VMOVUPS Y1, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Y2, Y2
+	VMOVUPS Y2, (SI)
+	ADDQ    104(AX), DI
+	MOVQ    DI, SI
+	VADDPS  (SI), Y3, Y3
+	VMOVUPS Y3, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Y4, Y4
+	VMOVUPS Y4, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Y5, Y5
+	VMOVUPS Y5, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ 24(SP), BX
+	MOVQ BX, (SP)
+	MOVQ 32(SP), BX
+	MOVQ BX, 8(SP)
+	DECQ 16(SP)
+	JNE  group
+	VZEROUPPER
+	RET
+
+// func slideSumsAVX2R3(c uintptr)
+// Requires: AVX, CMOV, FMA3, MMX+
+TEXT ·slideSumsAVX2R3(SB), NOSPLIT, $48-8
+	MOVQ c+0(FP), AX
+	MOVQ 32(AX), CX
+	MOVQ 96(AX), DX
+	MOVQ (AX), BX
+	MOVQ BX, (SP)
+	MOVQ 8(AX), BX
+	MOVQ BX, 8(SP)
+	MOVQ 144(AX), BX
+	MOVQ BX, 16(SP)
+
+group:
+	XORQ BX, BX
+
+channels:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	MOVQ   (SP), SI
+	MOVQ   SI, 24(SP)
+	MOVQ   8(SP), SI
+	MOVQ   SI, 32(SP)
+	MOVQ   56(AX), SI
+	MOVQ   SI, 40(SP)
+
+line:
+	MOVQ        24(SP), SI
+	ADDQ        BX, SI
+	MOVQ        32(SP), DI
+	ADDQ        BX, DI
+	MOVQ        64(AX), R8
+	ADDQ        DX, R8
+	ADDQ        DX, R8
+	MOVQ        72(AX), R9
+	TESTQ       $0x00000001, 136(AX)
+	JNE         skip
+	VMOVUPS     (DI), Y9
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Y10
+	VFMADD231PS Y10, Y9, Y0
+	VMOVUPS     (SI)(DX*1), Y10
+	VFMADD231PS Y10, Y9, Y3
+	VMOVUPS     (SI)(DX*2), Y10
+	VFMADD231PS Y10, Y9, Y6
+	ADDQ        CX, SI
+	JMP         second
+
+skip:
+	VMOVUPS (DI), Y9
+	ADDQ    CX, DI
+
+second:
+	VMOVAPS     Y9, Y10
+	VMOVUPS     (DI), Y9
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Y11
+	VFMADD231PS Y11, Y9, Y0
+	VFMADD231PS Y11, Y10, Y1
+	VMOVUPS     (SI)(DX*1), Y11
+	VFMADD231PS Y11, Y9, Y3
+	VFMADD231PS Y11, Y10, Y4
+	VMOVUPS     (SI)(DX*2), Y11
+	VFMADD231PS Y11, Y9, Y6
+	VFMADD231PS Y11, Y10, Y7
+	ADDQ        CX, SI
+	MOVQ        152(AX), R10
+	SUBQ        $0x02, R10
+	JE          end
+
+pixel:
+	PREFETCHT1  (SI)(R8*1)
+	PREFETCHT1  (DI)(R9*1)
+	VMOVAPS     Y10, Y11
+	VMOVAPS     Y9, Y10
+	VMOVUPS     (DI), Y9
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Y12
+	VFMADD231PS Y12, Y9, Y0
+	VFMADD231PS Y12, Y10, Y1
+	VFMADD231PS Y12, Y11, Y2
+	VMOVUPS     (SI)(DX*1), Y12
+	VFMADD231PS Y12, Y9, Y3
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y5
+	VMOVUPS     (SI)(DX*2), Y12
+	VFMADD231PS Y12, Y9, Y6
+	VFMADD231PS Y12, Y10, Y7
+	VFMADD231PS Y12, Y11, Y8
+	ADDQ        CX, SI
+	DECQ        R10
+	JNE         pixel
+
+end:
+	VMOVAPS     Y10, Y11
+	VMOVAPS     Y9, Y10
+	VMOVUPS     (SI), Y12
+	VFMADD231PS Y12, Y10, Y1
+	VFMADD231PS Y12, Y11, Y2
+	VMOVUPS     (SI)(DX*1), Y12
+	VFMADD231PS Y12, Y10, Y4
+	VFMADD231PS Y12, Y11, Y5
+	VMOVUPS     (SI)(DX*2), Y12
+	VFMADD231PS Y12, Y10, Y7
+	VFMADD231PS Y12, Y11, Y8
+	ADDQ        CX, SI
+	TESTQ       $0x00000002, 136(AX)
+	JNE         ended
+	VMOVAPS     Y10, Y11
+	VMOVAPS     Y9, Y10
+	VMOVUPS     (SI), Y9
+	VFMADD231PS Y9, Y11, Y2
+	VMOVUPS     (SI)(DX*1), Y9
+	VFMADD231PS Y9, Y11, Y5
+	VMOVUPS     (SI)(DX*2), Y9
+	VFMADD231PS Y9, Y11, Y8
+	ADDQ        CX, SI
+
+ended:
+	MOVQ    64(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    72(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     line
+	CMPQ    120(AX), $0x00
+	JNE     unique
+	CMPQ    BX, 112(AX)
+	JNE     unique
+	MOVQ    128(AX), SI
+	VMOVUPS (SI), Y9
+	VANDPS  Y9, Y0, Y0
+	VANDPS  Y9, Y1, Y1
+	VANDPS  Y9, Y2, Y2
+	VANDPS  Y9, Y3, Y3
+	VANDPS  Y9, Y4, Y4
+	VANDPS  Y9, Y5, Y5
+	VANDPS  Y9, Y6, Y6
+	VANDPS  Y9, Y7, Y7
+	VANDPS  Y9, Y8, Y8
+
+unique:
+	MOVQ    16(AX), DI
+	ADDQ    BX, DI
+	MOVQ    DI, SI
+	VADDPS  (SI), Y0, Y0
+	VMOVUPS Y0, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Y1, Y1
+	VMOVUPS Y1, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Y2, Y2
+	VMOVUPS Y2, (SI)
+	ADDQ    104(AX), DI
+	MOVQ    DI, SI
+	VADDPS  (SI), Y3, Y3
+	VMOVUPS Y3, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Y4, Y4
+	VMOVUPS Y4, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Y5, Y5
+	VMOVUPS Y5, (SI)
+	ADDQ    104(AX), DI
+	MOVQ    DI, SI
+	VADDPS  (SI), Y6, Y6
+	VMOVUPS Y6, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Y7, Y7
+	VMOVUPS Y7, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Y8, Y8
+	VMOVUPS Y8, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000020, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ 24(SP), BX
+	MOVQ BX, (SP)
+	MOVQ 32(SP), BX
+	MOVQ BX, 8(SP)
+	DECQ 16(SP)
+	JNE  group
+	VZEROUPPER
+	RET
+
+// func slideSumsAVX512R1(c uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slideSumsAVX512R1(SB), NOSPLIT, $48-8
+	MOVQ c+0(FP), AX
+	MOVQ 32(AX), CX
+	MOVQ 96(AX), DX
+	MOVQ (AX), DX
+	MOVQ DX, (SP)
+	MOVQ 8(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 144(AX), DX
+	MOVQ DX, 16(SP)
+
+group:
+	XORQ DX, DX
+
+channels:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	MOVQ   (SP), BX
+	MOVQ   BX, 24(SP)
+	MOVQ   8(SP), BX
+	MOVQ   BX, 32(SP)
+	MOVQ   56(AX), BX
+	MOVQ   BX, 40(SP)
+
+line:
+	MOVQ        24(SP), BX
+	ADDQ        DX, BX
+	MOVQ        32(SP), SI
+	ADDQ        DX, SI
+	MOVQ        64(AX), DI
+	MOVQ        72(AX), R8
+	TESTQ       $0x00000001, 136(AX)
+	JNE         skip
+	VMOVUPS     (SI), Z3
+	ADDQ        CX, SI
+	VMOVUPS     (BX), Z4
+	VFMADD231PS Z4, Z3, Z0
+	ADDQ        CX, BX
+	JMP         second
+
+skip:
+	VMOVUPS (SI), Z3
+	ADDQ    CX, SI
+
+second:
+	VMOVAPS     Z3, Z4
+	VMOVUPS     (SI), Z3
+	ADDQ        CX, SI
+	VMOVUPS     (BX), Z5
+	VFMADD231PS Z5, Z3, Z0
+	VFMADD231PS Z5, Z4, Z1
+	ADDQ        CX, BX
+	MOVQ        152(AX), R9
+	SUBQ        $0x02, R9
+	JE          end
+
+pixel:
+	PREFETCHT1  (BX)(DI*1)
+	PREFETCHT1  (SI)(R8*1)
+	VMOVAPS     Z4, Z5
+	VMOVAPS     Z3, Z4
+	VMOVUPS     (SI), Z3
+	ADDQ        CX, SI
+	VMOVUPS     (BX), Z6
+	VFMADD231PS Z6, Z3, Z0
+	VFMADD231PS Z6, Z4, Z1
+	VFMADD231PS Z6, Z5, Z2
+	ADDQ        CX, BX
+	DECQ        R9
+	JNE         pixel
+
+end:
+	VMOVAPS     Z4, Z5
+	VMOVAPS     Z3, Z4
+	VMOVUPS     (BX), Z6
+	VFMADD231PS Z6, Z4, Z1
+	VFMADD231PS Z6, Z5, Z2
+	ADDQ        CX, BX
+	TESTQ       $0x00000002, 136(AX)
+	JNE         ended
+	VMOVAPS     Z4, Z5
+	VMOVAPS     Z3, Z4
+	VMOVUPS     (BX), Z3
+	VFMADD231PS Z3, Z5, Z2
+	ADDQ        CX, BX
+
+ended:
+	MOVQ    64(AX), BX
+	ADDQ    BX, 24(SP)
+	MOVQ    72(AX), BX
+	ADDQ    BX, 32(SP)
+	DECQ    40(SP)
+	JNE     line
+	CMPQ    120(AX), $0x00
+	JNE     unique
+	CMPQ    DX, 112(AX)
+	JNE     unique
+	MOVQ    128(AX), BX
+	VMOVUPS (BX), Z3
+	VANDPS  Z3, Z0, Z0
+	VANDPS  Z3, Z1, Z1
+	VANDPS  Z3, Z2, Z2
+
+unique:
+	MOVQ    16(AX), BX
+	ADDQ    DX, BX
+	VADDPS  (BX), Z0, Z0
+	VMOVUPS Z0, (BX)
+	ADDQ    CX, BX
+	VADDPS  (BX), Z1, Z1
+	VMOVUPS Z1, (BX)
+	ADDQ    CX, BX
+	VADDPS  (BX), Z2, Z2
+	VMOVUPS Z2, (BX)
+	CMPQ    DX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, DX
+	CMPQ    DX, 112(AX)
+	CMOVQGT 112(AX), DX
+	JMP     channels
+
+lastChannels:
+	MOVQ   120(AX), DX
+	TESTQ  DX, DX
+	JE     channelsDone
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   (SP), BX
+	MOVQ   BX, 24(SP)
+	MOVQ   8(SP), BX
+	MOVQ   BX, 32(SP)
+	MOVQ   56(AX), BX
+	MOVQ   BX, 40(SP)
+
+lineHalf:
+	MOVQ        24(SP), BX
+	ADDQ        DX, BX
+	MOVQ        32(SP), SI
+	ADDQ        DX, SI
+	MOVQ        64(AX), DI
+	MOVQ        72(AX), R8
+	TESTQ       $0x00000001, 136(AX)
+	JNE         skipHalf
+	VMOVUPS     (SI), Y6
+	ADDQ        CX, SI
+	VMOVUPS     (BX), Y7
+	VFMADD231PS Y7, Y6, Y3
+	ADDQ        CX, BX
+	JMP         secondHalf
+
+skipHalf:
+	VMOVUPS (SI), Y6
+	ADDQ    CX, SI
+
+secondHalf:
+	VMOVAPS     Y6, Y7
+	VMOVUPS     (SI), Y6
+	ADDQ        CX, SI
+	VMOVUPS     (BX), Y8
+	VFMADD231PS Y8, Y6, Y3
+	VFMADD231PS Y8, Y7, Y4
+	ADDQ        CX, BX
+	MOVQ        152(AX), R9
+	SUBQ        $0x02, R9
+	JE          endHalf
+
+pixelHalf:
+	PREFETCHT1  (BX)(DI*1)
+	PREFETCHT1  (SI)(R8*1)
+	VMOVAPS     Y7, Y8
+	VMOVAPS     Y6, Y7
+	VMOVUPS     (SI), Y6
+	ADDQ        CX, SI
+	VMOVUPS     (BX), Y9
+	VFMADD231PS Y9, Y6, Y3
+	VFMADD231PS Y9, Y7, Y4
+	VFMADD231PS Y9, Y8, Y5
+	ADDQ        CX, BX
+	DECQ        R9
+	JNE         pixelHalf
+
+endHalf:
+	VMOVAPS     Y7, Y8
+	VMOVAPS     Y6, Y7
+	VMOVUPS     (BX), Y9
+	VFMADD231PS Y9, Y7, Y4
+	VFMADD231PS Y9, Y8, Y5
+	ADDQ        CX, BX
+	TESTQ       $0x00000002, 136(AX)
+	JNE         endedHalf
+	VMOVAPS     Y7, Y8
+	VMOVAPS     Y6, Y7
+	VMOVUPS     (BX), Y6
+	VFMADD231PS Y6, Y8, Y5
+	ADDQ        CX, BX
+
+endedHalf:
+	MOVQ    64(AX), BX
+	ADDQ    BX, 24(SP)
+	MOVQ    72(AX), BX
+	ADDQ    BX, 32(SP)
+	DECQ    40(SP)
+	JNE     lineHalf
+	MOVQ    128(AX), BX
+	VMOVUPS (BX), Y6
+	VANDPS  Y6, Y3, Y3
+	VANDPS  Y6, Y4, Y4
+	VANDPS  Y6, Y5, Y5
+	MOVQ    16(AX), BX
+	ADDQ    DX, BX
+	MOVQ    BX, DX
+	VADDPS  (DX), Y3, Y3
+	VMOVUPS Y3, (DX)
+	ADDQ    CX, DX
+	VADDPS  (DX), Y4, Y4
+	VMOVUPS Y4, (DX)
+	ADDQ    CX, DX
+	VADDPS  (DX), Y5, Y5
+	VMOVUPS Y5, (DX)
+
+channelsDone:
+	MOVQ 24(SP), DX
+	MOVQ DX, (SP)
+	MOVQ 32(SP), DX
+	MOVQ DX, 8(SP)
+	DECQ 16(SP)
+	JNE  group
+	VZEROUPPER
+	RET
+
+// func slideSumsAVX512R2(c uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slideSumsAVX512R2(SB), NOSPLIT, $48-8
+	MOVQ c+0(FP), AX
+	MOVQ 32(AX), CX
+	MOVQ 96(AX), DX
+	MOVQ (AX), BX
+	MOVQ BX, (SP)
+	MOVQ 8(AX), BX
+	MOVQ BX, 8(SP)
+	MOVQ 144(AX), BX
+	MOVQ BX, 16(SP)
+
+group:
+	XORQ BX, BX
+
+channels:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	MOVQ   (SP), SI
+	MOVQ   SI, 24(SP)
+	MOVQ   8(SP), SI
+	MOVQ   SI, 32(SP)
+	MOVQ   56(AX), SI
+	MOVQ   SI, 40(SP)
+
+line:
+	MOVQ        24(SP), SI
+	ADDQ        BX, SI
+	MOVQ        32(SP), DI
+	ADDQ        BX, DI
+	MOVQ        64(AX), R8
+	ADDQ        DX, R8
+	MOVQ        72(AX), R9
+	TESTQ       $0x00000001, 136(AX)
+	JNE         skip
+	VMOVUPS     (DI), Z6
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Z7
+	VFMADD231PS Z7, Z6, Z0
+	VMOVUPS     (SI)(DX*1), Z7
+	VFMADD231PS Z7, Z6, Z3
+	ADDQ        CX, SI
+	JMP         second
+
+skip:
+	VMOVUPS (DI), Z6
+	ADDQ    CX, DI
+
+second:
+	VMOVAPS     Z6, Z7
+	VMOVUPS     (DI), Z6
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Z8
+	VFMADD231PS Z8, Z6, Z0
+	VFMADD231PS Z8, Z7, Z1
+	VMOVUPS     (SI)(DX*1), Z8
+	VFMADD231PS Z8, Z6, Z3
+	VFMADD231PS Z8, Z7, Z4
+	ADDQ        CX, SI
+	MOVQ        152(AX), R10
+	SUBQ        $0x02, R10
+	JE          end
+
+pixel:
+	PREFETCHT1  (SI)(R8*1)
+	PREFETCHT1  (DI)(R9*1)
+	VMOVAPS     Z7, Z8
+	VMOVAPS     Z6, Z7
+	VMOVUPS     (DI), Z6
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Z9
+	VFMADD231PS Z9, Z6, Z0
+	VFMADD231PS Z9, Z7, Z1
+	VFMADD231PS Z9, Z8, Z2
+	VMOVUPS     (SI)(DX*1), Z9
+	VFMADD231PS Z9, Z6, Z3
+	VFMADD231PS Z9, Z7, Z4
+	VFMADD231PS Z9, Z8, Z5
+	ADDQ        CX, SI
+	DECQ        R10
+	JNE         pixel
+
+end:
+	VMOVAPS     Z7, Z8
+	VMOVAPS     Z6, Z7
+	VMOVUPS     (SI), Z9
+	VFMADD231PS Z9, Z7, Z1
+	VFMADD231PS Z9, Z8, Z2
+	VMOVUPS     (SI)(DX*1), Z9
+	VFMADD231PS Z9, Z7, Z4
+	VFMADD231PS Z9, Z8, Z5
+	ADDQ        CX, SI
+	TESTQ       $0x00000002, 136(AX)
+	JNE         ended
+	VMOVAPS     Z7, Z8
+	VMOVAPS     Z6, Z7
+	VMOVUPS     (SI), Z6
+	VFMADD231PS Z6, Z8, Z2
+	VMOVUPS     (SI)(DX*1), Z6
+	VFMADD231PS Z6, Z8, Z5
+	ADDQ        CX, SI
+
+ended:
+	MOVQ    64(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    72(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     line
+	CMPQ    120(AX), $0x00
+	JNE     unique
+	CMPQ    BX, 112(AX)
+	JNE     unique
+	MOVQ    128(AX), SI
+	VMOVUPS (SI), Z6
+	VANDPS  Z6, Z0, Z0
+	VANDPS  Z6, Z1, Z1
+	VANDPS  Z6, Z2, Z2
+	VANDPS  Z6, Z3, Z3
+	VANDPS  Z6, Z4, Z4
+	VANDPS  Z6, Z5, Z5
+
+unique:
+	MOVQ    16(AX), DI
+	ADDQ    BX, DI
+	MOVQ    DI, SI
+	VADDPS  (SI), Z0, Z0
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Z1, Z1
+	VMOVUPS Z1, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Z2, Z2
+	VMOVUPS Z2, (SI)
+	ADDQ    104(AX), DI
+	MOVQ    DI, SI
+	VADDPS  (SI), Z3, Z3
+	VMOVUPS Z3, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Z4, Z4
+	VMOVUPS Z4, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Z5, Z5
+	VMOVUPS Z5, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ   120(AX), BX
+	TESTQ  BX, BX
+	JE     channelsDone
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   (SP), SI
+	MOVQ   SI, 24(SP)
+	MOVQ   8(SP), SI
+	MOVQ   SI, 32(SP)
+	MOVQ   56(AX), SI
+	MOVQ   SI, 40(SP)
+
+lineHalf:
+	MOVQ        24(SP), SI
+	ADDQ        BX, SI
+	MOVQ        32(SP), DI
+	ADDQ        BX, DI
+	MOVQ        64(AX), R8
+	ADDQ        DX, R8
+	MOVQ        72(AX), R9
+	TESTQ       $0x00000001, 136(AX)
+	JNE         skipHalf
+	VMOVUPS     (DI), Y12
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Y13
+	VFMADD231PS Y13, Y12, Y6
+	VMOVUPS     (SI)(DX*1), Y13
+	VFMADD231PS Y13, Y12, Y9
+	ADDQ        CX, SI
+	JMP         secondHalf
+
+skipHalf:
+	VMOVUPS (DI), Y12
+	ADDQ    CX, DI
+
+secondHalf:
+	VMOVAPS     Y12, Y13
+	VMOVUPS     (DI), Y12
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Y14
+	VFMADD231PS Y14, Y12, Y6
+	VFMADD231PS Y14, Y13, Y7
+	VMOVUPS     (SI)(DX*1), Y14
+	VFMADD231PS Y14, Y12, Y9
+	VFMADD231PS Y14, Y13, Y10
+	ADDQ        CX, SI
+	MOVQ        152(AX), R10
+	SUBQ        $0x02, R10
+	JE          endHalf
+
+pixelHalf:
+	PREFETCHT1  (SI)(R8*1)
+	PREFETCHT1  (DI)(R9*1)
+	VMOVAPS     Y13, Y14
+	VMOVAPS     Y12, Y13
+	VMOVUPS     (DI), Y12
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Y15
+	VFMADD231PS Y15, Y12, Y6
+	VFMADD231PS Y15, Y13, Y7
+	VFMADD231PS Y15, Y14, Y8
+	VMOVUPS     (SI)(DX*1), Y15
+	VFMADD231PS Y15, Y12, Y9
+	VFMADD231PS Y15, Y13, Y10
+	VFMADD231PS Y15, Y14, Y11
+	ADDQ        CX, SI
+	DECQ        R10
+	JNE         pixelHalf
+
+endHalf:
+	VMOVAPS     Y13, Y14
+	VMOVAPS     Y12, Y13
+	VMOVUPS     (SI), Y15
+	VFMADD231PS Y15, Y13, Y7
+	VFMADD231PS Y15, Y14, Y8
+	VMOVUPS     (SI)(DX*1), Y15
+	VFMADD231PS Y15, Y13, Y10
+	VFMADD231PS Y15, Y14, Y11
+	ADDQ        CX, SI
+	TESTQ       $0x00000002, 136(AX)
+	JNE         endedHalf
+	VMOVAPS     Y13, Y14
+	VMOVAPS     Y12, Y13
+	VMOVUPS     (SI), Y12
+	VFMADD231PS Y12, Y14, Y8
+	VMOVUPS     (SI)(DX*1), Y12
+	VFMADD231PS Y12, Y14, Y11
+	ADDQ        CX, SI
+
+endedHalf:
+	MOVQ    64(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    72(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     lineHalf
+	MOVQ    128(AX), SI
+	VMOVUPS (SI), Y12
+	VANDPS  Y12, Y6, Y6
+	VANDPS  Y12, Y7, Y7
+	VANDPS  Y12, Y8, Y8
+	VANDPS  Y12, Y9, Y9
+	VANDPS  Y12, Y10, Y10
+	VANDPS  Y12, Y11, Y11
+	MOVQ    16(AX), SI
+	ADDQ    BX, SI
+	MOVQ    SI, BX
+	VADDPS  (BX), Y6, Y6
+	VMOVUPS Y6, (BX)
+	ADDQ    CX, BX
+	VADDPS  (BX), Y7, Y7
+	VMOVUPS Y7, (BX)
+	ADDQ    CX, BX
+	VADDPS  (BX), Y8, Y8
+	VMOVUPS Y8, (BX)
+	ADDQ    104(AX), SI
+	MOVQ    SI, BX
+	VADDPS  (BX), Y9, Y9
+	VMOVUPS Y9, (BX)
+	ADDQ    CX, BX
+	VADDPS  (BX), Y10, Y10
+	VMOVUPS Y10, (BX)
+	ADDQ    CX, BX
+	VADDPS  (BX), Y11, Y11
+	VMOVUPS Y11, (BX)
+
+channelsDone:
+	MOVQ 24(SP), BX
+	MOVQ BX, (SP)
+	MOVQ 32(SP), BX
+	MOVQ BX, 8(SP)
+	DECQ 16(SP)
+	JNE  group
+	VZEROUPPER
+	RET
+
+// func slideSumsAVX512R3(c uintptr)
+// Requires: AVX, AVX512DQ, AVX512F, CMOV, FMA3, MMX+
+TEXT ·slideSumsAVX512R3(SB), NOSPLIT, $48-8
+	MOVQ c+0(FP), AX
+	MOVQ 32(AX), CX
+	MOVQ 96(AX), DX
+	MOVQ (AX), BX
+	MOVQ BX, (SP)
+	MOVQ 8(AX), BX
+	MOVQ BX, 8(SP)
+	MOVQ 144(AX), BX
+	MOVQ BX, 16(SP)
+
+group:
+	XORQ BX, BX
+
+channels:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	MOVQ   (SP), SI
+	MOVQ   SI, 24(SP)
+	MOVQ   8(SP), SI
+	MOVQ   SI, 32(SP)
+	MOVQ   56(AX), SI
+	MOVQ   SI, 40(SP)
+
+line:
+	MOVQ        24(SP), SI
+	ADDQ        BX, SI
+	MOVQ        32(SP), DI
+	ADDQ        BX, DI
+	MOVQ        64(AX), R8
+	ADDQ        DX, R8
+	ADDQ        DX, R8
+	MOVQ        72(AX), R9
+	TESTQ       $0x00000001, 136(AX)
+	JNE         skip
+	VMOVUPS     (DI), Z9
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Z10
+	VFMADD231PS Z10, Z9, Z0
+	VMOVUPS     (SI)(DX*1), Z10
+	VFMADD231PS Z10, Z9, Z3
+	VMOVUPS     (SI)(DX*2), Z10
+	VFMADD231PS Z10, Z9, Z6
+	ADDQ        CX, SI
+	JMP         second
+
+skip:
+	VMOVUPS (DI), Z9
+	ADDQ    CX, DI
+
+second:
+	VMOVAPS     Z9, Z10
+	VMOVUPS     (DI), Z9
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Z11
+	VFMADD231PS Z11, Z9, Z0
+	VFMADD231PS Z11, Z10, Z1
+	VMOVUPS     (SI)(DX*1), Z11
+	VFMADD231PS Z11, Z9, Z3
+	VFMADD231PS Z11, Z10, Z4
+	VMOVUPS     (SI)(DX*2), Z11
+	VFMADD231PS Z11, Z9, Z6
+	VFMADD231PS Z11, Z10, Z7
+	ADDQ        CX, SI
+	MOVQ        152(AX), R10
+	SUBQ        $0x02, R10
+	JE          end
+
+pixel:
+	PREFETCHT1  (SI)(R8*1)
+	PREFETCHT1  (DI)(R9*1)
+	VMOVAPS     Z10, Z11
+	VMOVAPS     Z9, Z10
+	VMOVUPS     (DI), Z9
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z9, Z0
+	VFMADD231PS Z12, Z10, Z1
+	VFMADD231PS Z12, Z11, Z2
+	VMOVUPS     (SI)(DX*1), Z12
+	VFMADD231PS Z12, Z9, Z3
+	VFMADD231PS Z12, Z10, Z4
+	VFMADD231PS Z12, Z11, Z5
+	VMOVUPS     (SI)(DX*2), Z12
+	VFMADD231PS Z12, Z9, Z6
+	VFMADD231PS Z12, Z10, Z7
+	VFMADD231PS Z12, Z11, Z8
+	ADDQ        CX, SI
+	DECQ        R10
+	JNE         pixel
+
+end:
+	VMOVAPS     Z10, Z11
+	VMOVAPS     Z9, Z10
+	VMOVUPS     (SI), Z12
+	VFMADD231PS Z12, Z10, Z1
+	VFMADD231PS Z12, Z11, Z2
+	VMOVUPS     (SI)(DX*1), Z12
+	VFMADD231PS Z12, Z10, Z4
+	VFMADD231PS Z12, Z11, Z5
+	VMOVUPS     (SI)(DX*2), Z12
+	VFMADD231PS Z12, Z10, Z7
+	VFMADD231PS Z12, Z11, Z8
+	ADDQ        CX, SI
+	TESTQ       $0x00000002, 136(AX)
+	JNE         ended
+	VMOVAPS     Z10, Z11
+	VMOVAPS     Z9, Z10
+	VMOVUPS     (SI), Z9
+	VFMADD231PS Z9, Z11, Z2
+	VMOVUPS     (SI)(DX*1), Z9
+	VFMADD231PS Z9, Z11, Z5
+	VMOVUPS     (SI)(DX*2), Z9
+	VFMADD231PS Z9, Z11, Z8
+	ADDQ        CX, SI
+
+ended:
+	MOVQ    64(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    72(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     line
+	CMPQ    120(AX), $0x00
+	JNE     unique
+	CMPQ    BX, 112(AX)
+	JNE     unique
+	MOVQ    128(AX), SI
+	VMOVUPS (SI), Z9
+	VANDPS  Z9, Z0, Z0
+	VANDPS  Z9, Z1, Z1
+	VANDPS  Z9, Z2, Z2
+	VANDPS  Z9, Z3, Z3
+	VANDPS  Z9, Z4, Z4
+	VANDPS  Z9, Z5, Z5
+	VANDPS  Z9, Z6, Z6
+	VANDPS  Z9, Z7, Z7
+	VANDPS  Z9, Z8, Z8
+
+unique:
+	MOVQ    16(AX), DI
+	ADDQ    BX, DI
+	MOVQ    DI, SI
+	VADDPS  (SI), Z0, Z0
+	VMOVUPS Z0, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Z1, Z1
+	VMOVUPS Z1, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Z2, Z2
+	VMOVUPS Z2, (SI)
+	ADDQ    104(AX), DI
+	MOVQ    DI, SI
+	VADDPS  (SI), Z3, Z3
+	VMOVUPS Z3, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Z4, Z4
+	VMOVUPS Z4, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Z5, Z5
+	VMOVUPS Z5, (SI)
+	ADDQ    104(AX), DI
+	MOVQ    DI, SI
+	VADDPS  (SI), Z6, Z6
+	VMOVUPS Z6, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Z7, Z7
+	VMOVUPS Z7, (SI)
+	ADDQ    CX, SI
+	VADDPS  (SI), Z8, Z8
+	VMOVUPS Z8, (SI)
+	CMPQ    BX, 112(AX)
+	JEQ     lastChannels
+	ADDQ    $0x00000040, BX
+	CMPQ    BX, 112(AX)
+	CMOVQGT 112(AX), BX
+	JMP     channels
+
+lastChannels:
+	MOVQ   120(AX), BX
+	TESTQ  BX, BX
+	JE     channelsDone
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	VXORPS Y12, Y12, Y12
+	VXORPS Y13, Y13, Y13
+	VXORPS Y14, Y14, Y14
+	VXORPS Y15, Y15, Y15
+	VXORPS Y16, Y16, Y16
+	VXORPS Y17, Y17, Y17
+	MOVQ   (SP), SI
+	MOVQ   SI, 24(SP)
+	MOVQ   8(SP), SI
+	MOVQ   SI, 32(SP)
+	MOVQ   56(AX), SI
+	MOVQ   SI, 40(SP)
+
+lineHalf:
+	MOVQ        24(SP), SI
+	ADDQ        BX, SI
+	MOVQ        32(SP), DI
+	ADDQ        BX, DI
+	MOVQ        64(AX), R8
+	ADDQ        DX, R8
+	ADDQ        DX, R8
+	MOVQ        72(AX), R9
+	TESTQ       $0x00000001, 136(AX)
+	JNE         skipHalf
+	VMOVUPS     (DI), Y18
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Y19
+	VFMADD231PS Y19, Y18, Y9
+	VMOVUPS     (SI)(DX*1), Y19
+	VFMADD231PS Y19, Y18, Y12
+	VMOVUPS     (SI)(DX*2), Y19
+	VFMADD231PS Y19, Y18, Y15
+	ADDQ        CX, SI
+	JMP         secondHalf
+
+skipHalf:
+	VMOVUPS (DI), Y18
+	ADDQ    CX, DI
+
+secondHalf:
+	VMOVAPS     Y18, Y19
+	VMOVUPS     (DI), Y18
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Y20
+	VFMADD231PS Y20, Y18, Y9
+	VFMADD231PS Y20, Y19, Y10
+	VMOVUPS     (SI)(DX*1), Y20
+	VFMADD231PS Y20, Y18, Y12
+	VFMADD231PS Y20, Y19, Y13
+	VMOVUPS     (SI)(DX*2), Y20
+	VFMADD231PS Y20, Y18, Y15
+	VFMADD231PS Y20, Y19, Y16
+	ADDQ        CX, SI
+	MOVQ        152(AX), R10
+	SUBQ        $0x02, R10
+	JE          endHalf
+
+pixelHalf:
+	PREFETCHT1  (SI)(R8*1)
+	PREFETCHT1  (DI)(R9*1)
+	VMOVAPS     Y19, Y20
+	VMOVAPS     Y18, Y19
+	VMOVUPS     (DI), Y18
+	ADDQ        CX, DI
+	VMOVUPS     (SI), Y21
+	VFMADD231PS Y21, Y18, Y9
+	VFMADD231PS Y21, Y19, Y10
+	VFMADD231PS Y21, Y20, Y11
+	VMOVUPS     (SI)(DX*1), Y21
+	VFMADD231PS Y21, Y18, Y12
+	VFMADD231PS Y21, Y19, Y13
+	VFMADD231PS Y21, Y20, Y14
+	VMOVUPS     (SI)(DX*2), Y21
+	VFMADD231PS Y21, Y18, Y15
+	VFMADD231PS Y21, Y19, Y16
+	VFMADD231PS Y21, Y20, Y17
+	ADDQ        CX, SI
+	DECQ        R10
+	JNE         pixelHalf
+
+endHalf:
+	VMOVAPS     Y19, Y20
+	VMOVAPS     Y18, Y19
+	VMOVUPS     (SI), Y21
+	VFMADD231PS Y21, Y19, Y10
+	VFMADD231PS Y21, Y20, Y11
+	VMOVUPS     (SI)(DX*1), Y21
+	VFMADD231PS Y21, Y19, Y13
+	VFMADD231PS Y21, Y20, Y14
+	VMOVUPS     (SI)(DX*2), Y21
+	VFMADD231PS Y21, Y19, Y16
+	VFMADD231PS Y21, Y20, Y17
+	ADDQ        CX, SI
+	TESTQ       $0x00000002, 136(AX)
+	JNE         endedHalf
+	VMOVAPS     Y19, Y20
+	VMOVAPS     Y18, Y19
+	VMOVUPS     (SI), Y18
+	VFMADD231PS Y18, Y20, Y11
+	VMOVUPS     (SI)(DX*1), Y18
+	VFMADD231PS Y18, Y20, Y14
+	VMOVUPS     (SI)(DX*2), Y18
+	VFMADD231PS Y18, Y20, Y17
+	ADDQ        CX, SI
+
+endedHalf:
+	MOVQ    64(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    72(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     lineHalf
+	MOVQ    128(AX), SI
+	VMOVUPS (SI), Y18
+	VANDPS  Y18, Y9, Y9
+	VANDPS  Y18, Y10, Y10
+	VANDPS  Y18, Y11, Y11
+	VANDPS  Y18, Y12, Y12
+	VANDPS  Y18, Y13, Y13
+	VANDPS  Y18, Y14, Y14
+	VANDPS  Y18, Y15, Y15
+	VANDPS  Y18, Y16, Y16
+	VANDPS  Y18, Y17, Y17
+	MOVQ    16(AX), SI
+	ADDQ    BX, SI
+	MOVQ    SI, BX
+	VADDPS  (BX), Y9, Y9
+	VMOVUPS Y9, (BX)
+	ADDQ    CX, BX
+	VADDPS  (BX), Y10, Y10
+	VMOVUPS Y10, (BX)
+	ADDQ    CX, BX
+	VADDPS  (BX), Y11, Y11
+	VMOVUPS Y11, (BX)
+	ADDQ    104(AX), SI
+	MOVQ    SI, BX
+	VADDPS  (BX), Y12, Y12
+	VMOVUPS Y12, (BX)
+	ADDQ    CX, BX
+	VADDPS  (BX), Y13, Y13
+	VMOVUPS Y13, (BX)
+	ADDQ    CX, BX
+	VADDPS  (BX), Y14, Y14
+	VMOVUPS Y14, (BX)
+	ADDQ    104(AX), SI
+	MOVQ    SI, BX
+	VADDPS  (BX), Y15, Y15
+	VMOVUPS Y15, (BX)
+	ADDQ    CX, BX
+	VADDPS  (BX), Y16, Y16
+	VMOVUPS Y16, (BX)
+	ADDQ    CX, BX
+	VADDPS  (BX), Y17, Y17
+	VMOVUPS Y17, (BX)
+
+channelsDone:
+	MOVQ 24(SP), BX
+	MOVQ BX, (SP)
+	MOVQ 32(SP), BX
+	MOVQ BX, 8(SP)
+	DECQ 16(SP)
+	JNE  group
+	VZEROUPPER
+	RET

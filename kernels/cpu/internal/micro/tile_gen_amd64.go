@@ -375,6 +375,118 @@ func callF32AVX512PooledV2(windows int, c *call) {
 	}
 }
 
+//go:noinline
+func callSlide3AVX2(pixels int, c *slideCall) {
+	switch pixels {
+	case 1:
+		slide3AVX2P1(c)
+	case 2:
+		slide3AVX2P2(c)
+	case 3:
+		slide3AVX2P3(c)
+	case 4:
+		slide3AVX2P4(c)
+	case 5:
+		slide3AVX2P5(c)
+	case 6:
+		slide3AVX2P6(c)
+	case 7:
+		slide3AVX2P7(c)
+	case 8:
+		slide3AVX2P8(c)
+	}
+}
+
+//go:noinline
+func callSlide3AVX512(pixels int, c *slideCall) {
+	switch pixels {
+	case 1:
+		slide3AVX512P1(c)
+	case 2:
+		slide3AVX512P2(c)
+	case 3:
+		slide3AVX512P3(c)
+	case 4:
+		slide3AVX512P4(c)
+	case 5:
+		slide3AVX512P5(c)
+	case 6:
+		slide3AVX512P6(c)
+	case 7:
+		slide3AVX512P7(c)
+	case 8:
+		slide3AVX512P8(c)
+	}
+}
+
+//go:noinline
+func callSlide5AVX2(pixels int, c *slideCall) {
+	switch pixels {
+	case 1:
+		slide5AVX2P1(c)
+	case 2:
+		slide5AVX2P2(c)
+	case 3:
+		slide5AVX2P3(c)
+	case 4:
+		slide5AVX2P4(c)
+	case 5:
+		slide5AVX2P5(c)
+	case 6:
+		slide5AVX2P6(c)
+	case 7:
+		slide5AVX2P7(c)
+	case 8:
+		slide5AVX2P8(c)
+	}
+}
+
+//go:noinline
+func callSlide5AVX512(pixels int, c *slideCall) {
+	switch pixels {
+	case 1:
+		slide5AVX512P1(c)
+	case 2:
+		slide5AVX512P2(c)
+	case 3:
+		slide5AVX512P3(c)
+	case 4:
+		slide5AVX512P4(c)
+	case 5:
+		slide5AVX512P5(c)
+	case 6:
+		slide5AVX512P6(c)
+	case 7:
+		slide5AVX512P7(c)
+	case 8:
+		slide5AVX512P8(c)
+	}
+}
+
+//go:noinline
+func callSlideSumsAVX2(rows int, c *slideCall) {
+	switch rows {
+	case 1:
+		slideSumsAVX2R1(c)
+	case 2:
+		slideSumsAVX2R2(c)
+	case 3:
+		slideSumsAVX2R3(c)
+	}
+}
+
+//go:noinline
+func callSlideSumsAVX512(rows int, c *slideCall) {
+	switch rows {
+	case 1:
+		slideSumsAVX512R1(c)
+	case 2:
+		slideSumsAVX512R2(c)
+	case 3:
+		slideSumsAVX512R3(c)
+	}
+}
+
 //go:noescape
 func f32AVX2V1R1(c *call)
 
@@ -764,6 +876,120 @@ func f32AVX512PooledV2W2(c *call)
 
 //go:noescape
 func f32AVX512PooledV2W3(c *call)
+
+//go:noescape
+func slide3AVX2P1(c *slideCall)
+
+//go:noescape
+func slide3AVX2P2(c *slideCall)
+
+//go:noescape
+func slide3AVX2P3(c *slideCall)
+
+//go:noescape
+func slide3AVX2P4(c *slideCall)
+
+//go:noescape
+func slide3AVX2P5(c *slideCall)
+
+//go:noescape
+func slide3AVX2P6(c *slideCall)
+
+//go:noescape
+func slide3AVX2P7(c *slideCall)
+
+//go:noescape
+func slide3AVX2P8(c *slideCall)
+
+//go:noescape
+func slide3AVX512P1(c *slideCall)
+
+//go:noescape
+func slide3AVX512P2(c *slideCall)
+
+//go:noescape
+func slide3AVX512P3(c *slideCall)
+
+//go:noescape
+func slide3AVX512P4(c *slideCall)
+
+//go:noescape
+func slide3AVX512P5(c *slideCall)
+
+//go:noescape
+func slide3AVX512P6(c *slideCall)
+
+//go:noescape
+func slide3AVX512P7(c *slideCall)
+
+//go:noescape
+func slide3AVX512P8(c *slideCall)
+
+//go:noescape
+func slide5AVX2P1(c *slideCall)
+
+//go:noescape
+func slide5AVX2P2(c *slideCall)
+
+//go:noescape
+func slide5AVX2P3(c *slideCall)
+
+//go:noescape
+func slide5AVX2P4(c *slideCall)
+
+//go:noescape
+func slide5AVX2P5(c *slideCall)
+
+//go:noescape
+func slide5AVX2P6(c *slideCall)
+
+//go:noescape
+func slide5AVX2P7(c *slideCall)
+
+//go:noescape
+func slide5AVX2P8(c *slideCall)
+
+//go:noescape
+func slide5AVX512P1(c *slideCall)
+
+//go:noescape
+func slide5AVX512P2(c *slideCall)
+
+//go:noescape
+func slide5AVX512P3(c *slideCall)
+
+//go:noescape
+func slide5AVX512P4(c *slideCall)
+
+//go:noescape
+func slide5AVX512P5(c *slideCall)
+
+//go:noescape
+func slide5AVX512P6(c *slideCall)
+
+//go:noescape
+func slide5AVX512P7(c *slideCall)
+
+//go:noescape
+func slide5AVX512P8(c *slideCall)
+
+//go:noescape
+func slideSumsAVX2R1(c *slideCall)
+
+//go:noescape
+func slideSumsAVX2R2(c *slideCall)
+
+//go:noescape
+func slideSumsAVX2R3(c *slideCall)
+
+//go:noescape
+func slideSumsAVX512R1(c *slideCall)
+
+//go:noescape
+func slideSumsAVX512R2(c *slideCall)
+
+//go:noescape
+func slideSumsAVX512R3(c *slideCall)
 
 //go:noinline
 func callCopyRows(dst, src unsafe.Pointer, stride, rows uintptr) {

@@ -18,6 +18,30 @@ func ScoreStride(cols int) int { return (cols + scoreGroup - 1) &^ (scoreGroup -
 // Sees returns how many numbers row r sees.
 func (s *Scores) Sees(r int) int { return min(s.Cols, s.Seen+r*s.Step) }
 
+// HideRows puts -Inf where a mask of bytes is 0, so that a row does not see what it could. Row r has the bytes from r·rowStep on: one for each of its
+// Cols numbers if step is 1, or with step 0 one for all of them.
+func HideRows[T Float](x []T, s Scores, mask []uint8, rowStep, step int) {
+	if s.Rows <= 0 || s.Cols <= 0 {
+		return
+	}
+	x, mask = x[:s.Rows*s.Stride], mask[:(s.Rows-1)*rowStep+(s.Cols-1)*step+1]
+	if single[T]() && step == 1 && s.Cols >= scoreGroup && s.hide32(as32(x), mask, rowStep) {
+		return
+	}
+	hidden := T(math.Inf(-1))
+	for r := range s.Rows {
+		row := x[r*s.Stride:][:s.Cols]
+		if step == 0 && mask[r*rowStep] != 0 {
+			continue
+		}
+		for i := range row {
+			if mask[r*rowStep+i*step] == 0 {
+				row[i] = hidden
+			}
+		}
+	}
+}
+
 // SoftmaxRows replaces scores x by the probabilities e^(scale·x) / Σ e^(scale·x), 0 for what a row does not see, and stores the logarithms of
 // the sums. A row that sees nothing gets zeros and -Inf; NaN or +Inf make NaN of a row. Scale is positive.
 func SoftmaxRows[T Float](x, total []T, s Scores, scale T) {

@@ -3,4 +3,5 @@
 package vec
 
 func (s *Scores) softmax32(_, _ []float32, _ float32) bool        { return false }
+func (s *Scores) hide32(_ []float32, _ []uint8, _ int) bool       { return false }
 func (s *Scores) softmaxGrad32(_, _, _ []float32, _ float32) bool { return false }

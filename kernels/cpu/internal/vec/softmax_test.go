@@ -163,3 +163,29 @@ func TestSoftmaxRowsGradOfRoundedTotals(t *testing.T) {
 		}
 	})
 }
+
+func TestHideRows(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(35, 36))
+		for _, s := range scoreCases() {
+			for _, steps := range [][2]int{{s.Cols, 1}, {s.Cols + 3, 1}, {0, 1}, {1, 0}, {0, 0}} {
+				x := random[float32](rng, s.Rows*s.Stride)
+				before := append([]float32(nil), x...)
+				mask := make([]uint8, s.Rows*steps[0]+s.Cols*steps[1]+1)
+				for i := range mask {
+					mask[i] = []uint8{0, 1, 255}[rng.IntN(3)]
+				}
+				HideRows(x, s, mask, steps[0], steps[1])
+				for r := range s.Rows {
+					for c := range s.Cols {
+						want := before[r*s.Stride+c]
+						if mask[r*steps[0]+c*steps[1]] == 0 {
+							want = float32(math.Inf(-1))
+						}
+						require.True(t, x[r*s.Stride+c] == want, "%v, steps %v: row %d column %d is %v, want %v", s, steps, r, c, x[r*s.Stride+c], want)
+					}
+				}
+			}
+		}
+	})
+}

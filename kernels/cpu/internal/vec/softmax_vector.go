@@ -33,6 +33,19 @@ func (s *Scores) pieces(f func(first, rows, n int, mask *float32, step uintptr))
 	}
 }
 
+func (s *Scores) hide32(x []float32, mask []uint8, rowStep int) bool {
+	wide, ok := vectors()
+	if !ok {
+		return false
+	}
+	most := max(callElements/s.Stride, 1)
+	for first := 0; first < s.Rows; first += most {
+		callHideRows(wide, unsafe.Pointer(&x[first*s.Stride]), unsafe.Pointer(&mask[first*rowStep]), uintptr(min(most, s.Rows-first)), uintptr(s.Cols),
+			uintptr(4*s.Stride), uintptr(rowStep))
+	}
+	return true
+}
+
 func (s *Scores) softmax32(x, total []float32, scale float32) bool {
 	wide, ok := vectors()
 	if !ok {

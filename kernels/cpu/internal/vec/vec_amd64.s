@@ -5852,6 +5852,48 @@ clearEnd1:
 	VZEROUPPER
 	RET
 
+// func hideRowsAVX2(x uintptr, mask uintptr, rows uintptr, n uintptr, stride uintptr, maskStep uintptr)
+// Requires: AVX, AVX2, CMOV
+TEXT ·hideRowsAVX2(SB), NOSPLIT, $0-48
+	MOVQ    x+0(FP), AX
+	MOVQ    mask+8(FP), CX
+	MOVQ    rows+16(FP), DX
+	MOVQ    n+24(FP), BX
+	MOVQ    stride+32(FP), SI
+	MOVQ    maskStep+40(FP), DI
+	VMOVUPS minusInfinity<>+0(SB), Y0
+	LEAQ    -16(BX), R8
+	VPXOR   Y1, Y1, Y1
+
+row:
+	XORQ BX, BX
+
+group:
+	VPMOVZXBD (CX)(BX*1), Y3
+	VPCMPEQD  Y1, Y3, Y3
+	VMOVUPS   (AX)(BX*4), Y2
+	VBLENDVPS Y3, Y0, Y2, Y2
+	VMOVUPS   Y2, (AX)(BX*4)
+	VPMOVZXBD 8(CX)(BX*1), Y3
+	VPCMPEQD  Y1, Y3, Y3
+	VMOVUPS   32(AX)(BX*4), Y2
+	VBLENDVPS Y3, Y0, Y2, Y2
+	VMOVUPS   Y2, 32(AX)(BX*4)
+	CMPQ      BX, R8
+	JEQ       rowEnd
+	ADDQ      $0x10, BX
+	CMPQ      BX, R8
+	CMOVQGT   R8, BX
+	JMP       group
+
+rowEnd:
+	ADDQ SI, AX
+	ADDQ DI, CX
+	DECQ DX
+	JNE  row
+	VZEROUPPER
+	RET
+
 // func fetchRowsAVX2(x uintptr, rows uintptr, bytes uintptr, stride uintptr)
 // Requires: AVX, MMX+
 TEXT ·fetchRowsAVX2(SB), NOSPLIT, $0-32
@@ -11173,6 +11215,40 @@ clearEnd1:
 	ADDQ R8, AX
 	ADDQ R8, CX
 	DECQ SI
+	JNE  row
+	VZEROUPPER
+	RET
+
+// func hideRowsAVX512(x uintptr, mask uintptr, rows uintptr, n uintptr, stride uintptr, maskStep uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL, CMOV
+TEXT ·hideRowsAVX512(SB), NOSPLIT, $0-48
+	MOVQ    x+0(FP), AX
+	MOVQ    mask+8(FP), CX
+	MOVQ    rows+16(FP), DX
+	MOVQ    n+24(FP), BX
+	MOVQ    stride+32(FP), SI
+	MOVQ    maskStep+40(FP), DI
+	VMOVUPS minusInfinity<>+0(SB), Z0
+	LEAQ    -16(BX), R8
+
+row:
+	XORQ BX, BX
+
+group:
+	VMOVDQU   (CX)(BX*1), X1
+	VPTESTNMB X1, X1, K1
+	VMOVUPS   Z0, K1, (AX)(BX*4)
+	CMPQ      BX, R8
+	JEQ       rowEnd
+	ADDQ      $0x10, BX
+	CMPQ      BX, R8
+	CMOVQGT   R8, BX
+	JMP       group
+
+rowEnd:
+	ADDQ SI, AX
+	ADDQ DI, CX
+	DECQ DX
 	JNE  row
 	VZEROUPPER
 	RET

@@ -8215,6 +8215,50 @@ clearEnd1:
 	BNE row
 	RET
 
+// func hideRowsNEON(x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr)
+TEXT ·hideRowsNEON(SB), NOSPLIT, $0-48
+	MOVD x+0(FP), R0
+	MOVD mask+8(FP), R1
+	MOVD rows+16(FP), R2
+	MOVD n+24(FP), R3
+	MOVD stride+32(FP), R4
+	MOVD maskStep+40(FP), R5
+	VEOR V0.B16, V0.B16, V0.B16
+	MOVW $0xff800000, R6
+	VDUP R6, V1.S4
+	SUB $16, R3
+row:
+	MOVD $0, R7
+group:
+	ADD R1, R7, R8
+	ADD R7<<2, R0, R9
+	VLD1 (R8), [V2.B16]
+	VLD1 (R9), [V16.S4, V17.S4, V18.S4, V19.S4]
+	VCMEQ V0.B16, V2.B16, V2.B16
+	VZIP1 V2.B16, V2.B16, V3.B16
+	VZIP2 V2.B16, V2.B16, V4.B16
+	VZIP1 V3.H8, V3.H8, V5.H8
+	VZIP2 V3.H8, V3.H8, V6.H8
+	VZIP1 V4.H8, V4.H8, V7.H8
+	VZIP2 V4.H8, V4.H8, V8.H8
+	VBIT V5.B16, V1.B16, V16.B16
+	VBIT V6.B16, V1.B16, V17.B16
+	VBIT V7.B16, V1.B16, V18.B16
+	VBIT V8.B16, V1.B16, V19.B16
+	VST1 [V16.S4, V17.S4, V18.S4, V19.S4], (R9)
+	CMP R3, R7
+	BEQ end
+	ADD $16, R7
+	CMP R3, R7
+	CSEL GT, R3, R7, R7
+	B group
+end:
+	ADD R4, R0
+	ADD R5, R1
+	SUBS $1, R2
+	BNE row
+	RET
+
 // fetchRowsNEON is fetchRowsAVX2 with two registers for one.
 TEXT ·fetchRowsNEON(SB), NOSPLIT, $0-32
 	MOVD x+0(FP), R0

@@ -595,6 +595,15 @@ func callSoftmaxRowsGrad(wide bool, p, d, shifts, mask *float32, rows, n, stride
 }
 
 //go:noinline
+func callHideRows(wide bool, x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr) {
+	if wide {
+		hideRowsAVX512(x, mask, rows, n, stride, maskStep)
+	} else {
+		hideRowsAVX2(x, mask, rows, n, stride, maskStep)
+	}
+}
+
+//go:noinline
 func callFetchRows(wide bool, x *float32, rows, bytes, stride uintptr) {
 	if wide {
 		fetchRowsAVX512(x, rows, bytes, stride)
@@ -1070,6 +1079,12 @@ func softmaxRowsGradAVX2(p, d, shifts, mask *float32, rows, n, stride, maskStep,
 
 //go:noescape
 func softmaxRowsGradAVX512(p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func hideRowsAVX2(x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr)
+
+//go:noescape
+func hideRowsAVX512(x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr)
 
 //go:noescape
 func fetchRowsAVX2(x *float32, rows, bytes, stride uintptr)

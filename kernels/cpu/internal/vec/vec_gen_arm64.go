@@ -311,6 +311,11 @@ func callSoftmaxRowsGrad(wide bool, p, d, shifts, mask *float32, rows, n, stride
 }
 
 //go:noinline
+func callHideRows(wide bool, x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr) {
+	hideRowsNEON(x, mask, rows, n, stride, maskStep)
+}
+
+//go:noinline
 func callFetchRows(wide bool, x *float32, rows, bytes, stride uintptr) {
 	fetchRowsNEON(x, rows, bytes, stride)
 }
@@ -550,6 +555,9 @@ func softmaxRowsNEON(x, largest, sums, mask *float32, rows, n, stride, maskStep,
 
 //go:noescape
 func softmaxRowsGradNEON(p, d, shifts, mask *float32, rows, n, stride, maskStep, pad uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func hideRowsNEON(x, mask unsafe.Pointer, rows, n, stride, maskStep uintptr)
 
 //go:noescape
 func fetchRowsNEON(x *float32, rows, bytes, stride uintptr)

@@ -1,0 +1,111 @@
+package conv
+
+import "github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+
+// Where package micro can slide over the pixels of a row (see [micro.Slide]), a depthwise convolution goes row by row through all channels.
+
+// slides reports whether the convolution and its input gradient do so.
+func slides[T Float](s *Shape) bool {
+	return s.rowByRow() && micro.HasSlide[T](s.Kernel[2], s.OutChannels)
+}
+
+// slidesSums reports whether the kernel gradient does.
+func slidesSums[T Float](s *Shape) bool {
+	return s.rowByRow() && micro.HasSlideSums[T](s.Kernel[2], s.OutChannels)
+}
+
+// rowByRow reports whether taps and outputs along the width are as far apart as the pixels.
+func (s *Shape) rowByRow() bool {
+	return s.depthwise() && s.Kernel[0] == 1 && s.Strides[2] == 1 && s.Dilation[2] == 1
+}
+
+// sliding is the part [first, end) of a row of outputs in which at most the taps in front of the middle one are missing at the first output,
+// and at most those behind it at the last.
+type sliding struct {
+	first, end  int
+	left, right bool
+}
+
+// sliding returns that part of the axis; none if it is too short.
+func (a *axis) sliding() (s sliding) {
+	half := a.taps / 2
+	s.first, s.end = max(-a.inOffset, 0), a.out
+	if s.left = s.first >= half; s.left {
+		s.first -= half
+	}
+	over := max(a.out-1+a.inOffset+a.taps-a.in, 0) // inputs that the last output would see behind the row
+	if s.right = over >= half; s.right {
+		over -= half
+	}
+	if s.end -= over; s.end-s.first < half {
+		return sliding{}
+	}
+	return s
+}
+
+// inputAt returns the first input that the part sees.
+func (s *sliding) inputAt(a *axis) int {
+	if s.left {
+		return s.first + a.inOffset + a.taps/2
+	}
+	return s.first + a.inOffset
+}
+
+// slideRows computes the rows of a span at depth d of image n.
+func (c *correlation[T]) slideRows(n, d int, h span) {
+	ax := &c.axes
+	td, tdEnd := ax[0].inside(d)
+	s := c.sliding
+	if td == tdEnd || h.tap == h.tapEnd {
+		s = sliding{}
+	}
+	for _, w := range c.spans[2] {
+		before, behind := w, w
+		before.end, behind.first = min(w.end, s.first), max(w.first, s.end)
+		for _, rest := range [...]span{before, behind} {
+			if rest.first < rest.end {
+				c.rectangle(n, d, h, rest, 0, 0, c.out)
+			}
+		}
+	}
+	if s.first == s.end {
+		return
+	}
+	rowX, rowY := ax[2].in*c.in, c.outs[2]*c.out
+	x := ((n*ax[0].in+d*ax[0].inStep+ax[0].inOffset)*ax[1].in + h.first*ax[1].inStep + ax[1].inOffset + h.tap*ax[1].tapStep) * rowX
+	y := ((n*c.outs[0]+ax[0].outStart+d*ax[0].outStep)*c.outs[1] + ax[1].outStart + h.first*ax[1].outStep) * rowY
+	micro.RunSlide(&micro.Slide[T]{A: c.x[x+s.inputAt(&ax[2])*c.in:], B: c.w[h.tap*ax[2].taps*c.out:], C: c.y[y+s.first*c.out:], Bias: c.bias,
+		Pixels: s.end - s.first, Channels: c.out, Step: c.out, Taps: ax[2].taps, Segments: h.tapEnd - h.tap, Lines: h.end - h.first,
+		ALine: ax[1].inStep * rowX, CLine: ax[1].outStep * rowY, ASegment: ax[1].tapStep * rowX, BSegment: ax[2].taps * c.out,
+		Left: s.left, Right: s.right, ReLU: c.relu})
+}
+
+// slideSpan adds the products of the rows of a span along the height of one plane of outputs to the sums dst of all taps; col is the first of
+// the columns.
+func (c *kernelGradient[T]) slideSpan(dst []T, planeX, planeY int, h span, col, cols int) {
+	s, ax := &c.shape, &c.axes
+	channels := s.OutChannels
+	tapRow := ax[2].taps * channels
+	rowX := planeX*s.In[1] + h.first*ax[1].inStep + ax[1].inOffset + h.tap*ax[1].tapStep
+	rowY := planeY*c.out[1] + h.first
+	slide := c.sliding
+	if slide.end-slide.first < 2 {
+		slide = sliding{}
+	}
+	for _, w := range c.spans {
+		before, behind := w, w
+		before.end, behind.first = min(w.end, slide.first), max(w.first, slide.end)
+		for _, rest := range [...]span{before, behind} {
+			for tap := h.tap; tap < h.tapEnd && rest.first < rest.end && rest.tap < rest.tapEnd; tap++ {
+				c.accumulate(dst[tap*tapRow:], rowX+(tap-h.tap)*ax[1].tapStep, rowY, h.end-h.first, rest, 0, col, cols)
+			}
+		}
+	}
+	if slide.first == slide.end {
+		return
+	}
+	lineX, lineY := s.In[2]*channels, c.out[2]*channels
+	micro.RunSlideSums(&micro.SlideSums[T]{A: c.x[rowX*lineX+slide.inputAt(&ax[2])*channels+col:], B: c.dy[rowY*lineY+slide.first*channels+col:],
+		C: dst[h.tap*tapRow+col:], Pixels: slide.end - slide.first, Channels: cols, Step: channels, Segments: h.tapEnd - h.tap, Lines: h.end - h.first,
+		ALine: ax[1].inStep * lineX, BLine: lineY, ASegment: ax[1].tapStep * lineX, CSegment: tapRow, Left: slide.left, Right: slide.right})
+}

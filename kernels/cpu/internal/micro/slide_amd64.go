@@ -1,0 +1,131 @@
+package micro
+
+import (
+	"runtime"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+)
+
+const hasSlide = true
+
+// maxSlide is the largest number of pixels of a tile for which internal/asmgen/micro makes a function.
+const maxSlide = 8
+
+// slideCall is the argument block of the assembly; internal/asmgen/micro knows its layout. Strides count bytes.
+type slideCall struct {
+	a, b, c, bias                unsafe.Pointer
+	step                         int
+	tiles, aTile                 int
+	lines                        int // in a group
+	aLine, bLine, cLine          int
+	segments, aSegment, bSegment int // bSegment is that of the weights, also where they are the result
+	last, tail                   int // the last whole vector of channels, and the half behind it; 0: there is none
+	mask                         unsafe.Pointer
+	flags                        int
+	groups                       int
+	pixels                       int
+}
+
+const (
+	slideLeft = 1 << iota
+	slideRight
+	slideReLU
+)
+
+// newLanes holds, at index 16−n, the mask of all lanes of 32 bits but the first n.
+var newLanes = [32]int32{16: -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
+
+// channels sets what the number of channels asks for, and reports whether the functions are those of AVX-512.
+func (c *slideCall) channels(n int) (wide bool) {
+	const half, whole = 8, 16
+	if wide = isa.Active() == isa.AVX512 && n >= whole; !wide {
+		c.last, c.mask = 4*(n-half), unsafe.Pointer(&newLanes[16-(half-n%half)%half])
+		return false
+	}
+	switch rest := n % whole; {
+	case rest > 0 && rest <= half:
+		c.last, c.tail, c.mask = 4*(n-rest-whole), 4*(n-half), unsafe.Pointer(&newLanes[16-(half-rest)])
+	default:
+		c.last, c.mask = 4*(n-whole), unsafe.Pointer(&newLanes[16-(whole-rest)%whole])
+	}
+	return true
+}
+
+func slideFlags(left, right, relu bool) (flags int) {
+	if left {
+		flags |= slideLeft
+	}
+	if right {
+		flags |= slideRight
+	}
+	if relu {
+		flags |= slideReLU
+	}
+	return flags
+}
+
+func runSlide[T Float](s *Slide[T]) {
+	c := slideCall{b: unsafe.Pointer(&s.B[0]), step: 4 * s.Step, aLine: 4 * s.ALine, cLine: 4 * s.CLine, segments: s.Segments,
+		aSegment: 4 * s.ASegment, bSegment: 4 * s.BSegment}
+	if s.Bias != nil {
+		c.bias = unsafe.Pointer(&s.Bias[0])
+	}
+	wide := c.channels(s.Channels)
+	// All tiles get the same number of pixels or one more.
+	tiles := (s.Pixels-1)/maxSlide + 1
+	pixels, more := s.Pixels/tiles, s.Pixels%tiles
+	perLine := 2 * s.Channels * s.Taps * s.Segments * s.Pixels
+	for line := 0; line < s.Lines; line += c.lines {
+		c.lines = min(max(maxCallFlops/perLine, 1), s.Lines-line)
+		first := 0
+		for _, part := range [2]struct{ tiles, pixels int }{{more, pixels + 1}, {tiles - more, pixels}} {
+			if part.tiles == 0 {
+				continue
+			}
+			end := first + part.tiles*part.pixels
+			c.tiles, c.aTile = part.tiles, part.pixels*c.step
+			c.flags = slideFlags(s.Left && first == 0, s.Right && end == s.Pixels, s.ReLU)
+			at := first
+			if s.Left && first > 0 {
+				at -= s.Taps / 2
+			}
+			c.a, c.c = unsafe.Pointer(&s.A[line*s.ALine+at*s.Step]), unsafe.Pointer(&s.C[line*s.CLine+first*s.Step])
+			switch {
+			case s.Taps == 3 && wide:
+				callSlide3AVX512(part.pixels, &c)
+			case s.Taps == 3:
+				callSlide3AVX2(part.pixels, &c)
+			case wide:
+				callSlide5AVX512(part.pixels, &c)
+			default:
+				callSlide5AVX2(part.pixels, &c)
+			}
+			first = end
+		}
+	}
+	runtime.KeepAlive(s)
+}
+
+func runSlideSums[T Float](s *SlideSums[T]) {
+	c := slideCall{step: 4 * s.Step, aLine: 4 * s.ALine, bLine: 4 * s.BLine, aSegment: 4 * s.ASegment, bSegment: 4 * s.CSegment,
+		pixels: s.Pixels, flags: slideFlags(s.Left, s.Right, false)}
+	wide := c.channels(s.Channels)
+	group := min(max((slideGroup+s.Pixels/2)/s.Pixels, 1), s.Lines) // lines
+	for segment := 0; segment < s.Segments; segment += slideRows {
+		rows := min(slideRows, s.Segments-segment)
+		perCall := max(maxCallFlops/(2*s.Channels*slideTaps*rows*s.Pixels*group), 1) // groups
+		for line := 0; line < s.Lines; line += c.lines * c.groups {
+			c.lines = min(group, s.Lines-line)
+			c.groups = min((s.Lines-line)/c.lines, perCall)
+			c.a, c.b = unsafe.Pointer(&s.A[line*s.ALine+segment*s.ASegment]), unsafe.Pointer(&s.B[line*s.BLine])
+			c.c = unsafe.Pointer(&s.C[segment*s.CSegment])
+			if wide {
+				callSlideSumsAVX512(rows, &c)
+			} else {
+				callSlideSumsAVX2(rows, &c)
+			}
+		}
+	}
+	runtime.KeepAlive(s)
+}
