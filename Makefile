@@ -2,10 +2,10 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
+.PHONY: help build test test-python test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
 
 build: ## build all packages and the programs, static
 	$(GO) build ./...
@@ -15,6 +15,9 @@ mnist: ## train the tutorial's convolutional network on handwritten digits, on t
 
 test: ## run all tests
 	$(GO) test ./...
+
+test-python: ## the tests that compare with Keras, h5py, TensorBoard and ONNX Runtime; downloads them into a cache folder
+	./internal/test-python.sh
 
 PATHS ?= portable avx2
 test-paths: ## the tests of everything that computes, once for each lower family of kernels

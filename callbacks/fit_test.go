@@ -71,7 +71,7 @@ func TestPrintsWhatKerasPrints(t *testing.T) {
 			var out bytes.Buffer
 			at := &clock{now: 1000, step: 0.25}
 			call(t, zeroModel(t, 1), c.Method, c.Options, callbacks.NewLoggerAt(c.Verbose, &out, c.Terminal, at.time))
-			require.Equal(t, c.Text, out.String())
+			require.Equal(t, printed(c.Text, c.Terminal, c.Verbose), out.String())
 		})
 	}
 }

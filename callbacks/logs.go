@@ -1,6 +1,7 @@
 package callbacks
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -107,5 +108,15 @@ func (l *Logs) Vector(name string) []float64 {
 	return nil
 }
 
-// String lists the names, for error messages.
-func (l *Logs) String() string { return strings.Join(l.Names(), ", ") }
+// String lists the values: "loss: 0.2513, mae: 0.4021".
+func (l *Logs) String() string {
+	parts := make([]string, 0, len(l.Names()))
+	for _, name := range l.Names() {
+		if v := l.Vector(name); len(v) == 1 {
+			parts = append(parts, fmt.Sprintf("%s: %.4g", name, v[0]))
+		} else {
+			parts = append(parts, fmt.Sprintf("%s: %.4g", name, v))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

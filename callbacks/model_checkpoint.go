@@ -183,7 +183,7 @@ func (c *ModelCheckpoint) path(epoch, batch int, logs *Logs) (string, error) {
 		return "", logs.Err()
 	}
 	if err != nil {
-		return "", fmt.Errorf("callbacks: ModelCheckpoint: cannot fill in FilePath %q: %w; the values are epoch, batch (with SaveFreq) and %s", c.FilePath, err, logs)
+		return "", fmt.Errorf("callbacks: ModelCheckpoint: cannot fill in FilePath %q: %w; the values are epoch, batch (with SaveFreq) and %s", c.FilePath, err, strings.Join(logs.Names(), ", "))
 	}
 	return path, nil
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -12,15 +11,16 @@ import (
 	"golang.org/x/term"
 )
 
-// Progbar prints the progress of a loop as Keras does: on a terminal one line that is drawn over and over,
+// Progbar prints the progress of a loop as Keras does: on a terminal one line that is drawn over and over, in Keras's colours,
 //
 //	10/32 ━━━━━━━━━━━━━━━━━━━━ 1s 52ms/step - accuracy: 0.7734 - loss: 0.8512
 //
-// elsewhere a new line for each update. Colours are those of Keras in both cases.
+// Elsewhere (a file, a pipe, a log) each update is such a line of its own, without colours, and there are fewer of them: one every ten
+// seconds and one at the end. Keras writes its colours there too, and twenty lines a second.
 type Progbar struct {
 	// Width is the length of the bar.
 	Width int
-	// Interval is the least time between two updates that are drawn.
+	// Interval is the least time between two updates that are drawn: 50 ms on a terminal, 10 s elsewhere.
 	Interval time.Duration
 	// Unit names what is counted: "step".
 	Unit string
@@ -32,11 +32,13 @@ type Progbar struct {
 	target   int // -1 while unknown
 	verbose  int
 	terminal bool
+	columns  func() int // width of the terminal, 0 where it is not known; nil too
 	now      func() time.Time
 
 	start, last, afterFirst time.Time
-	seen                    int // steps at the last update
-	drawn                   int // visible characters of the line on the screen
+	seen                    int  // steps at the last update
+	drawn                   int  // visible characters of the line on the screen
+	open                    bool // the line is not ended
 	names                   []string
 	values                  map[string]weighted
 }
@@ -47,8 +49,32 @@ type weighted struct{ sum, count float64 }
 // NewProgbar returns a bar for target steps (-1 for unknown) with the given verbosity: 0 prints nothing, 1 draws the bar, 2 prints
 // a line at the end.
 func NewProgbar(w io.Writer, target, verbose int) *Progbar {
-	f, ok := w.(*os.File)
-	return newProgbar(w, target, verbose, ok && term.IsTerminal(int(f.Fd())), time.Now)
+	p := newBar(w, target, verbose, onTerminal(w), time.Now)
+	if p.terminal {
+		p.columns = func() int {
+			columns, _, err := term.GetSize(int(w.(interface{ Fd() uintptr }).Fd()))
+			if err != nil {
+				return 0
+			}
+			return columns
+		}
+	}
+	return p
+}
+
+// onTerminal reports whether a writer is a terminal: a file, or a writer around one that has its Fd method.
+func onTerminal(w io.Writer) bool {
+	f, ok := w.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// newBar is newProgbar with the pace of its output.
+func newBar(w io.Writer, target, verbose int, terminal bool, now func() time.Time) *Progbar {
+	p := newProgbar(w, target, verbose, terminal, now)
+	if !terminal {
+		p.Interval, p.last = 10*time.Second, p.start
+	}
+	return p
 }
 
 func newProgbar(w io.Writer, target, verbose int, terminal bool, now func() time.Time) *Progbar {
@@ -132,24 +158,42 @@ func (p *Progbar) count(current int) string {
 	return fmt.Sprintf("%*d/%d", digits, current, p.target)
 }
 
-func bold(s string) string { return "\x1b[1m" + s + "\x1b[0m" }
+// interrupt ends the line of a bar that will not be completed, so that what comes next has a line of its own.
+func (p *Progbar) interrupt() {
+	if p.open {
+		fmt.Fprintln(p.w)
+		p.open = false
+	}
+}
+
+// styled sets text in a style of the terminal.
+func (p *Progbar) styled(style, text string) string {
+	if !p.terminal {
+		return text
+	}
+	return "\x1b[" + style + "m" + text + "\x1b[0m"
+}
+
+const (
+	bold  = "1"
+	green = "32"
+	white = "37"
+)
 
 func (p *Progbar) draw(current int, finalize bool, now time.Time, perStep float64) {
 	var b strings.Builder
 	if p.terminal {
 		b.WriteString(strings.Repeat("\b", p.drawn) + "\r")
-	} else {
-		b.WriteString("\n")
 	}
 	visible := 0
 	if p.target > 0 {
 		count := p.count(current)
 		done := int(float64(p.Width) * (float64(current) / float64(p.target)))
-		b.WriteString(bold(count) + " ")
+		b.WriteString(p.styled(bold, count) + " ")
 		if done > 0 {
-			b.WriteString("\x1b[32m" + strings.Repeat("━", done) + "\x1b[0m")
+			b.WriteString(p.styled(green, strings.Repeat("━", done)))
 		}
-		b.WriteString("\x1b[37m" + strings.Repeat("━", max(p.Width-done, 0)) + "\x1b[0m")
+		b.WriteString(p.styled(white, strings.Repeat(p.rest(), max(p.Width-done, 0))))
 		visible = len(count) + 1 + max(done, p.Width)
 	} else {
 		unknown := fmt.Sprintf("%7d/Unknown", current)
@@ -161,14 +205,46 @@ func (p *Progbar) draw(current int, finalize bool, now time.Time, perStep float6
 		elapsed = formatETA(perStep * float64(p.target-current))
 	}
 	rest := p.formatStepTime(perStep) + p.metrics()
-	b.WriteString(" " + bold(elapsed) + rest)
-	visible += 1 + len(elapsed) + utf8.RuneCountInString(rest)
-	b.WriteString(strings.Repeat(" ", max(p.drawn-visible, 0)))
-	if finalize {
+	visible += 1 + len(elapsed)
+	if !finalize {
+		rest = p.cut(rest, visible)
+	}
+	b.WriteString(" " + p.styled(bold, elapsed) + rest)
+	visible += utf8.RuneCountInString(rest)
+	if p.terminal {
+		b.WriteString(strings.Repeat(" ", max(p.drawn-visible, 0)))
+	}
+	p.open = p.terminal && !finalize
+	if !p.open {
 		b.WriteString("\n")
 	}
 	fmt.Fprint(p.w, b.String())
 	p.drawn = visible
+}
+
+// cut shortens the end of a line that is to be drawn over again, of which visible characters stand already: one that goes on in the next
+// line of the terminal could not be.
+func (p *Progbar) cut(rest string, visible int) string {
+	if p.columns == nil {
+		return rest
+	}
+	columns, text := p.columns(), []rune(rest)
+	room := columns - 1 - visible
+	if columns <= 0 || len(text) <= room {
+		return rest
+	}
+	if room < 1 {
+		return ""
+	}
+	return string(text[:room-1]) + "…"
+}
+
+// rest is what the part of the bar is made of that is not done: without colours it has to look different.
+func (p *Progbar) rest() string {
+	if p.terminal {
+		return "━"
+	}
+	return "─"
 }
 
 // metrics lists the values. As in Keras the bar writes a number with an exponent if its magnitude is small, and the line of

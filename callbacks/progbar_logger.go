@@ -47,8 +47,9 @@ func (l *ProgbarLogger) update(batch int, logs *Logs) error {
 }
 
 func (l *ProgbarLogger) end(logs *Logs) error {
-	if l.Params().Err != nil {
-		return nil // the run failed in the middle of the bar
+	if l.Params().Err != nil { // the run failed in the middle of the bar
+		l.bar.interrupt()
+		return nil
 	}
 	if l.bar.target < 0 {
 		l.bar.target, l.known = l.seen, l.seen
@@ -63,9 +64,12 @@ func (l *ProgbarLogger) OnTrainBegin() error {
 	return nil
 }
 
-// OnTrainEnd ends that.
+// OnTrainEnd ends that, and the line of a bar that the run did not complete.
 func (l *ProgbarLogger) OnTrainEnd(*Logs) error {
 	l.inFit = false
+	if l.bar != nil {
+		l.bar.interrupt()
+	}
 	return nil
 }
 

@@ -24,9 +24,12 @@ func (p *Pipeline) Prefetch(n int) *Pipeline {
 		return func(yield func(Batch, error) bool) {
 			inner, cancel := context.WithCancel(ctx)
 			results := make(chan result, n-1) // and one in the hand of the goroutine
+			var died grave
+			defer died.rise()
 			var producer sync.WaitGroup
 			producer.Go(func() {
 				defer close(results)
+				defer died.bury()
 				for element, err := range p.Batches(inner, epoch) {
 					select {
 					case results <- result{element, err}:
@@ -113,6 +116,8 @@ func inOrder(ctx context.Context, workers, limit int, yield func(Batch, error) b
 	inner, cancel := context.WithCancel(ctx)
 	work := make(chan job)
 	queue := make(chan chan result, limit)
+	var died grave
+	defer died.rise()
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
@@ -120,14 +125,19 @@ func inOrder(ctx context.Context, workers, limit int, yield func(Batch, error) b
 	for range workers {
 		running.Go(func() {
 			for j := range work {
-				element, err := j.run(inner)
-				j.done <- result{element, err} // has a place for it
+				r := result{err: errDied}
+				func() {
+					defer died.bury()
+					r.element, r.err = j.run(inner)
+				}()
+				j.done <- r // has a place for it
 			}
 		})
 	}
 	running.Go(func() {
 		defer close(queue)
 		defer close(work)
+		defer died.bury()
 		produce(inner, func(t task) bool {
 			j := job{run: t, done: make(chan result, 1)}
 			select {
@@ -151,7 +161,7 @@ func inOrder(ctx context.Context, workers, limit int, yield func(Batch, error) b
 			}
 			select {
 			case r := <-done:
-				if !yield(r.element, r.err) || r.err != nil {
+				if r.err == errDied || !yield(r.element, r.err) || r.err != nil {
 					return
 				}
 			case <-ctx.Done():

@@ -78,23 +78,33 @@ func TestBadData(t *testing.T) {
 			require.NoError(t, fit(m, data.Arrays(x, y)))
 			return fit(m, data.Arrays(grid(10, 5), y))
 		}, []string{"sequential/dense: ", "last axis has length 4", "received shape [10 5]"}},
+		{"rank of a second Fit", func(t *testing.T) error {
+			m := classifier(t)
+			require.NoError(t, fit(m, data.Arrays(x, y)))
+			return fit(m, data.Arrays(ones(4), []int{0, 1, 2, 0})) // four examples, not one with four features
+		}, []string{"sequential: ", `input "input_layer" expects shape (None, None), received shape (4,)`}},
+		{"rank in Predict", func(t *testing.T) error {
+			m := classifier(t)
+			require.NoError(t, m.Build([]int{layers.Unknown, 4}))
+			return predict(m, data.Arrays(ones(4), nil))
+		}, []string{"expects shape (None, None), received shape (4,)"}},
 		{"features in Predict", func(t *testing.T) error { return predict(classifier(t, keras.InputShape(5)), data.Arrays(x, nil)) },
 			[]string{"Predict: batch 0: sequential: ", "expects shape (None, 5), received shape (10, 4)"}},
 		{"shape of y", fitting(data.Arrays(x, grid(10, 4))), []string{"sparse_categorical_crossentropy: ", "labels have shape [10 4] and predictions [10 3]", "expected"}},
 		{"rank of y", fitting(data.Arrays(x, [][][]float32{grid(1, 1), grid(1, 1), grid(1, 1), grid(1, 1), grid(1, 1), grid(1, 1), grid(1, 1), grid(1, 1), grid(1, 1), grid(1, 1)})),
 			[]string{"sparse_categorical_crossentropy: ", "labels have shape [10 1 1]"}},
-		{"label too large", fitting(data.Arrays(x, outOfRange)), []string{"epoch 1: batch 0: ", "index 3", "valid indices are 0 to 2"}},
-		{"label negative", fitting(data.Arrays(x, []int{0, 1, 2, 0, 1, 2, 0, 1, 2, -1})), []string{"index -1", "valid indices are 0 to 2"}},
+		{"label too large", fitting(data.Arrays(x, outOfRange)), []string{"epoch 1: batch 0: ", "label 3", "labels are 0 to 2"}},
+		{"label negative", fitting(data.Arrays(x, []int{0, 1, 2, 0, 1, 2, 0, 1, 2, -1})), []string{"label -1", "labels are 0 to 2"}},
 		{"label in Evaluate", func(t *testing.T) error { return evaluate(classifier(t), data.Arrays(x, outOfRange)) },
-			[]string{"Evaluate: batch 0: ", "index 3", "valid indices are 0 to 2"}},
-		{"label in validation", fitting(data.Arrays(x, y), keras.ValidationData(data.Arrays(x, outOfRange))), []string{"epoch 1: validation: batch 0: ", "index 3"}},
+			[]string{"Evaluate: batch 0: ", "label 3", "labels are 0 to 2"}},
+		{"label in validation", fitting(data.Arrays(x, y), keras.ValidationData(data.Arrays(x, outOfRange))), []string{"epoch 1: validation: batch 0: ", "label 3"}},
 		{"label on the second replica", func(t *testing.T) error {
 			m := classifier(t, distribute.Scope(mirrored(t, "cpu:0", "cpu:1")))
 			return fit(m, data.Arrays(x, outOfRange), keras.Shuffle(false))
-		}, []string{"index 3 (element 4 of the indices)", "valid indices are 0 to 2"}},
+		}, []string{"label 3 (element 4 of the labels)", "labels are 0 to 2"}},
 		{"label in Evaluate with two replicas", func(t *testing.T) error {
 			return evaluate(classifier(t, distribute.Scope(mirrored(t, "cpu:0", "cpu:1"))), data.Arrays(x, outOfRange))
-		}, []string{"Evaluate: batch 0: ", "index 3"}},
+		}, []string{"Evaluate: batch 0: ", "label 3"}},
 		{"shape of sample weights", fitting(data.Arrays(x, y, data.SampleWeight(grid(10, 4)))), []string{"sample weights have shape [10 4]", "expected one weight for each example"}},
 		{"number of sample weights", fitting(data.Arrays(x, y, data.SampleWeight(ones(9)))), []string{"x has 10 samples but sample_weight has 9"}},
 		{"two arrays of sample weights", fitting(data.Arrays(x, y, data.SampleWeight([]any{ones(10), ones(10)}))),
@@ -241,16 +251,16 @@ func TestBadCompile(t *testing.T) {
 			return evaluate(sequential(t, nil, &layers.Dense{Units: 3}), data.Arrays(x, y))
 		}, []string{`Evaluate: model "sequential" is not compiled`}},
 		{"no loss", compiling(keras.CompileConfig{Optimizer: "sgd"}), []string{"there is no loss to train on", "CompileConfig.Loss"}},
-		{"name of the optimizer", compiling(keras.CompileConfig{Optimizer: "sdg"}), []string{`unknown optimizer "sdg"; known: `, "SGD"}},
+		{"name of the optimizer", compiling(keras.CompileConfig{Optimizer: "sdg"}), []string{`unknown optimizer "sdg"; did you mean "SGD"? known: `, "SGD"}},
 		{"type of the optimizer", compiling(keras.CompileConfig{Optimizer: 3}), []string{"cannot make an optimizer of int"}},
 		{"optimizer without pointer", compiling(keras.CompileConfig{Optimizer: optimizers.Adam{}}), []string{"received a optimizers.Adam; pass a pointer, as in &optimizers.Adam{}"}}, //nolint:govet // the mistake under test
 		{"integer learning rate", compiling(keras.CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 1}}), []string{"learning rate must be a float", "write 1.0"}},
-		{"name of the loss", compiling(keras.CompileConfig{Loss: "mes"}), []string{`unknown loss "mes"; known: `, "mse"}},
+		{"name of the loss", compiling(keras.CompileConfig{Loss: "mes"}), []string{`unknown loss "mes"; did you mean "mse"? known: `, "mse"}},
 		{"type of the loss", compiling(keras.CompileConfig{Loss: 3}), []string{"cannot make a loss of int"}},
 		{"loss without pointer", compiling(keras.CompileConfig{Loss: losses.MeanSquaredError{}}), []string{"pass a pointer, as in &losses.MeanSquaredError{}"}},
 		{"two losses", compiling(keras.CompileConfig{Loss: []string{"mse", "mae"}}), []string{"a list of 2 losses", "the model has 1 outputs"}},
 		{"loss of an unknown output", compiling(keras.CompileConfig{Loss: map[string]any{"zz": "mse"}}), []string{`there is no output "zz"; the outputs are ["logits"]`}},
-		{"name of a metric", compiling(keras.CompileConfig{Loss: "mse", Metrics: []string{"acuracy"}}), []string{`unknown metric "acuracy"; known: `, "accuracy, "}},
+		{"name of a metric", compiling(keras.CompileConfig{Loss: "mse", Metrics: []string{"acuracy"}}), []string{`unknown metric "acuracy"; did you mean "accuracy"? known: `, "accuracy, "}},
 		{"type of a metric", compiling(keras.CompileConfig{Loss: "mse", Metrics: 3}), []string{"cannot make a metric of int"}},
 		{"metric without pointer", compiling(keras.CompileConfig{Loss: "mse", Metrics: []any{metrics.SparseCategoricalAccuracy{}}}), []string{"pass a pointer, as in &metrics.SparseCategoricalAccuracy{}"}},
 		{"metric of an unknown output", compiling(keras.CompileConfig{Loss: "sparse_categorical_crossentropy", Metrics: map[string][]string{"q": {"accuracy"}}}), []string{`there is no output "q"; the outputs are ["logits"]`}},
@@ -289,7 +299,7 @@ func TestBadModels(t *testing.T) {
 		return err
 	}
 	checkMistakes(t, []mistake{
-		{"activation", building(&layers.Dense{Units: 2, Activation: "rellu"}), []string{"sequential/dense: ", `unknown activation "rellu"; known: `}},
+		{"activation", building(&layers.Dense{Units: 2, Activation: "rellu"}), []string{"sequential/dense: ", `unknown activation "rellu"; did you mean "relu"? known: `}},
 		{"initializer", building(&layers.Dense{Units: 2, KernelInitializer: "glorot"}), []string{`sequential/dense: weight "kernel": `, `unknown initializer "glorot"`}},
 		{"regularizer", building(&layers.Dense{Units: 2, KernelRegularizer: "l3"}), []string{`unknown regularizer "l3"`}},
 		{"dtype of a layer", building(&layers.Dense{Units: 2, DType: "float31"}), []string{"dense: ", `unknown dtype policy "float31"; known: `}},
@@ -333,10 +343,10 @@ func TestBadModels(t *testing.T) {
 		},
 			[]string{"Add: sequential/conv2d: "}},
 		{"Pop of nothing", func(t *testing.T) error { _, err := sequential(t, nil).Pop(); return err }, []string{"no top layer"}},
-		{"unknown layer", func(t *testing.T) error { _, err := classifier(t).GetLayer("dens"); return err }, []string{`no layer "dens"; its layers are ["dense" "dense_1"]`}},
+		{"unknown layer", func(t *testing.T) error { _, err := classifier(t).GetLayer("dens"); return err }, []string{`no layer "dens"; did you mean "dense"? its layers are ["dense" "dense_1"]`}},
 
 		{"no tensors", func(*testing.T) error { return functional(keras.Inputs(), keras.Outputs()) }, []string{"at least one input and one output, received 0 and 0"}},
-		{"nil tensors", func(*testing.T) error { return functional(keras.Inputs(nil), keras.Outputs(nil)) }, []string{"tensor 0: ", "nil"}},
+		{"nil tensors", func(*testing.T) error { return functional(keras.Inputs(nil), keras.Outputs(nil)) }, []string{"input 0: ", "nil"}},
 		{"apply to nil", func(*testing.T) error {
 			return functional(keras.Inputs(input()), keras.Outputs(layers.Apply(&layers.Dense{Units: 1}, nil)))
 		}, []string{"input 0 of a Dense is nil"}},
@@ -379,7 +389,7 @@ func TestBadDevices(t *testing.T) {
 		devices []string
 		want    string
 	}{
-		{[]string{"gpu:0"}, `no backend for device kind "gpu"; available: cpu`},
+		{[]string{"gpu:0"}, `no backend for device kind "gpu" is linked into this program; it has: cpu`},
 		{[]string{"cpu:x"}, `device "cpu:x": the index after the colon must be a number`},
 		{[]string{"cpu:-1"}, `device "cpu:-1"`},
 		{[]string{""}, `device ""`},
@@ -477,7 +487,7 @@ func TestFailedStepChangesNothing(t *testing.T) {
 			for i := range y {
 				bad := append([]int{}, y...)
 				bad[i] = 9
-				require.ErrorContains(t, fit(m, data.Arrays(x, bad), keras.Shuffle(false)), "valid indices are 0 to 2")
+				require.ErrorContains(t, fit(m, data.Arrays(x, bad), keras.Shuffle(false)), "labels are 0 to 2")
 				after, err := m.WeightArrays()
 				require.NoError(t, err)
 				require.Equal(t, before, after)

@@ -113,7 +113,7 @@ func (c *compiled) checkNames() error {
 			if v == nil || isAccuracy(v) {
 				return nil
 			}
-			_, err := metrics.Get(v)
+			_, err := metrics.Get(metricOf(v))
 			return pointerHint[metrics.Metric](v, err)
 		})
 	}
@@ -152,7 +152,7 @@ func (m *Model) prepare(targets []ir.Type) error {
 			names[i] = fmt.Sprintf("output_%d", i)
 		}
 	}
-	if err := c.resolveLosses(names, named, targets, m.outputTypes); err != nil {
+	if err := c.resolveLosses(names, named, m.hasDictOutputs(), targets, m.outputTypes); err != nil {
 		return err
 	}
 	if err := c.resolveMetrics(names, named, targets, m.outputTypes); err != nil {

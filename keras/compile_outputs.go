@@ -9,9 +9,9 @@ import (
 )
 
 // resolveLosses makes the loss of each output. named says whether the names are the model's own; the losses of outputs without names
-// are shown under the names of the losses, as in Keras.
-func (c *compiled) resolveLosses(names []string, named bool, targets, outputs []ir.Type) error {
-	specs, err := c.lossSpecs(names, len(outputs))
+// are shown under the names of the losses, as in Keras. dict says whether the outputs are a dict, of which some may go without a loss.
+func (c *compiled) resolveLosses(names []string, named, dict bool, targets, outputs []ir.Type) error {
+	specs, err := c.lossSpecs(names, len(outputs), dict)
 	if err != nil {
 		return err
 	}
@@ -55,8 +55,8 @@ func (c *compiled) resolveLosses(names []string, named bool, targets, outputs []
 }
 
 // lossSpecs spreads Loss over the outputs.
-func (c *compiled) lossSpecs(names []string, n int) ([]any, error) {
-	if m, ok := asMap(c.config.Loss); ok {
+func (c *compiled) lossSpecs(names []string, n int, dict bool) ([]any, error) {
+	if m, ok := asMap(c.config.Loss); ok && !dict {
 		for _, name := range names {
 			if _, given := m[name]; !given && n > 1 {
 				return nil, fmt.Errorf("Loss: the map has no entry for output %q; give every output of %q a loss, or nil to leave it out", name, names)
@@ -153,7 +153,7 @@ func (c *compiled) resolveMetrics(names []string, named bool, targets, outputs [
 				return fmt.Errorf("%s: the data have no targets to compare output %q with; pass them as in data.Arrays(x, y)", group.what, names[i])
 			}
 			for _, s := range list {
-				metric, err := metrics.Resolve(s, shapeOf(targets, c.outputs[i].target), outputs[i].Shape)
+				metric, err := metrics.Resolve(metricOf(s), shapeOf(targets, c.outputs[i].target), outputs[i].Shape)
 				if err != nil {
 					return fmt.Errorf("%s: %w", group.what, err)
 				}

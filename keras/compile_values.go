@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/losses"
 	"github.com/gokeras/gokeras/metrics"
 )
@@ -115,4 +116,19 @@ func perOutput(what string, v any, names []string, n int, shared bool) ([]any, e
 		out[i] = v
 	}
 	return out, nil
+}
+
+// metricOf reads a function as a metric in the way of Keras, which looks for its name among the losses first: as a function
+// cosine_similarity is the loss, which is negative, and not the metric of that name.
+func metricOf(v any) any {
+	o, ok := v.(config.Object)
+	if !ok {
+		return v
+	}
+	if name, ok := o.FunctionName(); ok {
+		if l, err := losses.Get(name); err == nil {
+			return l
+		}
+	}
+	return v
 }

@@ -118,8 +118,8 @@ func describeCompiled(v any, get func(any) (any, error)) (any, error) {
 	case nil, string, bool, float64, float32, int:
 		return v, nil
 	case config.Object:
-		if name, ok := o.FunctionName(); ok {
-			return name, nil
+		if _, ok := o.FunctionName(); ok {
+			return o, nil
 		}
 	}
 	if get == nil {

@@ -324,10 +324,10 @@ func (m *Model) byName(what string, t data.Tensors, names []string, memory *[]*t
 	out := (*memory)[:0]
 	for _, name := range names {
 		a := t.Get(name)
-		if a == nil && (what == "input" || m.compiled == nil || m.compiled.trains(name, names)) {
+		if a == nil && (what == "input" || m.compiled == nil || m.trains(name, names)) {
 			return nil, fmt.Errorf("model %q needs an array for the %s %q; the data have %q", m.Name(), what, name, t.Names)
 		}
-		if a != nil && (what == "input" || len(t.Arrays) == len(names) || m.compiled.trains(name, names)) {
+		if a != nil && (what == "input" || len(t.Arrays) == len(names) || m.trains(name, names)) {
 			out = append(out, a)
 		}
 	}
@@ -339,10 +339,11 @@ func (m *Model) byName(what string, t data.Tensors, names []string, memory *[]*t
 }
 
 // trains reports whether the output of the given name has a loss.
-func (c *compiled) trains(name string, names []string) bool {
+func (m *Model) trains(name string, names []string) bool {
+	c := m.compiled
 	if c.ready {
 		return slices.ContainsFunc(c.outputs, func(o *outputLoss) bool { return o.name == name && o.loss != nil })
 	}
-	specs, err := c.lossSpecs(names, len(names))
+	specs, err := c.lossSpecs(names, len(names), m.hasDictOutputs())
 	return err != nil || specs[slices.Index(names, name)] != nil
 }

@@ -227,7 +227,10 @@ func (t *trainer) peek(ctx context.Context) error {
 	t.feed = newFeeder(t.m.compiled.train, t.m.policy.Float())
 	if t.c.verbose > 0 {
 		t.feed.onCompile = func(inst *distribute.Instance) {
-			t.notes = append(t.notes, fmt.Sprintf("compiled the training step for batches of %d in %s", t.feed.rows, inst.CompileTime.Round(100*time.Microsecond)))
+			if inst.CompileTime < slowCompile {
+				return
+			}
+			t.notes = append(t.notes, fmt.Sprintf("compiled the training step for batches of %d in %s", t.feed.rows, inst.CompileTime.Round(100*time.Millisecond)))
 		}
 	}
 	if t.evaluate != nil {
@@ -238,6 +241,9 @@ func (t *trainer) peek(ctx context.Context) error {
 	}
 	return nil
 }
+
+// slowCompile is how long a step has to be compiled for the log to say so: somebody may have wondered.
+const slowCompile = time.Second
 
 // ready builds the model for the shapes of a batch and resolves losses and metrics.
 func (m *Model) ready(p *parts, classWeight map[int]float64) error {

@@ -135,9 +135,14 @@ func (f *functional) trace() error {
 	if len(f.in.list) == 0 || len(f.out.list) == 0 {
 		return fmt.Errorf("needs at least one input and one output, received %d and %d", len(f.in.list), len(f.out.list))
 	}
-	for i, t := range slices.Concat(f.in.list, f.out.list) {
+	for i, t := range f.in.list {
 		if err := t.Err(); err != nil {
-			return fmt.Errorf("tensor %d: %w", i, err)
+			return fmt.Errorf("input %d: %w", i, err)
+		}
+	}
+	for i, t := range f.out.list {
+		if err := t.Err(); err != nil {
+			return fmt.Errorf("output %d: %w", i, err)
 		}
 	}
 	given := map[*layers.KerasTensor]bool{}
@@ -379,9 +384,9 @@ func (f *functional) inputNames() []string { return f.inNames }
 
 func (f *functional) hostStage() *hostStage { return f.host }
 
-// isStack reports whether the graph is a plain chain, which Summary shows without connections.
+// isStack reports whether the graph is a plain chain, which Summary shows without connections. Any of its results may be outputs.
 func (f *functional) isStack() bool {
-	if len(f.in.list) != 1 || len(f.out.list) != 1 || len(f.nodes) != len(f.layers) {
+	if len(f.in.list) != 1 || len(f.nodes) != len(f.layers) {
 		return false
 	}
 	uses := map[*layers.KerasTensor]int{}

@@ -152,6 +152,9 @@ func hostArray(t *layers.KerasTensor, d *tensor.Dense) (layers.HostArray, error)
 	var a layers.HostArray
 	var err error
 	if t.IsText() {
+		if d.Dtype() != tensor.Uint8 { // see data.Text
+			return a, fmt.Errorf("input %q takes text, received an array of %v of shape %v; give it a []string", t.Name(), d.Dtype(), d.Shape())
+		}
 		if a.Strings, a.Shape, err = data.Strings(d); err != nil {
 			return a, fmt.Errorf("input %q takes text: %w", t.Name(), err)
 		}

@@ -163,7 +163,7 @@ func TestHostStageErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "works on the host and cannot be part of a program")
 	m := textModel(t)
 	_, err = m.Predict(t.Context(), data.Arrays([]float32{1, 2}, nil))
-	assert.ErrorContains(t, err, `takes text: data: Strings: received an array of float32 of shape (2)`)
+	assert.ErrorContains(t, err, `input "input_layer" takes text, received an array of float32 of shape (2); give it a []string`)
 	_, err = m.Predict(t.Context(), data.Arrays([][]string{{"a", "b"}}, nil))
 	assert.ErrorContains(t, err, "expects shape (None, 1), received shape (1, 2)")
 }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -163,6 +164,15 @@ func (m *Model) Name() string { return layers.Name(m) }
 // ClassName returns "Sequential", "Functional" or the name of the subclass.
 func (m *Model) ClassName() string { return m.topology.className() }
 
+// String tells what the model is, as Keras prints it: <Sequential name=sequential, built=True>. Summary shows its layers.
+func (m *Model) String() string {
+	built := "False"
+	if m.isBuilt() {
+		built = "True"
+	}
+	return fmt.Sprintf("<%s name=%s, built=%s>", m.ClassName(), m.Name(), built)
+}
+
 // Strategy returns the strategy under which the model's variables live.
 func (m *Model) Strategy() distribute.Strategy { return m.strategy }
 
@@ -178,7 +188,7 @@ func (m *Model) GetLayer(name string) (layers.Layer, error) {
 		}
 		names = append(names, layers.Name(l))
 	}
-	return nil, fmt.Errorf("keras: model %q has no layer %q; its layers are %q", m.Name(), name, names)
+	return nil, fmt.Errorf("keras: model %q has no layer %q; %sits layers are %q", m.Name(), name, config.Guess(name, names), names)
 }
 
 // Inputs returns the declared symbolic inputs; nil for a model whose first batch decides.

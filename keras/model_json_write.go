@@ -44,6 +44,9 @@ func (m *Model) object(policy string) (map[string]any, error) {
 	return nil, fmt.Errorf("model %q is a %s; only Sequential and Functional models can be written as a document", m.Name(), m.ClassName())
 }
 
+// LayerObject describes a model that stands inside a layer, as files of Keras do; see [layers.ObjectWriter].
+func (m *Model) LayerObject() (map[string]any, error) { return m.object(m.policy.Name) }
+
 // layerMember describes a layer inside a model.
 func layerMember(l layers.Layer, policy string, inputs [][]any) (map[string]any, error) {
 	var o map[string]any

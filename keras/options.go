@@ -84,12 +84,15 @@ func ShuffleInsideBatches() FitOption {
 	return fitOption{"ShuffleInsideBatches", func(c *fitConfig) { c.shuffle, c.shuffleInside = true, true }}
 }
 
-// Verbose sets what is printed: 0 nothing (the default), 1 a progress bar, 2 one line an epoch.
+// Verbose sets what is printed: 0 nothing (the default), 1 a progress bar, 2 one line an epoch. Where the output is no terminal, the bar is
+// a plain line every ten seconds and at the end of an epoch. Notes come after the line of an epoch: that a step took a second or more to
+// compile, that the data ended early, that nothing is trained.
 func Verbose(level int) FitOption {
 	return fitOption{"Verbose", func(c *fitConfig) { c.verbose = level }}
 }
 
-// Output sets where progress is printed; the default, also for nil, is standard output.
+// Output sets where progress is printed; the default, also for nil, is standard output. A writer around a terminal is known for one by its
+// method Fd() uintptr, as an *os.File is.
 func Output(w io.Writer) FitOption {
 	return fitOption{"Output", func(c *fitConfig) { c.output = w }}
 }

@@ -37,3 +37,9 @@ func (m *Model) Iterations() (int64, error) {
 	}
 	return int64(a.At(0)), nil
 }
+
+// hasDictOutputs reports whether the model returns its outputs by name.
+func (m *Model) hasDictOutputs() bool {
+	f, ok := m.topology.(*functional)
+	return ok && f.out.names != nil
+}

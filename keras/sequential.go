@@ -14,6 +14,7 @@ import (
 type sequential struct {
 	stack []layers.Layer
 	input *layers.KerasTensor
+	built *layers.KerasTensor // where input is nil: what the layers were built for
 	name  string
 	host  *hostStage
 	first int    // layer of the program: those before it run on the host
@@ -87,17 +88,35 @@ func (s *sequential) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 	if len(s.stack) == 0 {
 		ops.Failf(c.Graph(), "the Sequential model has no layers; add at least one")
 	}
-	if s.input != nil {
-		declared := []*layers.KerasTensor{s.input}
-		if s.host != nil {
-			declared = s.host.fed
-		}
-		inputs = adjustInputs(c, declared, inputs)
+	switch {
+	case s.host != nil:
+		inputs = adjustInputs(c, s.host.fed, inputs)
+	case s.input != nil:
+		inputs = adjustInputs(c, []*layers.KerasTensor{s.input}, inputs)
+	case s.built != nil && len(inputs) == 1:
+		inputs = adjustInputs(c, []*layers.KerasTensor{s.built}, inputs)
 	}
+	given := inputs
 	for _, l := range s.stack[s.first:] {
 		inputs = layers.InvokeAll(l, c, inputs...)
 	}
+	if s.input == nil && s.built == nil && len(given) == 1 {
+		s.built = anyOfRank(given[0])
+	}
 	return inputs
+}
+
+// anyOfRank stands for the inputs of a model that is built for x and was not told a shape: they need as many axes, as in Keras. Without
+// that, numbers could pass for the features of one example that are one of many examples each.
+func anyOfRank(x *ops.Tensor) *layers.KerasTensor {
+	shape := make([]int, x.Rank())
+	for i := range shape {
+		shape[i] = layers.Unknown
+	}
+	if n := len(shape); n > 0 && x.Dim(-1) == 1 {
+		shape[n-1] = 1 // may be left out
+	}
+	return layers.NewInput("input_layer", ir.Int32, shape...) // not a float type: what is given keeps its own
 }
 
 func (s *sequential) members() []layers.Layer { return s.stack }
@@ -176,6 +195,7 @@ func (m *Model) changed() error {
 	m.mu.Lock()
 	types := m.inputTypes
 	m.placed, m.inputTypes, m.compiled = false, nil, nil
+	m.topology.(*sequential).built = nil
 	m.forgetPredictions()
 	m.mu.Unlock()
 	if in := m.fed(); in != nil {

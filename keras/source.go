@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"reflect"
 
 	"github.com/gokeras/gokeras/data"
 )
@@ -30,7 +29,7 @@ type source interface {
 func (m *Model) newSource(ds data.Dataset, c *fitConfig, batchSize, steps int, seed uint64) (source, error) {
 	arrays, inMemory := ds.(*data.ArraySource)
 	if !inMemory {
-		if v := reflect.ValueOf(ds); !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
+		if isNilDataset(ds) {
 			return nil, fmt.Errorf("keras: %s: the data are nil; pass data.Arrays(x, y) or a data.Dataset", c.what)
 		}
 		if n, known := data.Cardinality(ds); known && n == data.Infinite && steps == 0 {

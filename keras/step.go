@@ -95,19 +95,22 @@ func (m *Model) hasLoss(r *distribute.Replica) bool {
 func (m *Model) measure(r *distribute.Replica, outputs, y, w []*ops.Tensor) *ops.Tensor {
 	c := m.compiled
 	float := m.policy.Float()
-	total := ops.Zeros(r, float)
+	total, reported := ops.Zeros(r, float), ops.Zeros(r, float)
 	for i, o := range c.outputs {
 		if o.loss == nil {
 			continue
 		}
-		part := ops.Cast(losses.Compute(o.loss, y[o.target], upcast(outputs[i], float), weightOf(w, o.target)), float)
+		part, report := losses.ComputeAndReport(o.loss, y[o.target], upcast(outputs[i], float), weightOf(w, o.target))
+		part, report = ops.Cast(part, float), ops.Cast(report, float)
 		if o.tracker != nil {
-			trackLoss(r, o.tracker, part)
+			trackLoss(r, o.tracker, report)
 		}
 		total = ops.Add(total, ops.MultiplyScalar(part, o.weight))
+		reported = ops.Add(reported, ops.MultiplyScalar(report, o.weight))
 	}
-	total = ops.Add(total, m.penalties(r, float))
-	trackLoss(r, c.lossTracker, total)
+	penalties := m.penalties(r, float)
+	total = ops.Add(total, penalties)
+	trackLoss(r, c.lossTracker, ops.Add(reported, penalties))
 	for _, metric := range c.metrics {
 		place := c.outputs[metric.output].target
 		if place < 0 {

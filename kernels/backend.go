@@ -165,7 +165,7 @@ func Lookup(kind string) (Backend, error) {
 			known = append(known, k)
 		}
 		slices.Sort(known)
-		return nil, fmt.Errorf("kernels: no backend for device kind %q; available: %s (accelerator backends are imported by name, for example _ \"github.com/gokeras/gokeras/kernels/cuda\")", kind, strings.Join(known, ", "))
+		return nil, fmt.Errorf("kernels: no backend for device kind %q is linked into this program; it has: %s", kind, strings.Join(known, ", "))
 	}
 	return b, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"strings"
 
 	"github.com/gokeras/gokeras/internal/config"
 )
@@ -35,6 +36,9 @@ func FromObject(raw json.RawMessage, ignore ...string) (Layer, error) {
 }
 
 func fromObject(o config.Object, ignore ...string) (Layer, error) {
+	if read, ok := modelReaders[o.ClassName]; ok && !strings.Contains(o.RegisteredName, ">") {
+		return read(o.Config)
+	}
 	l, err := newRegistered(o)
 	if err != nil {
 		return nil, err
@@ -47,6 +51,9 @@ func fromObject(o config.Object, ignore ...string) (Layer, error) {
 
 // ToObject returns the object that stands for a layer in a Keras file, with its present name and whether it is trained.
 func ToObject(l Layer) (map[string]any, error) {
+	if w, ok := l.(ObjectWriter); ok {
+		return w.LayerObject()
+	}
 	o, err := config.EncodeObject(l)
 	if err != nil {
 		return nil, fmt.Errorf("layers: %s: %w", Name(l), err)
@@ -75,7 +82,6 @@ func ToObject(l Layer) (map[string]any, error) {
 // alwaysWritten are keys without meaning here that Keras writes for a class.
 var alwaysWritten = map[string]map[string]any{
 	"Dense": {"quantization_config": nil}, "EinsumDense": {"quantization_config": nil}, "Embedding": {"quantization_config": nil},
-	"LayerNormalization": {"rms_scaling": false},
 }
 
 // configAdjuster is implemented by layers whose configuration has what tags cannot say.

@@ -2,6 +2,7 @@ package layers
 
 import (
 	"fmt"
+	"iter"
 	"math"
 
 	"github.com/gokeras/gokeras/keras/ops"
@@ -81,7 +82,10 @@ func (l *Discretization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 // The summary is that of Keras's layer: of each batch, in order, every max(Epsilon·n, 1)-th number with that weight; merged with the
 // summary so far and brought back to 1/Epsilon numbers by linear interpolation of the cumulative weights; at the end the same with
 // 1/NumBins.
-func (l *Discretization) Adapt(batches ...kernels.Array) error {
+func (l *Discretization) Adapt(batches ...kernels.Array) error { return l.AdaptBatches(each(batches)) }
+
+// AdaptBatches is Adapt for batches that come one by one.
+func (l *Discretization) AdaptBatches(batches iter.Seq2[kernels.Array, error]) error {
 	switch {
 	case l.NumBins < 1 && l.BinBoundaries != nil:
 		return fmt.Errorf("layers: %s: Adapt: the boundaries are fixed by the field BinBoundaries; set NumBins instead to adapt", Name(l))
@@ -98,7 +102,11 @@ func (l *Discretization) Adapt(batches ...kernels.Array) error {
 		return fmt.Errorf("layers: %s: Adapt: Epsilon must be at least 1e-7 and below 1, received %v", Name(l), l.Epsilon)
 	}
 	sketch := quantileSketch{epsilon: epsilon}
-	for i, b := range batches {
+	i := -1
+	for b, err := range batches {
+		if i++; err != nil {
+			return fmt.Errorf("layers: %s: Adapt: batch %d: %w", Name(l), i, err)
+		}
 		values := make([]float32, b.Type.Shape.Size())
 		for j := range values {
 			if values[j] = float32(b.At(j)); values[j] != values[j] {

@@ -2,6 +2,7 @@ package layers
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -34,6 +35,9 @@ type table[T cmp.Ordered] struct {
 	index  map[T]int64
 	idf    []float64 // of all numbers, special ones included
 }
+
+// errNoVocabulary is the answer of a layer that was neither given words nor adapted: without it every word would pass for unknown.
+var errNoVocabulary = errors.New("has no vocabulary yet; call Adapt with data before the model runs, or set Vocabulary")
 
 // check reports settings that contradict each other.
 func (l *lookup[T]) check() error {

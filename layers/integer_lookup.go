@@ -3,6 +3,7 @@ package layers
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -102,7 +103,7 @@ func (l *IntegerLookup) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		x = ops.Cast(x, ir.Int64)
 	}
 	if t == nil && !c.Probing {
-		ops.Failf(c.Graph(), "has no vocabulary yet; call Adapt with data before the model runs, or set Vocabulary")
+		ops.Fail(c.Graph(), errNoVocabulary)
 	}
 	if k.invert {
 		return []*ops.Tensor{invertNumbers(k, t, x)}
@@ -216,13 +217,19 @@ func (l *IntegerLookup) keepsInputType() {}
 // equally frequent ones from the largest on, at most MaxTokens with the special tokens. For "tf_idf" it learns the weight
 // log(1 + N/(1+n)) of each number, which n of N examples have; an example is one entry of axis 0. A model that has run keeps the
 // vocabulary that it was compiled with, until it is compiled again.
-func (l *IntegerLookup) Adapt(batches ...kernels.Array) error {
+func (l *IntegerLookup) Adapt(batches ...kernels.Array) error { return l.AdaptBatches(each(batches)) }
+
+// AdaptBatches is Adapt for batches that come one by one.
+func (l *IntegerLookup) AdaptBatches(batches iter.Seq2[kernels.Array, error]) error {
 	k, _, err := l.ready()
 	if err == nil && l.Vocabulary != nil {
 		err = fmt.Errorf("the vocabulary is fixed by the field Vocabulary; leave it out to adapt")
 	}
 	var c counter[int64]
-	for _, b := range batches {
+	for b, failed := range batches {
+		if failed != nil {
+			return fmt.Errorf("layers: %s: Adapt: %w", Name(l), failed)
+		}
 		shape := b.Type.Shape
 		if n := shape.Size(); err == nil && n > 0 {
 			rows := 1

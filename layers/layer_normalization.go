@@ -11,7 +11,10 @@ import (
 //
 //	y = gamma · (x - mean) / sqrt(variance + Epsilon) + beta
 //
-// Mean and (biased) variance are taken over Axis. Half precision is computed in float32.
+// Mean and (biased) variance are taken over Axis. Half precision is computed in float32. With RMSScaling, which Keras keeps for old files
+// alone, the mean is not subtracted and there is no beta:
+//
+//	y = gamma · x / sqrt(variance + Epsilon)
 //
 // Input shape: any. Output shape: that of the input. A mask passes through. Weights: gamma and beta, of the lengths of Axis.
 // Source: Ba, Kiros, Hinton, "Layer Normalization", 2016.
@@ -27,6 +30,8 @@ type LayerNormalization struct {
 	NoCenter bool     `keras:"center,not"`            // leave beta out
 	NoScale  bool     `keras:"scale,not"`             // leave gamma out
 
+	RMSScaling bool `keras:"rms_scaling"` // do not subtract the mean; deprecated in Keras, use RMSNormalization
+
 	BetaInitializer  any `keras:"beta_initializer,default=Zeros"`
 	GammaInitializer any `keras:"gamma_initializer,default=Ones"`
 	BetaRegularizer  any `keras:"beta_regularizer"`
@@ -39,7 +44,7 @@ type LayerNormalization struct {
 
 // Build makes gamma and beta.
 func (l *LayerNormalization) Build(b *Builder, in []ir.Shape) {
-	l.buildAffine(b, axesShape(b, l.Axis, in[0]), affineFields{l.NoScale, l.NoCenter, l.GammaInitializer, l.BetaInitializer, l.GammaRegularizer, l.BetaRegularizer, l.GammaConstraint, l.BetaConstraint})
+	l.buildAffine(b, axesShape(b, l.Axis, in[0]), affineFields{l.NoScale && !l.RMSScaling, l.NoCenter || l.RMSScaling, l.GammaInitializer, l.BetaInitializer, l.GammaRegularizer, l.BetaRegularizer, l.GammaConstraint, l.BetaConstraint})
 }
 
 // axesShape returns the lengths of the given axes in the order in which Keras keeps the weights: sorted as they are written.
@@ -68,7 +73,11 @@ func axesShape(b *Builder, axes []int, x ir.Shape) ir.Shape {
 func (l *LayerNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := atLeastFloat32(one(c, in))
 	gamma, beta := l.affineWeights(c, x)
-	y := normalizeAxes(x, gamma, beta, sortedAxes(x, l.Axis), number(l.Epsilon, 1e-3))
+	normalize := normalizeAxes
+	if l.RMSScaling {
+		normalize = scaleAxes
+	}
+	y := normalize(x, gamma, beta, sortedAxes(x, l.Axis), number(l.Epsilon, 1e-3))
 	return []*ops.Tensor{ops.Cast(y, c.ComputeDType())}
 }
 
@@ -90,6 +99,16 @@ func normalizeAxes(x, gamma, beta *ops.Tensor, axes []int, epsilon float64) *ops
 		offset = ops.Add(offset, alongAxes(beta, x, axes))
 	}
 	return ops.Add(ops.Multiply(x, scale), offset)
+}
+
+// scaleAxes is layer normalization without the mean: gamma · x / sqrt(variance + epsilon). It takes no beta.
+func scaleAxes(x, gamma, _ *ops.Tensor, axes []int, epsilon float64) *ops.Tensor {
+	_, variance := ops.Moments(x, axes...)
+	y := ops.Multiply(x, ops.Rsqrt(ops.AddScalar(ops.KeepDims(variance, x, axes...), epsilon)))
+	if gamma != nil {
+		y = ops.Multiply(y, alongAxes(gamma, x, axes))
+	}
+	return y
 }
 
 // ravel returns t as a vector; nil gives one of the given value and length.
@@ -119,10 +138,5 @@ func (l *LayerNormalization) SupportsMasking() bool { return true }
 
 // keepsInputType: inputs are not rounded to half precision before they are normalised.
 func (l *LayerNormalization) keepsInputType() {}
-
-// IgnoredConfig adds a key of an old mistake, which divided by the variance's root without subtracting the mean.
-func (l *LayerNormalization) IgnoredConfig() []string {
-	return append(l.Base.IgnoredConfig(), "rms_scaling=null")
-}
 
 func init() { Register[LayerNormalization]() }

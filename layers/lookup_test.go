@@ -30,7 +30,7 @@ func TestLookupErrors(t *testing.T) {
 		{&layers.StringLookup{Vocabulary: []string{"a", "b", "c"}, MaxTokens: 3}, []layers.HostArray{words}, "has 4 entries with the special ones, MaxTokens is 3"},
 		{&layers.StringLookup{Vocabulary: []string{"a"}, NumOOVIndices: new(0)}, []layers.HostArray{words}, `the token "b" is not in the vocabulary`},
 		{&layers.StringLookup{Vocabulary: []string{"a"}, OutputMode: layers.TFIDFMode}, []layers.HostArray{words}, "received 0 weights"},
-		{&layers.StringLookup{OutputMode: layers.CountMode}, []layers.HostArray{words}, "needs to know the vocabulary"},
+		{&layers.StringLookup{OutputMode: layers.CountMode}, []layers.HostArray{words}, "has no vocabulary yet"},
 		{&layers.StringLookup{Salt: []int{1, 2, 3}}, []layers.HostArray{words}, "Salt must have one or two numbers"},
 		{&layers.StringLookup{}, []layers.HostArray{layers.HostInts([]int64{1})}, "takes strings, received numbers"},
 		{&layers.StringLookup{Invert: true}, []layers.HostArray{words}, "takes whole numbers with Invert"},
@@ -93,4 +93,20 @@ func FuzzVocabularyFile(f *testing.F) {
 			assert.NoError(t, err)
 		}
 	})
+}
+
+// Without a vocabulary every word would pass for unknown, which looks like a result.
+func TestLookupNeedsAVocabulary(t *testing.T) {
+	for name, l := range map[string]layers.HostLayer{
+		"words":          &layers.StringLookup{},
+		"words, one-hot": &layers.StringLookup{OutputMode: "one_hot"},
+		"padded":         &layers.StringLookup{OutputMode: "one_hot", MaxTokens: 5, PadToMaxTokens: true},
+		"texts":          &layers.TextVectorization{},
+		"texts, cut":     &layers.TextVectorization{MaxTokens: 10, OutputSequenceLength: 3},
+	} {
+		_, err := l.Transform(layers.HostStrings([]string{"a", "b"}))
+		require.ErrorContains(t, err, "has no vocabulary yet; call Adapt with data before the model runs, or set Vocabulary", name)
+	}
+	_, err := (&layers.StringLookup{Invert: true}).Transform(layers.HostInts([]int64{1}))
+	require.ErrorContains(t, err, "no vocabulary")
 }

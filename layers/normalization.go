@@ -3,6 +3,7 @@ package layers
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -104,26 +105,41 @@ func (l *Normalization) given(x *ops.Tensor, name string, values []float64, axes
 
 // Adapt computes mean and variance of the data, given as one array or as several batches, and keeps them in the layer's weights,
 // replacing what was there. Axis 0 of the data is the batch.
-func (l *Normalization) Adapt(batches ...kernels.Array) error {
+func (l *Normalization) Adapt(batches ...kernels.Array) error { return l.AdaptBatches(each(batches)) }
+
+// AdaptBatches is Adapt for batches that come one by one.
+func (l *Normalization) AdaptBatches(batches iter.Seq2[kernels.Array, error]) error {
 	if l.Mean != nil {
 		return fmt.Errorf("layers: %s: Adapt: mean and variance are fixed by the fields Mean and Variance; leave those out to adapt", Name(l))
 	}
-	if len(batches) == 0 || batches[0].Type.Shape.Size() == 0 {
-		return fmt.Errorf("layers: %s: Adapt: received no data; expected at least one array with at least one example", Name(l))
-	}
-	open := batches[0].Type.Shape.Clone()
-	open[0] = Unknown
-	if _, err := InferTypes(l, []ir.Type{{DType: batches[0].Type.DType, Shape: open}}); err != nil {
-		return err
-	}
-	shape := batches[0].Type.Shape
-	axes := l.keptAxes(nil, shape)
-	n, mean, square := 0.0, make([]float64, l.mean.Size()), make([]float64, l.mean.Size())
-	for i, b := range batches {
-		if s := b.Type.Shape; len(s) != len(shape) || !s[1:].Equal(shape[1:]) {
+	var shape ir.Shape
+	var axes []int
+	var n float64
+	var mean, square []float64
+	i := 0
+	for b, err := range batches {
+		switch s := b.Type.Shape; {
+		case err != nil:
+			return fmt.Errorf("layers: %s: Adapt: batch %d: %w", Name(l), i, err)
+		case i == 0:
+			if len(s) == 0 || s.Size() == 0 {
+				return l.errNoData()
+			}
+			open := s.Clone()
+			open[0] = Unknown
+			if _, err := InferTypes(l, []ir.Type{{DType: b.Type.DType, Shape: open}}); err != nil {
+				return err
+			}
+			shape, axes = s, l.keptAxes(nil, s)
+			mean, square = make([]float64, l.mean.Size()), make([]float64, l.mean.Size())
+		case len(s) != len(shape) || !s[1:].Equal(shape[1:]):
 			return fmt.Errorf("layers: %s: Adapt: batch %d has shape %v, the first one %v; only the batch size may differ", Name(l), i, s, shape)
 		}
 		n = accumulateMoments(b, axes, n, mean, square)
+		i++
+	}
+	if i == 0 {
+		return l.errNoData()
 	}
 	for i := range square {
 		square[i] /= n
@@ -138,6 +154,10 @@ func (l *Normalization) Adapt(batches ...kernels.Array) error {
 		}
 	}
 	return nil
+}
+
+func (l *Normalization) errNoData() error {
+	return fmt.Errorf("layers: %s: Adapt: received no data; expected at least one array with at least one example", Name(l))
 }
 
 // accumulateMoments takes a batch into running means and sums of squared deviations of n values each, and returns the new n

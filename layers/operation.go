@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -113,7 +114,7 @@ func Op(name string, args ...any) *KerasTensor { return OpAll(name, args...)[0] 
 func OpAll(name string, args ...any) []*KerasTensor {
 	k := operationNames[name]
 	if k == nil {
-		return failedAll(fmt.Errorf("layers: there is no operation %q; known: %s", name, strings.Join(OperationNames(), ", ")))
+		return failedAll(fmt.Errorf("layers: there is no operation %q; %sknown: %s", name, config.Guess(name, OperationNames()), strings.Join(OperationNames(), ", ")))
 	}
 	settings, call, err := k.arrange(args)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers/activations"
 )
 
 func init() {
@@ -33,7 +34,7 @@ func init() {
 	}))
 	define("nn", "Softmax", "softmax(x, *axis=-1)", oneResult(softmaxBy(ops.Softmax)))
 	define("nn", "LogSoftmax", "log_softmax(x, *axis=-1)", oneResult(softmaxBy(ops.LogSoftmax)))
-	define("nn", "Sparsemax", "sparsemax(x, *axis=-1)", oneResult(func(a *operands) *ops.Tensor { return ops.Sparsemax(a.tensor("x"), a.integer("axis")) }))
+	define("nn", "Sparsemax", "sparsemax(x, *axis=-1)", oneResult(func(a *operands) *ops.Tensor { return activations.Sparsemax(a.tensor("x"), a.integer("axis")) }))
 	define("nn", "Normalize", "normalize(x, *axis=-1, *order=2, *epsilon=null)", oneResult(func(a *operands) *ops.Tensor {
 		epsilon := objectives.Epsilon
 		if a.given("epsilon") {
@@ -121,17 +122,21 @@ func rowsOf(a *operands, x *ops.Tensor) (axes []int, spread func(p *ops.Tensor) 
 }
 
 func layerNormalization(a *operands) *ops.Tensor {
-	a.refuse("rms_scaling", false, nil)
 	x := floating(a.tensor("x"))
+	scaling := a.boolean("rms_scaling")
 	axes, spread := rowsOf(a, x)
 	wide := atLeastFloat32(x)
 	mean, variance := ops.Moments(wide, axes...)
 	mean, variance = ops.KeepDims(mean, x, axes...), ops.KeepDims(variance, x, axes...)
-	y := ops.Multiply(ops.Subtract(wide, mean), ops.Rsqrt(ops.AddScalar(variance, a.epsilonOr(objectives.Epsilon))))
+	centered := wide
+	if !scaling {
+		centered = ops.Subtract(wide, mean)
+	}
+	y := ops.Multiply(centered, ops.Rsqrt(ops.AddScalar(variance, a.epsilonOr(objectives.Epsilon))))
 	if g := a.optional("gamma"); g != nil {
 		y = ops.Multiply(y, ops.Cast(spread(g), wide.DType()))
 	}
-	if b := a.optional("beta"); b != nil {
+	if b := a.optional("beta"); b != nil && !scaling {
 		y = ops.Add(y, ops.Cast(spread(b), wide.DType()))
 	}
 	return ops.Cast(y, x.DType())

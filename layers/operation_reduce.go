@@ -99,8 +99,8 @@ func init() {
 	define("numpy", "Argmin", "argmin(x, *axis=null, *keepdims=false)", argOf(ops.Argmin))
 	define("numpy", "CountNonzero", "count_nonzero(x, *axis=null)", reduceOf(ops.CountNonzero))
 	define("numpy", "Median", "median(x, *axis=null, *keepdims=false)", oneResult(func(a *operands) *ops.Tensor { return a.oneAxis(a.tensor("x"), ops.Median) }))
-	define("numpy", "Quantile", `quantile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(1, ops.Quantile)))
-	define("numpy", "Percentile", `percentile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(100, ops.Quantile)))
+	define("numpy", "Quantile", `quantile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(1, linearQuantile)))
+	define("numpy", "Percentile", `percentile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(100, ops.QuantileMethod)))
 	define("numpy", "Average", "average(x, *axis=null, weights=null)", oneResult(average))
 	define("numpy", "Cumsum", "cumsum(x, *axis=null, *dtype=null)", oneResult(cumulate(ops.Cumsum)))
 	define("numpy", "Cumprod", "cumprod(x, *axis=null, *dtype=null)", oneResult(cumulate(ops.Cumprod)))
@@ -109,8 +109,8 @@ func init() {
 	define("numpy", "Nanargmax", "nanargmax(x, *axis=null, *keepdims=false)", argOf(ops.Nanargmax))
 	define("numpy", "Nanargmin", "nanargmin(x, *axis=null, *keepdims=false)", argOf(ops.Nanargmin))
 	define("numpy", "Nanmedian", "nanmedian(x, *axis=null, *keepdims=false)", oneResult(func(a *operands) *ops.Tensor { return a.oneAxis(a.tensor("x"), ops.Nanmedian) }))
-	define("numpy", "Nanquantile", `nanquantile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(1, ops.Nanquantile)))
-	define("numpy", "Nanpercentile", `nanpercentile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(100, ops.Nanquantile)))
+	define("numpy", "Nanquantile", `nanquantile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(1, nanquantile)))
+	define("numpy", "Nanpercentile", `nanpercentile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(100, nanquantile)))
 	define("numpy", "Correlate", `correlate(x1, x2, *mode="valid")`, oneResult(func(a *operands) *ops.Tensor {
 		x, y := a.pair("x1", "x2")
 		return ops.Correlate(x, y, a.text("mode"))
@@ -135,12 +135,25 @@ func init() {
 	define("numpy", "Trace", "trace(x, *offset=0, *axis1=0, *axis2=1)", oneResult(func(a *operands) *ops.Tensor { return ops.Sum(diagonal(a), -1) }))
 }
 
-func quantileOf(whole float64, f func(x *ops.Tensor, q float64, axis int) *ops.Tensor) func(a *operands) *ops.Tensor {
+// linearQuantile forgets the method, as Keras does in a Functional model, though neither outside of one nor in percentile.
+func linearQuantile(x *ops.Tensor, q float64, _ string, axis int) *ops.Tensor {
+	return ops.Quantile(x, q, axis)
+}
+
+// nanquantile interpolates linearly, whatever the numbers that count.
+func nanquantile(x *ops.Tensor, q float64, method string, axis int) *ops.Tensor {
+	if method != "linear" {
+		ops.Failf(x.Graph(), "nanquantile: the method is %q; without NaN only linear is supported", method)
+	}
+	return ops.Nanquantile(x, q, axis)
+}
+
+func quantileOf(whole float64, f func(x *ops.Tensor, q float64, method string, axis int) *ops.Tensor) func(a *operands) *ops.Tensor {
 	return func(a *operands) *ops.Tensor {
-		a.refuse("method", "linear")
+		method := a.text("method")
 		x := a.tensor("x")
 		one := func(q float64) *ops.Tensor {
-			return a.oneAxis(x, func(x *ops.Tensor, axis int) *ops.Tensor { return f(x, q/whole, axis) })
+			return a.oneAxis(x, func(x *ops.Tensor, axis int) *ops.Tensor { return f(x, q/whole, method, axis) })
 		}
 		list, many := a.values["q"].([]any)
 		if !many {

@@ -23,9 +23,7 @@ var notOperations = map[string]string{
 
 // otherResults are cases in which the result differs on purpose.
 var otherResults = map[string]string{
-	"bincount/5fixed":      "without minlength the length of the result depends on numbers",
-	"sparsemax/3x6":        "Keras's result does not sum to 1",
-	"sparsemax/3x5;axis=0": "Keras's result does not sum to 1",
+	"bincount/5fixed": "without minlength the length of the result depends on numbers",
 }
 
 // TestOperationsLikeKeras calls every function of keras.ops as an operation and compares results and gradients with Keras's.

@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -58,11 +59,30 @@ func RegisteredName(l Layer) string {
 	return registeredNames[t]
 }
 
+// modelReaders read the objects of models, which may stand inside a layer such as TimeDistributed. Package keras, which has the models,
+// registers them.
+var modelReaders = map[string]func(configuration json.RawMessage) (Layer, error){}
+
+// RegisterModel says how the configuration of a model of the given class is read, for models inside layers. Such a model is an
+// [ObjectWriter]. It panics when the class is taken, and is called from init.
+func RegisterModel(className string, read func(configuration json.RawMessage) (Layer, error)) {
+	if _, taken := modelReaders[className]; taken {
+		panic("layers: RegisterModel called twice for " + className)
+	}
+	modelReaders[className] = read
+}
+
+// ObjectWriter is implemented by layers that describe themselves in Keras files, as models do.
+type ObjectWriter interface {
+	LayerObject() (map[string]any, error)
+}
+
 // New returns a layer of the given class with default configuration. The class may be a registered name, "package>Name".
 func New(className string) (Layer, error) {
 	make, ok := lookUp(className)
 	if !ok {
-		return nil, fmt.Errorf("layers: unknown class %q; known: %s; register your own with layers.Register", className, strings.Join(ClassNames(), ", "))
+		return nil, fmt.Errorf("layers: unknown class %q; %sknown: %s; register your own with layers.Register", className,
+			config.Guess(className, ClassNames()), strings.Join(ClassNames(), ", "))
 	}
 	return make(), nil
 }

@@ -3,6 +3,7 @@ package layers
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"strconv"
 
 	"github.com/gokeras/gokeras/keras/ops"
@@ -105,14 +106,15 @@ func (l *StringLookup) transform(inputs []HostArray) (HostArray, error) {
 	if err != nil {
 		return HostArray{}, err
 	}
-	if l.Invert {
-		if len(x.Strings) > 0 || len(x.Floats) > 0 {
-			return HostArray{}, fmt.Errorf("takes whole numbers with Invert")
-		}
-		return HostStrings(invert(k, t, x.Ints), x.Shape...), nil
-	}
-	if len(x.Ints) > 0 || len(x.Floats) > 0 {
+	switch {
+	case l.Invert && (len(x.Strings) > 0 || len(x.Floats) > 0):
+		return HostArray{}, fmt.Errorf("takes whole numbers with Invert")
+	case !l.Invert && (len(x.Ints) > 0 || len(x.Floats) > 0):
 		return HostArray{}, fmt.Errorf("takes strings, received numbers; use IntegerLookup for those")
+	case t == nil:
+		return HostArray{}, errNoVocabulary
+	case l.Invert:
+		return HostStrings(invert(k, t, x.Ints), x.Shape...), nil
 	}
 	numbers, err := k.numbers(t, x.Strings)
 	if err != nil {
@@ -124,12 +126,9 @@ func (l *StringLookup) transform(inputs []HostArray) (HostArray, error) {
 // encodeLookup writes numbers in the form of the output mode.
 func encodeLookup[T string | int64](k *lookup[T], t *table[T], numbers []int64, shape []int) (HostArray, error) {
 	mode := k.mode
-	if t == nil && mode != IntMode && !k.padToMax {
-		return HostArray{}, fmt.Errorf("OutputMode %q needs to know the vocabulary; set it, or call Adapt first", mode)
-	}
 	if mode == TFIDFMode {
 		mode = CountMode
-		if t == nil || t.idf == nil {
+		if t.idf == nil {
 			return HostArray{}, fmt.Errorf("OutputMode %q needs a vocabulary with weights; set it, or call Adapt first", TFIDFMode)
 		}
 	}
@@ -175,10 +174,16 @@ func (l *StringLookup) HostType(inputs ...ir.Type) (ir.Type, error) {
 // Adapt learns the vocabulary of some data, replacing what was learned before: all different words, the most frequent ones
 // first, equally frequent ones in falling order, at most MaxTokens with the special tokens. For "tf_idf" it learns the weight
 // log(1 + N/(1+n)) of each word, which n of N examples have; an example is one entry of axis 0.
-func (l *StringLookup) Adapt(batches ...HostArray) error {
+func (l *StringLookup) Adapt(batches ...HostArray) error { return l.AdaptBatches(each(batches)) }
+
+// AdaptBatches is Adapt for batches that come one by one.
+func (l *StringLookup) AdaptBatches(batches iter.Seq2[HostArray, error]) error {
 	var c counter[string]
-	for _, b := range batches {
-		if err := b.check(); err != nil {
+	for b, err := range batches {
+		if err == nil {
+			err = b.check()
+		}
+		if err != nil {
 			return fmt.Errorf("layers: %s: Adapt: %w", Name(l), err)
 		}
 		if len(b.Ints) > 0 || len(b.Floats) > 0 {

@@ -3,6 +3,7 @@ package layers
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"unicode"
@@ -185,6 +186,9 @@ func (l *TextVectorization) transform(inputs []HostArray) (HostArray, error) {
 	if err != nil {
 		return HostArray{}, err
 	}
+	if t == nil {
+		return HostArray{}, errNoVocabulary
+	}
 	length := longest
 	if l.OutputSequenceLength > 0 {
 		length = l.OutputSequenceLength
@@ -229,20 +233,26 @@ func (l *TextVectorization) HostType(inputs ...ir.Type) (ir.Type, error) {
 }
 
 // Adapt learns the vocabulary of texts as [StringLookup.Adapt] does, after standardizing and splitting.
-func (l *TextVectorization) Adapt(batches ...HostArray) error {
+func (l *TextVectorization) Adapt(batches ...HostArray) error { return l.AdaptBatches(each(batches)) }
+
+// AdaptBatches is Adapt for batches that come one by one.
+func (l *TextVectorization) AdaptBatches(batches iter.Seq2[HostArray, error]) error {
 	inner, err := l.ready()
+	if err != nil {
+		return fmt.Errorf("layers: %s: Adapt: %w", Name(l), err)
+	}
 	var c counter[string]
-	for _, b := range batches {
+	for b, err := range batches {
 		var texts []string
 		if err == nil {
 			texts, err = l.texts([]HostArray{b})
 		}
+		if err != nil {
+			return fmt.Errorf("layers: %s: Adapt: %w", Name(l), err)
+		}
 		for _, text := range texts {
 			c.add(l.tokens(text))
 		}
-	}
-	if err != nil {
-		return fmt.Errorf("layers: %s: Adapt: %w", Name(l), err)
 	}
 	return inner.adopt(&c)
 }

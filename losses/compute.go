@@ -29,6 +29,20 @@ func Compute(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
 	return total
 }
 
+// ComputeAndReport returns what Compute does, and beside it this replica's part of the number that Keras reports for it. They differ for the
+// reduction None alone: a step follows the gradient of Σ w·l, and reports the mean Σ w·l / number of values.
+func ComputeAndReport(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) (total, reported *ops.Tensor) {
+	g := yPred.Graph()
+	g.Enter(l.LossName())
+	defer g.Leave()
+	w := weigh(l, yTrue, yPred, sampleWeight)
+	total = reduce(w)
+	if w.reduction != None || w.values.Rank() == 0 {
+		return total, total
+	}
+	return total, ops.DivideScalar(total, max(w.count(w.values.Shape()), 1))
+}
+
 // Values returns the weighted values of the examples without reducing them: what Keras's losses return for the reduction "none".
 func Values(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
 	g := yPred.Graph()

@@ -117,7 +117,7 @@ func TestGet(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, &losses.Huber{Delta: 2, Reduction: losses.None}, got)
 	_, err = losses.Get("mes")
-	require.ErrorContains(t, err, `unknown loss "mes"; known: BCE, KLD, MAE, MAPE, MSE, MSLE, bce, `)
+	require.ErrorContains(t, err, `unknown loss "mes"; did you mean "mse"? known: BCE, KLD, MAE, MAPE, MSE, MSLE, bce, `)
 	_, err = losses.Get(3)
 	require.ErrorContains(t, err, "cannot make a loss of int (3)")
 	_, err = losses.New("Mse")

@@ -54,8 +54,8 @@ func (l *BinaryFocalCrossentropy) reducesBatch(yPred ir.Shape) bool {
 // Shapes: labels and predictions (batch, ..., classes); result (batch, ...).
 type CategoricalFocalCrossentropy struct {
 	common
-	Alpha          *float64  `keras:"alpha,default=0.25"` // factor of all classes; nil is 0.25
-	Gamma          *float64  `keras:"gamma,default=2"`    // nil is 2
+	Alpha          []float64 `keras:"alpha,scalar,default=0.25"` // one factor for all classes, or one for each; nil is 0.25
+	Gamma          *float64  `keras:"gamma,default=2"`           // nil is 2
 	FromLogits     bool      `keras:"from_logits"`
 	LabelSmoothing float64   `keras:"label_smoothing"` // s in [0, 1]: labels become t·(1-s) + s/C
 	Axis           *int      `keras:"axis,default=-1"` // of the classes; nil is -1
@@ -67,7 +67,11 @@ type CategoricalFocalCrossentropy struct {
 // PerExample implements [Loss].
 func (l *CategoricalFocalCrossentropy) PerExample(yTrue, yPred *ops.Tensor) *ops.Tensor {
 	checkSmoothing(yPred, l.LabelSmoothing)
-	return objectives.CategoricalFocalCrossentropy(yTrue, yPred, or(l.Alpha, 0.25), or(l.Gamma, 2), l.FromLogits, l.LabelSmoothing, or(l.Axis, -1))
+	alpha := l.Alpha
+	if alpha == nil {
+		alpha = []float64{0.25}
+	}
+	return objectives.CategoricalFocalCrossentropy(yTrue, yPred, alpha, or(l.Gamma, 2), l.FromLogits, l.LabelSmoothing, or(l.Axis, -1))
 }
 
 // ReductionKind implements [Loss].

@@ -74,7 +74,8 @@ func New(className string) (Loss, error) {
 	if make, ok := classes[className]; ok {
 		return make(), nil
 	}
-	return nil, fmt.Errorf("losses: unknown class %q; known: %s; register your own with losses.Register", className, strings.Join(ClassNames(), ", "))
+	return nil, fmt.Errorf("losses: unknown class %q; %sknown: %s; register your own with losses.Register", className,
+		config.Guess(className, ClassNames()), strings.Join(ClassNames(), ", "))
 }
 
 // ClassNames lists the known classes in alphabetical order.
@@ -121,7 +122,8 @@ func byName(name string) (Loss, error) {
 		}
 		return l, nil
 	}
-	return nil, fmt.Errorf("losses: unknown loss %q; known: %s; %s", name, strings.Join(sortedKeys(functions), ", "), strings.Join(ClassNames(), ", "))
+	return nil, fmt.Errorf("losses: unknown loss %q; %sknown: %s; %s", name, config.Guess(name, sortedKeys(functions), ClassNames()),
+		strings.Join(sortedKeys(functions), ", "), strings.Join(ClassNames(), ", "))
 }
 
 func fromObject(o config.Object) (Loss, error) {

@@ -183,3 +183,30 @@ func pathProbability(logs, labels []float64, steps, classes int) float64 {
 	walk(0, 0)
 	return total
 }
+
+// TestReported: Keras follows the gradient of the sum of a loss that is not reduced, and its history holds the mean (Keras 3.15.1, JAX:
+// values 0.125, 4.25, 1.5).
+func TestReported(t *testing.T) {
+	y := array(t, ir.Float32, []int{3, 2}, 1, 2, 3, 4, 0, 1)
+	p := array(t, ir.Float32, []int{3, 2}, 1.5, 2, 1, 4.5, 0, 0)
+	w := array(t, ir.Float32, []int{3}, 1, 2, 3)
+	for reduction, want := range map[losses.Reduction][2]float64{losses.None: {5.875, 5.875 / 3}, losses.Sum: {5.875, 5.875}, losses.Mean: {5.875 / 3, 5.875 / 3}} {
+		out := runOne(t, func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+			total, reported := losses.ComputeAndReport(&losses.MeanSquaredError{Reduction: reduction}, in[0], in[1], in[2])
+			return []*ops.Tensor{total, reported}
+		}, y, p, w)
+		require.InEpsilon(t, want[0], out[0].At(0), 1e-6, reduction)
+		require.InEpsilon(t, want[1], out[1].At(0), 1e-6, reduction)
+	}
+}
+
+// TestFocalAlphas compares one alpha for each class with Keras 3.15.1.
+func TestFocalAlphas(t *testing.T) {
+	y := array(t, ir.Float32, []int{3, 3}, 1, 0, 0, 0, 1, 0, 0, 0, 1)
+	p := array(t, ir.Float32, []int{3, 3}, .5, .3, .2, .1, .6, .3, .2, .2, .6)
+	require.InEpsilon(t, .043917865, compute(t, &losses.CategoricalFocalCrossentropy{Alpha: []float64{.1, .5, .9}}, y, p), 1e-6)
+	_, err := run(distribute.Default(), func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+		return []*ops.Tensor{losses.Compute(&losses.CategoricalFocalCrossentropy{Alpha: []float64{.1, .5}}, in[0], in[1], nil)}
+	}, [][]kernels.Array{{y, p}})
+	require.ErrorContains(t, err, "alpha has 2 entries; expected 1, or one for each of the 3 classes")
+}

@@ -96,7 +96,7 @@ func TestGet(t *testing.T) {
 	_, err = metrics.Get(1.5)
 	require.ErrorContains(t, err, "cannot make a metric of float64 (1.5)")
 	_, err = metrics.New("Auc")
-	require.ErrorContains(t, err, `unknown class "Auc"; known: AUC, Accuracy, `)
+	require.ErrorContains(t, err, `unknown class "Auc"; did you mean "AUC"? known: AUC, Accuracy, `)
 }
 
 func TestResolve(t *testing.T) {

@@ -100,7 +100,8 @@ func New(className string) (Metric, error) {
 	if make, ok := classes[className]; ok {
 		return make(), nil
 	}
-	return nil, fmt.Errorf("metrics: unknown class %q; known: %s; register your own with metrics.Register", className, strings.Join(ClassNames(), ", "))
+	return nil, fmt.Errorf("metrics: unknown class %q; %sknown: %s; register your own with metrics.Register", className,
+		config.Guess(className, ClassNames()), strings.Join(ClassNames(), ", "))
 }
 
 // ClassNames lists the known classes in alphabetical order.
@@ -155,7 +156,8 @@ func byName(name string) (Metric, error) {
 		m.SetName(name)
 		return m, nil
 	}
-	return nil, fmt.Errorf("metrics: unknown metric %q; known: %s; %s", name, strings.Join(sortedKeys(names), ", "), strings.Join(ClassNames(), ", "))
+	return nil, fmt.Errorf("metrics: unknown metric %q; %sknown: %s; %s", name, config.Guess(name, sortedKeys(names), ClassNames()),
+		strings.Join(sortedKeys(names), ", "), strings.Join(ClassNames(), ", "))
 }
 
 func fromObject(o config.Object) (Metric, error) {

@@ -67,7 +67,8 @@ func New(className string) (Optimizer, error) {
 			return make(), nil
 		}
 	}
-	return nil, fmt.Errorf("optimizers: unknown optimizer %q; known: %s; register your own with optimizers.Register", className, strings.Join(ClassNames(), ", "))
+	return nil, fmt.Errorf("optimizers: unknown optimizer %q; %sknown: %s; register your own with optimizers.Register", className,
+		config.Guess(className, ClassNames()), strings.Join(ClassNames(), ", "))
 }
 
 // ClassNames lists the known classes in alphabetical order.

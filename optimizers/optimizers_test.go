@@ -65,7 +65,7 @@ func TestGet(t *testing.T) {
 	require.Equal(t, 0.5, o.(*optimizers.AdamW).LearningRate)
 	require.Equal(t, 0.1, *o.(*optimizers.AdamW).WeightDecay)
 	_, err = optimizers.Get("adaam")
-	require.ErrorContains(t, err, `unknown optimizer "adaam"; known: Adadelta, Adafactor, Adagrad, Adam, `)
+	require.ErrorContains(t, err, `unknown optimizer "adaam"; did you mean "Adam"? known: Adadelta, Adafactor, Adagrad, Adam, `)
 	_, err = optimizers.Get(nil)
 	require.ErrorContains(t, err, "cannot make an optimizer of <nil>")
 	_, err = optimizers.Get(config.Object{ClassName: "SGD", Config: json.RawMessage(`{"lr":0.1}`)})

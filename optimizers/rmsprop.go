@@ -14,7 +14,7 @@ import (
 //	m ← μ·m + a·g/√d;  w ← w - m
 //
 // where μ is Momentum; ε is inside the root. Slots: velocity of all weights, then momentum (if not 0), then average_gradient
-// (if centered). Name: "rmsprop". Behaviour of keras.optimizers.RMSprop. Sources: Hinton, "Neural Networks for Machine
+// (if centered). Name: "rm_sprop". Behaviour of keras.optimizers.RMSprop. Sources: Hinton, "Neural Networks for Machine
 // Learning", lecture 6e, 2012; Graves, "Generating Sequences With Recurrent Neural Networks", 2013, equations 38 to 41
 // (centered).
 type RMSprop struct {

@@ -16,7 +16,7 @@ import (
 //	w ← (1-β1)·z' + β1·x';  z ← z'
 //
 // z begins as the weight; x, the average, is what the method would be evaluated at. Slots: momentum (z) and velocity (v). Name:
-// "schedulefreeadamw". Behaviour of keras.optimizers.ScheduleFreeAdamW on TensorFlow and PyTorch; on JAX and NumPy x is taken from
+// "schedule_free_adam_w". Behaviour of keras.optimizers.ScheduleFreeAdamW on TensorFlow and PyTorch; on JAX and NumPy x is taken from
 // z and not from z'. Source: Defazio et al., "The Road Less Scheduled", NeurIPS 2024, algorithm 1, which has z.
 type ScheduleFreeAdamW struct {
 	Base

@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/csv"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,7 +89,7 @@ func hasHeader(path string) (bool, error) {
 
 // pick returns the arrays of a file that are meant for a role: "x", "y" or "sample_weight". names are the model's inputs or outputs.
 // An archive that serves several roles has members "x" or "x.<name>"; any other names its members after the inputs or outputs, or
-// has as many as there are.
+// has as many as there are under names of its own. Names of which some are the model's and some are not are a mistake.
 func pick(all data.Tensors, role, flag, file string, names []string) (data.Tensors, error) {
 	if all.Names == nil {
 		return all, nil
@@ -107,11 +110,12 @@ func pick(all data.Tensors, role, flag, file string, names []string) (data.Tenso
 		}
 		return out, nil
 	}
-	if len(names) == 0 || all.Len() == len(names) || all.Len() == 1 {
+	ours := slices.ContainsFunc(names, func(n string) bool { return all.Get(n) != nil })
+	if len(names) == 0 || !ours && all.Len() == len(names) || all.Len() == 1 {
 		return data.List(all.Arrays...), nil
 	}
-	return data.Tensors{}, fmt.Errorf("--%s: %s has the arrays %s; expected %s, or as many arrays; %s:key picks one", flag, file,
-		strings.Join(all.Names, ", "), strings.Join(names, ", "), file)
+	return data.Tensors{}, fmt.Errorf("--%s: %s has the arrays %s; expected %s, or as many under names of which none is among these; %s:key picks one",
+		flag, file, strings.Join(all.Names, ", "), strings.Join(names, ", "), file)
 }
 
 func withPrefix(all data.Tensors, prefix string) (part data.Tensors) {
@@ -160,6 +164,21 @@ func writeArrays(path string, names []string, arrays []*tensor.Dense) error {
 func checkOutput(path string) error {
 	if !strings.HasSuffix(path, ".npy") && !strings.HasSuffix(path, ".npz") {
 		return usagef("--output %s: unknown kind of file; expected .npy or .npz", path)
+	}
+	return checkPlace("--output ", path)
+}
+
+// checkPlace refuses a file that could not be written, before hours of work for it are done. What begins the message is what.
+func checkPlace(what, path string) error {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return usagef("%s%s: is a folder; name a file", what, path)
+	}
+	folder := filepath.Dir(path)
+	switch info, err := os.Stat(folder); {
+	case errors.Is(err, fs.ErrNotExist):
+		return usagef("%s%s: there is no folder %s; make it first", what, path, folder)
+	case err == nil && !info.IsDir():
+		return usagef("%s%s: %s is a file, not a folder", what, path, folder)
 	}
 	return nil
 }

@@ -7,6 +7,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
 )
 
 func TestBench(t *testing.T) {
@@ -46,6 +49,23 @@ func TestProfile(t *testing.T) {
 	status, stdout, _ = execute(t, "profile", model, "--seconds", "0.05")
 	assert.Zero(t, status)
 	assert.Contains(t, stdout, "GFLOP/s")
+}
+
+// TestBenchOfText: texts are made up as well as numbers.
+func TestBenchOfText(t *testing.T) {
+	words := &layers.TextVectorization{OutputSequenceLength: 5}
+	require.NoError(t, words.SetVocabulary([]string{"word1", "word2"}))
+	text := keras.Input(keras.Shape(1), keras.DType("string"))
+	x := layers.Apply(&layers.Embedding{InputDim: 4, OutputDim: 3}, layers.Apply(words, text))
+	m, err := keras.NewFunctional(keras.Inputs(text), keras.Outputs(layers.Apply(&layers.GlobalAveragePooling1D{}, x)))
+	require.NoError(t, err)
+	path := filepath.Join(t.TempDir(), "text.keras")
+	require.NoError(t, m.Save(path))
+	for _, command := range []string{"bench", "profile"} {
+		status, stdout, stderr := execute(t, command, path, "--mode", "predict", "--batch-size", "4", "--seconds", "0.05", "--json")
+		require.Zero(t, status, stderr)
+		assert.NotEmpty(t, stdout)
+	}
 }
 
 func TestBenchMistakes(t *testing.T) {

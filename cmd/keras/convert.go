@@ -54,7 +54,7 @@ func isWeights(path string) bool {
 func checkTarget(path string) error {
 	ext := filepath.Ext(path)
 	if isWeights(path) || ext == ".keras" || ext == ".json" || ext == ".onnx" {
-		return nil
+		return checkPlace("convert: ", path)
 	}
 	return usagef("convert: %s: unknown kind of file; expected .keras, .json, .weights.h5, .safetensors, .npz or .onnx", path)
 }

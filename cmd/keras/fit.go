@@ -107,6 +107,11 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 		return err
 	}
 	defer closeStrategy()
+	if isChief() { // the others write nothing
+		if err := f.checkPlaces(); err != nil {
+			return err
+		}
+	}
 	m, err := f.loadOn(strategy, path, keras.Seed(f.seed))
 	if err != nil {
 		return err
@@ -142,6 +147,19 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 		options = append(options, keras.ValidationData(validation))
 	}
 	return f.train(c, m, source, options, isChief)
+}
+
+// checkPlaces refuses files that could not be written in the end.
+func (f *fitFlags) checkPlaces() error {
+	for _, file := range []struct{ flag, path string }{{"--output ", f.output}, {"--history ", f.history}, {"--trace ", f.trace}} {
+		if file.path == "" {
+			continue
+		}
+		if err := checkPlace(file.flag, file.path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // tracer traces this process; workers beside the chief add their number to the name of the file.

@@ -101,6 +101,14 @@ func (w chiefWriter) Write(b []byte) (int, error) {
 	return w.Writer.Write(b)
 }
 
+// Fd is that of the file behind, by which the progress bar knows a terminal.
+func (w chiefWriter) Fd() uintptr {
+	if f, ok := w.Writer.(interface{ Fd() uintptr }); ok {
+		return f.Fd()
+	}
+	return ^uintptr(0) // no file
+}
+
 // stopped reports whether Fit ended because a signal asked this worker or another one to stop.
 func stopped(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, callbacks.ErrStopped))

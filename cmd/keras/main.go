@@ -126,8 +126,11 @@ func exactly(names ...string) cobra.PositionalArgs {
 		if len(args) == len(names) {
 			return nil
 		}
-		return usagef("%s: received %d arguments %q, expected %d: %s; %s --help shows an example", c.Name(), len(args), args, len(names),
-			strings.Join(names, " "), c.CommandPath())
+		expected := strings.Join(names, " ")
+		if expected == "" {
+			expected = "none"
+		}
+		return usagef("%s: received %d arguments %q, expected %s; %s --help shows an example", c.Name(), len(args), args, expected, c.CommandPath())
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -133,7 +134,8 @@ func TestConvertThereAndBack(t *testing.T) {
 func TestMistakes(t *testing.T) {
 	dir := smallModel(t)
 	model, x := filepath.Join(dir, "model.keras"), filepath.Join(dir, "x.npy")
-	out := filepath.Join(dir, "out.npy")
+	out, both, trained, folder := filepath.Join(dir, "out.npy"), filepath.Join(dir, "both.npz"), filepath.Join(dir, "trained.keras"), filepath.Join(dir, "folder.keras")
+	require.NoError(t, os.Mkdir(folder, 0o755))
 	for _, c := range []struct {
 		args   []string
 		status int
@@ -159,7 +161,17 @@ func TestMistakes(t *testing.T) {
 		{[]string{"fit", model, "--x", x, "--y", x, "--output", "trained.keras", "--class-weight", "5"}, 2, "--class-weight"},
 		{[]string{"fit", model, "--x", x, "--y", x, "--output", "trained.keras", "--validation-x", x}, 2, "--validation-y"},
 		{[]string{"convert", model, "model.pb"}, 2, ".onnx"},
-		{[]string{"plot", model, "model.gif"}, 2, ".svg"},
+		{[]string{"plot", model, "model.gif"}, 2, ".svg, .png or .dot"},
+		{[]string{"plot", model, dir}, 2, "unknown kind"},
+		{[]string{"devices", "cpu:0"}, 2, "expected none"},
+		{[]string{"predict", model, "--x", x, "--output", filepath.Join(dir, "no", "out.npy")}, 2, "there is no folder " + filepath.Join(dir, "no")},
+		{[]string{"predict", model, "--x", x, "--output", filepath.Join(x, "out.npy")}, 2, "is a file"},
+		{[]string{"convert", model, filepath.Join(dir, "no", "out.onnx")}, 2, "no folder"},
+		{[]string{"plot", model, filepath.Join(dir, "no", "out.svg")}, 2, "no folder"},
+		{[]string{"fit", model, "--x", both, "--y", both, "--output", filepath.Join(dir, "no", "trained.keras")}, 2, "no folder"},
+		{[]string{"fit", model, "--x", both, "--y", both, "--output", trained, "--history", filepath.Join(dir, "no", "h.json")}, 2, "--history"},
+		{[]string{"fit", model, "--x", both, "--y", both, "--output", trained, "--trace", filepath.Join(dir, "no", "t.json")}, 2, "--trace"},
+		{[]string{"fit", model, "--x", both, "--y", both, "--output", folder}, 2, "is a folder"},
 	} {
 		status, _, stderr := execute(t, c.args...)
 		assert.Equal(t, c.status, status, "%v: %s", c.args, stderr)
@@ -167,6 +179,56 @@ func TestMistakes(t *testing.T) {
 		assert.True(t, strings.HasPrefix(stderr, "keras: ") && strings.Count(stderr, "\n") == 1, stderr)
 	}
 	assert.NoFileExists(t, out)
+}
+
+// TestChiefWriterIsItsFile: the bar of keras fit has to know a terminal, which it does by the file's number.
+func TestChiefWriterIsItsFile(t *testing.T) {
+	always := func() bool { return true }
+	require.Equal(t, os.Stdout.Fd(), chiefWriter{os.Stdout, always}.Fd())
+	require.Equal(t, ^uintptr(0), chiefWriter{io.Discard, always}.Fd())
+}
+
+// TestArraysOfOtherNames: arrays of an archive go to the inputs by name; by order only where no name says otherwise.
+func TestArraysOfOtherNames(t *testing.T) {
+	dir := t.TempDir()
+	a, b := keras.Input(keras.Shape(1), keras.InputName("a")), keras.Input(keras.Shape(1), keras.InputName("b"))
+	m, err := keras.NewFunctional(keras.Inputs(a, b), keras.Outputs(layers.Apply(&layers.Subtract{}, a, b)))
+	require.NoError(t, err)
+	model := filepath.Join(dir, "model.keras")
+	require.NoError(t, m.Save(model))
+	five, three := must(data.ToDense([][]float32{{5}})), must(data.ToDense([][]float32{{3}}))
+	for _, c := range []struct {
+		names  [2]string
+		status int
+	}{
+		{[2]string{"b", "a"}, 0},
+		{[2]string{"arr_0", "arr_1"}, 0},
+		{[2]string{"b", "c"}, 1},
+		{[2]string{"x.b", "x.c"}, 1},
+	} {
+		in, out := filepath.Join(dir, "in.npz"), filepath.Join(dir, "out.npy")
+		require.NoError(t, data.SaveNPZ(in, data.Tensors{Names: c.names[:], Arrays: []*tensor.Dense{five, three}}))
+		status, _, stderr := execute(t, "predict", model, "--x", in, "--output", out)
+		assert.Equal(t, c.status, status, "%v: %s", c.names, stderr)
+		if status != 0 {
+			assert.Contains(t, stderr, "expected a, b")
+			continue
+		}
+		got, err := data.LoadNPY(out)
+		require.NoError(t, err)
+		want := 2.0
+		if c.names[0] == "b" {
+			want = -2
+		}
+		assert.Equal(t, []float64{want}, floats(t, got), c.names)
+	}
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }
 
 // TestHelp: every command shows an example.

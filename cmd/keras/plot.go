@@ -22,7 +22,14 @@ func newPlot() *cobra.Command {
 			in, out := args[0], args[1]
 			curves := filepath.Ext(in) == ".json" && !isModel(in)
 			if ext := filepath.Ext(out); !slices.Contains([]string{".svg", ".png"}, ext) && (curves || ext != ".dot") {
-				return usagef("plot: %s: unknown kind of file; expected .svg or .png", out)
+				expected := ".svg, .png or .dot"
+				if curves {
+					expected = ".svg or .png"
+				}
+				return usagef("plot: %s: unknown kind of file; expected %s", out, expected)
+			}
+			if err := checkPlace("plot: ", out); err != nil {
+				return err
 			}
 			if curves {
 				return plot.HistoryFile(in, out)

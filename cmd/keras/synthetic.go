@@ -43,8 +43,8 @@ func (s *synthetic) Batches(ctx context.Context, _ int) iter.Seq2[data.Batch, er
 // Cardinality implements data.Sized.
 func (s *synthetic) Cardinality() (int, bool) { return data.Infinite, true }
 
-// newSynthetic makes a batch that fits a model: random numbers for its inputs, integers below the vocabulary for embeddings, and with
-// targets also labels that fit its loss.
+// newSynthetic makes a batch that fits a model: random numbers for its inputs, integers below the vocabulary for embeddings, sentences of
+// made-up words for text, and with targets also labels that fit its loss.
 func newSynthetic(ctx context.Context, m *keras.Model, batch int, targets bool) (*synthetic, error) {
 	if len(m.Inputs()) == 0 {
 		return nil, fmt.Errorf("model %q has no declared inputs, so data cannot be made up; declare its input shape", m.Name())
@@ -58,7 +58,14 @@ func newSynthetic(ctx context.Context, m *keras.Model, batch int, targets bool) 
 				shape[i] = openAxis
 			}
 		}
-		s.batch.X.Arrays = append(s.batch.X.Arrays, randomInput(r, in.DType(), shape, vocabulary(m, in)))
+		x, err := randomText(r, shape)
+		if !in.IsText() {
+			x, err = randomInput(r, in.DType(), shape, vocabulary(m, in)), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.batch.X.Arrays = append(s.batch.X.Arrays, x)
 	}
 	if !targets {
 		return s, nil
@@ -123,6 +130,19 @@ func randomInput(r *rand.Rand, dtype ir.DType, shape []int, vocabulary int) *ten
 		}
 		return float32(r.NormFloat64())
 	}, limit > 0)
+}
+
+// randomText makes sentences of openAxis words.
+func randomText(r *rand.Rand, shape []int) (*tensor.Dense, error) {
+	sentences := make([]string, tensor.Shape(shape).TotalSize())
+	for i := range sentences {
+		words := make([]string, openAxis)
+		for j := range words {
+			words[j] = fmt.Sprintf("word%d", r.IntN(1000))
+		}
+		sentences[i] = strings.Join(words, " ")
+	}
+	return data.Text(sentences, shape...)
 }
 
 // fill makes an array, of int32 or float32.

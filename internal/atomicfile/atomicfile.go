@@ -2,10 +2,13 @@
 package atomicfile
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 )
 
 // Write creates or replaces the file at path with what write produces. It writes to a new file in the same folder and
@@ -14,7 +17,7 @@ func Write(path string, write func(io.Writer) error) (err error) {
 	temporary := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
 	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
-		return err
+		return refused(path, err)
 	}
 	defer func() {
 		if err != nil {
@@ -33,4 +36,16 @@ func Write(path string, write func(io.Writer) error) (err error) {
 		return err
 	}
 	return os.Rename(temporary, path)
+}
+
+// refused is the error for a file that cannot be begun: it names the file that was asked for, and the folder if that is missing.
+func refused(path string, err error) error {
+	var cause *fs.PathError
+	if errors.As(err, &cause) {
+		err = cause.Err
+	}
+	if folder := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("cannot write %s: the folder %s does not exist: %w", path, folder, err)
+	}
+	return fmt.Errorf("cannot write %s: %w", path, err)
 }

@@ -3,6 +3,7 @@ package atomicfile_test
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -41,4 +42,12 @@ func TestWriteReplacesOnlyOnSuccess(t *testing.T) {
 func TestWriteReportsAMissingFolder(t *testing.T) {
 	err := atomicfile.Write(filepath.Join(t.TempDir(), "none", "file"), func(io.Writer) error { return nil })
 	require.ErrorIs(t, err, os.ErrNotExist)
+}
+
+func TestWriteSaysWhatIsMissing(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "missing")
+	path := filepath.Join(folder, "file")
+	err := atomicfile.Write(path, func(io.Writer) error { return nil })
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	assert.ErrorContains(t, err, "cannot write "+path+": the folder "+folder+" does not exist")
 }

@@ -9,12 +9,7 @@ work=${BENCH_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/gokeras-bench}
 mkdir -p "$work"
 
 environment() { # name, requirements: prints the Python binary
-	local dir=$work/$1
-	if ! cmp -s "$here/$2" "$dir/installed.txt"; then
-		python3 -m venv "$dir" >&2 && "$dir/bin/pip" install --quiet -r "$here/$2" >&2 || return 1
-		cp "$here/$2" "$dir/installed.txt"
-	fi
-	echo "$dir/bin/python"
+	"$root/internal/python-environment.sh" "$work/$1" "$here/$2"
 }
 
 if [ -z "${TF_PY:-}" ]; then TF_PY=$(environment tensorflow requirements-tensorflow.txt) || { echo "TensorFlow, JAX and ONNX Runtime cannot be installed" >&2; TF_PY=; }; fi

@@ -104,6 +104,9 @@ func (f field) decode(raw json.RawMessage, into reflect.Value) error {
 		return f.decodeInterfaces(raw, into)
 	}
 	if b := bytes.TrimSpace(raw); len(b) > 0 && b[0] == '{' && into.Kind() != reflect.Map {
+		if o, err := ParseObject(raw); err == nil && o.ClassName != "DTypePolicy" && strings.Contains(o.ClassName, "DTypePolicy") && !hasName(o) {
+			return fmt.Errorf("received the policy %s %s; quantized layers and maps of policies are not supported, save the model before it is quantized", o.ClassName, shorten(o.Config))
+		}
 		raw = unwrap(raw)
 	}
 	return assign(raw, into, f.shape)
@@ -133,6 +136,12 @@ func unwrap(raw json.RawMessage) json.RawMessage {
 		return c.Name
 	}
 	return raw
+}
+
+// hasName reports whether the configuration of an object has the key name.
+func hasName(o Object) bool {
+	var c map[string]json.RawMessage
+	return json.Unmarshal(o.Config, &c) == nil && c["name"] != nil
 }
 
 // decodeInterfaces reads a list of names or objects, whose kind is that of the key without its plural s.

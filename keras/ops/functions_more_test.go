@@ -107,3 +107,23 @@ func TestMoreFunctionGradients(t *testing.T) {
 	}
 	opstest.CheckGradients(t, unary(func(x *ops.Tensor) *ops.Tensor { return ops.RGBToHSV(x, -1) }), opstest.Floats([]int{1, 2, 3}, 0.2, 0.5, 0.9, 0.8, 0.1, 0.3))
 }
+
+// TestQuantileMethods compares with what keras.ops.quantile of Keras 3.15.1 gives on JAX for q of 0.4 and 1.
+func TestQuantileMethods(t *testing.T) {
+	x := opstest.Floats([]int{2, 4}, 3, 1, 2, 4, 5, 8, 7, 6)
+	for method, want := range map[string][]float64{
+		"linear": {2.2, 6.2}, "lower": {2, 6}, "higher": {3, 7}, "nearest": {2, 6}, "midpoint": {2.5, 6.5},
+	} {
+		of := func(q float64) opstest.Func {
+			return func(_ *ops.Graph, x []*ops.Tensor) []*ops.Tensor {
+				return []*ops.Tensor{ops.QuantileMethod(x[0], q, method, 1)}
+			}
+		}
+		require.InDeltaSlice(t, want, opstest.Eval(t, of(0.4), x)[0].F, 1e-6, method)
+		require.InDeltaSlice(t, []float64{4, 8}, opstest.Eval(t, of(1), x)[0].F, 1e-6, method)
+	}
+	err := opstest.EvalError(func(_ *ops.Graph, x []*ops.Tensor) []*ops.Tensor {
+		return []*ops.Tensor{ops.QuantileMethod(x[0], 0.4, "middle", 1)}
+	}, x)
+	require.ErrorContains(t, err, `unknown method "middle"; known: linear`)
+}

@@ -269,7 +269,7 @@ var inventory = []Entry{
 	{"psnr", 3, "", "as an operation of layers"},
 	{"ptp", 2, "Ptp", ""},
 	{"qr", 2, "Qr", ""},
-	{"quantile", 2, "Quantile", "method linear"},
+	{"quantile", 2, "Quantile", "QuantileMethod for methods other than linear"},
 	{"rad2deg", 2, "Rad2deg", ""},
 	{"ravel", 1, "Ravel", ""},
 	{"real", 2, "", "numbers are real"},

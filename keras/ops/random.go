@@ -15,7 +15,8 @@ func RandomBits(t Traced, seed uint64, shape ...int) *Tensor {
 	return g.add(ir.RngBits, ir.RngAttrs{Shape: append(ir.Shape{}, shape...), Stream: g.Stream(seed)}, g.RandomState())[0]
 }
 
-// RandomUniform returns numbers distributed evenly in [low, high).
+// RandomUniform returns numbers distributed evenly in [low, high): new ones in every step, on every replica, and for every call, also
+// where calls have the same seed (0 will do). Models that are made with equal seeds draw equal numbers. See [RandomBits].
 func RandomUniform(t Traced, dtype ir.DType, low, high float64, seed uint64, shape ...int) *Tensor {
 	g := t.Graph()
 	needFloat(g, "random uniform", dtype)
@@ -32,6 +33,11 @@ func RandomUniform(t Traced, dtype ir.DType, low, high float64, seed uint64, sha
 }
 
 // RandomNormal returns numbers of the normal distribution: mean + stddev · sqrt(2) · erfinv(u) for u even in (-1, 1).
+// They are new ones in every step, on every replica, and for every call, also where calls have the same seed (0 will do). In a layer:
+//
+//	noise := ops.RandomNormal(c, x.DType(), 0, 1, 0, x.Shape()...)
+//
+// Models that are made with equal seeds draw equal numbers. See [RandomBits].
 func RandomNormal(t Traced, dtype ir.DType, mean, stddev float64, seed uint64, shape ...int) *Tensor {
 	g := t.Graph()
 	needFloat(g, "random normal", dtype)

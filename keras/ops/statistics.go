@@ -43,14 +43,31 @@ func Trapezoid(y *Tensor, dx float64, axis int) *Tensor {
 
 // Quantile returns the q-th quantile along axis, q in [0, 1]: of the sorted elements, the one at q·(n-1), interpolated linearly
 // between neighbours. NaN if there is any.
-func Quantile(x *Tensor, q float64, axis int) *Tensor {
+func Quantile(x *Tensor, q float64, axis int) *Tensor { return QuantileMethod(x, q, "linear", axis) }
+
+// QuantileMethod is Quantile with another rule for a place q·(n-1) between two elements: "linear" interpolates, "lower" and "higher" take
+// the neighbour, "nearest" the nearer one, of two equally near ones that of even number, and "midpoint" the mean of both.
+func QuantileMethod(x *Tensor, q float64, method string, axis int) *Tensor {
 	x = float(x)
 	n := x.Dim(axis)
 	if n == 0 || !(q >= 0 && q <= 1) {
 		Failf(x.g, "quantile: needs at least one element along axis %d of %v and q in [0, 1], received %v", axis, x.Shape(), q)
 	}
-	sorted := Sort(x, axis)
 	at := q * float64(n-1)
+	switch method {
+	case "linear":
+	case "lower":
+		at = math.Floor(at)
+	case "higher":
+		at = math.Ceil(at)
+	case "nearest":
+		at = math.RoundToEven(at)
+	case "midpoint":
+		at = (math.Floor(at) + math.Ceil(at)) / 2
+	default:
+		Failf(x.g, "quantile: unknown method %q; known: linear, lower, higher, nearest, midpoint", method)
+	}
+	sorted := Sort(x, axis)
 	low := int(math.Floor(at))
 	y := Index(sorted, axis, low)
 	if share := at - float64(low); share > 0 {

@@ -5,7 +5,7 @@
 
 MANIFEST is a JSON list of {"name", "model", "document", "data", "losses", "random"}. For each: the file loads without a warning, to_json
 is the document, the model predicts what data holds, and further training steps give the losses. One line for each difference; the last
-line counts them.
+line counts them. The backend is JAX, whose results count where those of Keras's backends differ (sobel_edges at the border).
 """
 import json, os, sys, warnings
 os.environ.setdefault("KERAS_BACKEND", "jax")

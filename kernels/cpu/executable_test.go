@@ -312,6 +312,13 @@ func TestIndexError(t *testing.T) {
 	assert.Equal(t, cpu.IndexError{Scope: "model/embedding", Op: "embedding", Index: "3", Position: 1, Axis: 0, Length: 3}, *bad)
 	at[8*7] = 2
 	s.run(t)
+
+	for _, bad := range []cpu.IndexError{
+		{Scope: "model/loss", Op: "sparse_softmax_cross_entropy", Index: "10", Position: 3, Axis: 1, Length: 10},
+		{Scope: "model/sparse_categorical_crossentropy", Op: "embedding", Index: "10", Position: 3, Length: 10},
+	} {
+		assert.ErrorContains(t, &bad, ": label 10 (element 3 of the labels) is none of the model's 10 classes; labels are 0 to 9")
+	}
 }
 
 func TestProfile(t *testing.T) {

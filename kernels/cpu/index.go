@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"path"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -77,11 +78,18 @@ type IndexError struct {
 	Length   int    // of the axis: indices from 0 to Length-1 are valid
 }
 
+// sparseLoss is the name of the loss that looks labels up among probabilities.
+const sparseLoss = "sparse_categorical_crossentropy"
+
 // Error says where the index came from and what would have been valid.
 func (e *IndexError) Error() string {
 	where := e.Scope
 	if where == "" {
 		where = "(no layer)"
+	}
+	if e.Op == ir.SparseSoftmaxCrossEntropy.String() || path.Base(e.Scope) == sparseLoss {
+		return fmt.Sprintf("%s: label %s (element %d of the labels) is none of the model's %d classes; labels are 0 to %d",
+			where, e.Index, e.Position, e.Length, e.Length-1)
 	}
 	return fmt.Sprintf("%s: %s: index %s (element %d of the indices) is outside axis %d of length %d; valid indices are 0 to %d",
 		where, e.Op, e.Index, e.Position, e.Axis, e.Length, e.Length-1)

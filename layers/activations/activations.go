@@ -31,23 +31,24 @@ func hardShrink(x *ops.Tensor) *ops.Tensor { return ops.HardShrink(x, 0.5) }
 func softShrink(x *ops.Tensor) *ops.Tensor { return ops.SoftShrink(x, 0.5) }
 func softmax(x *ops.Tensor) *ops.Tensor    { return ops.Softmax(x, -1) }
 func logSoftmax(x *ops.Tensor) *ops.Tensor { return ops.LogSoftmax(x, -1) }
+func sparsemax(x *ops.Tensor) *ops.Tensor  { return Sparsemax(x, -1) }
 func squareplus(x *ops.Tensor) *ops.Tensor { return ops.Squareplus(x, 4) }
 
-// sparsemax is Keras's function of that name (up to version 3.15): with x sorted downwards, s the running sums and k the number of
+// Sparsemax is Keras's function of that name (up to version 3.15): with x sorted downwards along axis, s the running sums and k the number of
 // places where x > (s - 1)/place,
 //
 //	y = max(x - tau, 0),   tau = (Σ over these places of s - 1) / k
 //
 // The paper's tau has the last of these sums in place of their total, which makes y sum to 1; that is [ops.Sparsemax]. A model
 // trained by Keras needs this one.
-func sparsemax(x *ops.Tensor) *ops.Tensor {
-	sorted := ops.Negative(ops.Sort(ops.Negative(x), -1))
-	sums := ops.Cumsum(sorted, -1)
-	place := ops.AddScalar(ops.Iota(x, sorted.DType(), -1, sorted.Shape()...), 1)
+func Sparsemax(x *ops.Tensor, axis int) *ops.Tensor {
+	sorted := ops.Negative(ops.Sort(ops.Negative(x), axis))
+	sums := ops.Cumsum(sorted, axis)
+	place := ops.AddScalar(ops.Iota(x, sorted.DType(), axis, sorted.Shape()...), 1)
 	support := ops.CompareScalar(ir.Gt, ops.Subtract(sorted, ops.Divide(ops.SubtractScalar(sums, 1), place)), 0)
-	total := ops.Sum(ops.Where(support, sums, ops.ZerosLike(sums)), -1)
-	tau := ops.Divide(ops.SubtractScalar(total, 1), ops.Sum(ops.Cast(support, sorted.DType()), -1))
-	return ops.MaximumScalar(ops.Subtract(x, ops.KeepDims(tau, x, -1)), 0).WithMask(x.Mask())
+	total := ops.Sum(ops.Where(support, sums, ops.ZerosLike(sums)), axis)
+	tau := ops.Divide(ops.SubtractScalar(total, 1), ops.Sum(ops.Cast(support, sorted.DType()), axis))
+	return ops.MaximumScalar(ops.Subtract(x, ops.KeepDims(tau, x, axis)), 0).WithMask(x.Mask())
 }
 
 var registry = struct {
@@ -146,7 +147,8 @@ func byName(name string) (Func, error) {
 	f, ok := registry.functions[name]
 	registry.RUnlock()
 	if !ok {
-		return nil, fmt.Errorf("activations: unknown activation %q; known: %s, swish, hard_swish; register your own with activations.Register", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("activations: unknown activation %q; %sknown: %s, swish, hard_swish; register your own with activations.Register", name,
+			config.Guess(name, Names(), []string{"swish", "hard_swish"}), strings.Join(Names(), ", "))
 	}
 	return f, nil
 }

@@ -89,7 +89,8 @@ func byName(name string) (distribute.Initializer, error) {
 	}
 	create, ok := classes[class]
 	if !ok {
-		return nil, fmt.Errorf("initializers: unknown initializer %q; known: %s, also in snake case (glorot_uniform)", name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("initializers: unknown initializer %q; %sknown: %s, also in snake case (glorot_uniform)", name, config.Guess(name, Names()),
+			strings.Join(Names(), ", "))
 	}
 	return create(), nil
 }

@@ -212,18 +212,22 @@ def exchange(folder):
     """Loads the weights that the Go test wrote into folder and predicts; then writes other weights in every form for the Go test."""
     with open(os.path.join(folder, "cases.json")) as f:
         cases = json.load(f)
+
+    def predict(model):  # as predict does, less the time to compile models that are computed once or twice
+        return keras.ops.convert_to_numpy(model(x, training=False))
+
     for i, c in enumerate(cases):
         model = build(c["constructor"], c["arguments"])
         model.load_weights(os.path.join(folder, f"{i}.go.weights.h5"))
         opened = keras.models.load_model(os.path.join(folder, f"{i}.go.keras"), compile=False, custom_objects=CUSTOM)
         x = inputs_of(model)
-        np.save(os.path.join(folder, f"{i}.go.npy"), model.predict(x, verbose=0))
-        np.save(os.path.join(folder, f"{i}.opened.npy"), opened.predict(x, verbose=0))
+        np.save(os.path.join(folder, f"{i}.go.npy"), predict(model))
+        np.save(os.path.join(folder, f"{i}.opened.npy"), predict(opened))
         fill(model, c["gain"])
         model.save_weights(os.path.join(folder, f"{i}.weights.h5"))
         model.save(os.path.join(folder, f"{i}.keras"))
         model.save(os.path.join(folder, f"{i}.legacy.h5"))
-        np.save(os.path.join(folder, f"{i}.npy"), model.predict(x, verbose=0))
+        np.save(os.path.join(folder, f"{i}.npy"), predict(model))
 
 
 A = keras.applications

@@ -85,8 +85,9 @@ func logProbabilities(p *ops.Tensor, fromLogits bool, axis int) *ops.Tensor {
 }
 
 // CategoricalFocalCrossentropy returns Σ alpha·(1-p)^gamma·(-t·ln p) along axis, with p divided by its sum and limited to
-// [ε, 1-ε]. Logits go through a softmax first. Smoothing s replaces t by t·(1-s) + s/C. Source: as BinaryFocalCrossentropy.
-func CategoricalFocalCrossentropy(yTrue, yPred *ops.Tensor, alpha, gamma float64, fromLogits bool, smoothing float64, axis int) *ops.Tensor {
+// [ε, 1-ε]. Logits go through a softmax first. Smoothing s replaces t by t·(1-s) + s/C. alpha has one entry, or one for each place along the
+// last axis, as NumPy broadcasts a vector. Source: as BinaryFocalCrossentropy.
+func CategoricalFocalCrossentropy(yTrue, yPred *ops.Tensor, alpha []float64, gamma float64, fromLogits bool, smoothing float64, axis int) *ops.Tensor {
 	t, p := pair(yTrue, yPred)
 	axis = classAxis(p, axis)
 	t = smooth(t, smoothing, t.Dim(axis))
@@ -94,7 +95,10 @@ func CategoricalFocalCrossentropy(yTrue, yPred *ops.Tensor, alpha, gamma float64
 		p = ops.Softmax(p, axis)
 	}
 	p = normalized(p, axis)
-	weight := ops.MultiplyScalar(ops.PowerScalar(ops.Subtract(ops.OnesLike(p), p), gamma), alpha)
+	if n := len(alpha); n != 1 && n != p.Dim(-1) {
+		ops.Failf(p.Graph(), "alpha has %d entries; expected 1, or one for each of the %d classes of predictions %v", n, p.Dim(-1), p.Shape())
+	}
+	weight := ops.Multiply(ops.PowerScalar(ops.Subtract(ops.OnesLike(p), p), gamma), ops.Constant(p, p.DType(), ir.Shape{len(alpha)}, alpha))
 	return ops.Negative(ops.Sum(ops.Multiply(weight, ops.Multiply(t, ops.Log(p))), axis))
 }
 

@@ -1,0 +1,51 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Guess returns `did you mean "adam"? ` for a name that is close to one of those known, and "" where none is: at most one wrong, missing,
+// additional or exchanged letter in every four, and one at least. Upper and lower case and underscores count only among
+// names that are equally close without them; then the first wins.
+func Guess(name string, known ...[]string) string {
+	best, least, strict := "", max(len(name)/4, 1)+1, 0
+	for _, names := range known {
+		for _, n := range names {
+			d := distance(bare(name), bare(n))
+			if s := distance(name, n); d < least || best != "" && d == least && s < strict {
+				best, least, strict = n, d, s
+			}
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q? ", best)
+}
+
+func bare(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
+
+// distance is the number of letters to change, add, leave out or exchange with their neighbour on the way from a to b (Damerau,
+// "A technique for computer detection and correction of spelling errors", CACM 1964).
+func distance(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := range len(a) {
+		row[0] = i + 1
+		for j := range len(b) {
+			change := last[j]
+			if a[i] != b[j] {
+				change++
+			}
+			row[j+1] = min(change, last[j+1]+1, row[j]+1)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}

@@ -1,0 +1,103 @@
+package keras
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"reflect"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// Adapt lets a preprocessing layer learn from data before a model is trained, as layer.adapt(data) does in Keras: Normalization the mean and
+// variance, Discretization its boundaries, StringLookup, IntegerLookup and TextVectorization their vocabulary. It reads the inputs of ds
+// once, one array of numbers or text; targets are passed over, and what the layer knew before is replaced.
+//
+//	words := &layers.TextVectorization{MaxTokens: 20000}
+//	err := keras.Adapt(ctx, words, data.Arrays(texts, nil))
+//
+// Examples in memory (data.Arrays) are taken as one batch, which matters to Discretization alone; a dataset is read batch by batch and need
+// not fit into memory. An error, or a context that ends, leaves the layer as it was.
+func Adapt(ctx context.Context, l layers.Layer, ds data.Dataset) error {
+	if err := learn(ctx, l, ds); err != nil {
+		return fmt.Errorf("keras: Adapt: %w", err)
+	}
+	return nil
+}
+
+func learn(ctx context.Context, l layers.Layer, ds data.Dataset) error {
+	switch {
+	case ctx == nil:
+		return fmt.Errorf("the context is nil; pass context.Background()")
+	case layers.IsNil(l):
+		return fmt.Errorf("the layer is nil")
+	case isNilDataset(ds):
+		return fmt.Errorf("the data are nil; pass data.Arrays(x, nil) or a data.Dataset")
+	}
+	if n, known := data.Cardinality(ds); known && n == data.Infinite {
+		return fmt.Errorf("the dataset never ends; use Take to end it")
+	}
+	switch l := l.(type) {
+	case layers.NumberAdapter:
+		if s, inMemory := ds.(*data.ArraySource); inMemory && s.TextType() != "" {
+			return fmt.Errorf("%s %q takes numbers, the data are a %s", layers.ClassName(l), layers.Name(l), s.TextType())
+		}
+		return l.AdaptBatches(inputsOf(ctx, ds, fromDense))
+	case layers.TextAdapter:
+		return l.AdaptBatches(inputsOf(ctx, ds, textOf))
+	}
+	return fmt.Errorf("%s %q learns nothing from data; only Normalization, Discretization, StringLookup, IntegerLookup and TextVectorization do",
+		layers.ClassName(l), layers.Name(l))
+}
+
+func isNilDataset(ds data.Dataset) bool {
+	v := reflect.ValueOf(ds)
+	return !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil()
+}
+
+// inputsOf gives the inputs of a dataset batch by batch, in the form that a layer takes.
+func inputsOf[T layers.HostArray | kernels.Array](ctx context.Context, ds data.Dataset, form func(*tensor.Dense) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		for b, err := range batchesOf(ctx, ds) {
+			if err == nil && b.X.Len() != 1 {
+				err = fmt.Errorf("the data have %d inputs, expected one; a layer adapts to one array", b.X.Len())
+			}
+			if err != nil {
+				yield(none, err)
+				return
+			}
+			x, err := form(b.X.Arrays[0])
+			if !yield(x, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// batchesOf are the batches of a dataset, or all that is in memory as one.
+func batchesOf(ctx context.Context, ds data.Dataset) iter.Seq2[data.Batch, error] {
+	s, inMemory := ds.(*data.ArraySource)
+	if !inMemory {
+		return ds.Batches(ctx, 0)
+	}
+	return func(yield func(data.Batch, error) bool) {
+		if err := s.Err(); err != nil {
+			yield(data.Batch{}, err)
+			return
+		}
+		yield(s.All(), ctx.Err())
+	}
+}
+
+func textOf(d *tensor.Dense) (a layers.HostArray, err error) {
+	if d.Dtype() != tensor.Uint8 { // see data.Text
+		return a, fmt.Errorf("takes text, received an array of %v of shape %v; give it a []string", d.Dtype(), d.Shape())
+	}
+	a.Strings, a.Shape, err = data.Strings(d)
+	return a, err
+}

@@ -1,0 +1,33 @@
+package layers
+
+import (
+	"iter"
+
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// NumberAdapter is a layer that learns from numbers before a model is trained: Normalization, Discretization, IntegerLookup. The function
+// Adapt of package keras feeds it from a dataset.
+type NumberAdapter interface {
+	Layer
+	// AdaptBatches learns from batches that come one by one, replacing what was learned before. The first error among them ends it and is
+	// returned; the layer then keeps what it knew.
+	AdaptBatches(batches iter.Seq2[kernels.Array, error]) error
+}
+
+// TextAdapter is a [NumberAdapter] of strings: StringLookup, TextVectorization.
+type TextAdapter interface {
+	Layer
+	AdaptBatches(batches iter.Seq2[HostArray, error]) error
+}
+
+// each gives the batches of a list one by one.
+func each[T any](batches []T) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		for _, b := range batches {
+			if !yield(b, nil) {
+				return
+			}
+		}
+	}
+}
