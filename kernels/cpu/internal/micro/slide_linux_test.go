@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
 // existing calls f for every product of the lines: indices of the input, of the output, of the line and of the kernel's element. Inputs that
@@ -34,14 +37,28 @@ func existing(pixels, taps, segments, lines, channels int, left, right bool, f f
 	}
 }
 
+// forSlides runs a test with each family that is to have sliding kernels.
+func forSlides(t *testing.T, test func(t *testing.T)) {
+	ran := false
+	for _, level := range isa.Levels() {
+		restore := isa.Override(level)
+		there := runtime.GOARCH == "amd64" && level >= isa.AVX2
+		assert.Equal(t, there, HasSlide[float32](3, slideLanes) && HasSlide[float32](5, slideLanes) && HasSlideSums[float32](3, slideLanes), level)
+		if there {
+			ran = t.Run(level.String(), test) || ran
+		}
+		restore()
+	}
+	if !ran && !t.Failed() {
+		t.Skip("sliding kernels need AVX2 or AVX-512, which this processor does not have")
+	}
+}
+
 func TestSlideAgainstFloat64(t *testing.T) {
-	forLevels(t, func(t *testing.T) {
+	forSlides(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(61, 62))
 		for i := range 600 {
 			taps, channels := 3+2*(i%2), slideLanes+i/2%48
-			if !HasSlide[float32](taps, channels) {
-				t.Skip("no kernels")
-			}
 			s := Slide[float32]{Pixels: 1 + rng.IntN(21), Channels: channels, Step: channels + rng.IntN(3), Taps: taps, Segments: 1 + rng.IntN(4), Lines: 1 + rng.IntN(3),
 				Left: rng.IntN(2) == 0, Right: rng.IntN(2) == 0, ReLU: rng.IntN(3) == 0}
 			if s.inputs() <= 0 {
@@ -96,13 +113,10 @@ func geometry[T Float](s Slide[T]) Slide[T] {
 }
 
 func TestSlideSumsAgainstFloat64(t *testing.T) {
-	forLevels(t, func(t *testing.T) {
+	forSlides(t, func(t *testing.T) {
 		rng := rand.New(rand.NewPCG(63, 64))
 		for i := range 600 {
 			channels := slideLanes + i%48
-			if !HasSlideSums[float32](3, channels) {
-				t.Skip("no kernels")
-			}
 			s := SlideSums[float32]{Pixels: 2 + rng.IntN(40), Channels: channels, Step: channels + rng.IntN(3), Segments: 1 + rng.IntN(5), Lines: 1 + rng.IntN(9),
 				Left: rng.IntN(2) == 0, Right: rng.IntN(2) == 0}
 			row := (inputs(s.Pixels, 3, s.Left, s.Right)-1)*s.Step + channels
@@ -131,11 +145,8 @@ func TestSlideSumsAgainstFloat64(t *testing.T) {
 
 // TestSlideIsChannels: the same bits as the kernels that compute pixel by pixel.
 func TestSlideIsChannels(t *testing.T) {
-	forLevels(t, func(t *testing.T) {
+	forSlides(t, func(t *testing.T) {
 		const pixels, channels = 21, 40
-		if !HasSlide[float32](3, channels) {
-			t.Skip("no kernels")
-		}
 		rng := rand.New(rand.NewPCG(65, 66))
 		a, b := random[float32](rng, 3*(pixels+2)*channels, 0), random[float32](rng, 9*channels, 0)
 		got, expected := make([]float32, pixels*channels), make([]float32, pixels*channels)
@@ -148,9 +159,10 @@ func TestSlideIsChannels(t *testing.T) {
 }
 
 func TestSlideMistakesPanic(t *testing.T) {
-	if !HasSlide[float32](3, 8) {
-		t.Skip("no kernels")
-	}
+	forSlides(t, testSlideMistakes)
+}
+
+func testSlideMistakes(t *testing.T) {
 	full := make([]float32, 1000)
 	for text, run := range map[string]func(){
 		"A has 79 elements": func() {
