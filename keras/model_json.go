@@ -123,29 +123,10 @@ func modelFromConfig(class string, raw json.RawMessage, options []Option) (*Mode
 	default:
 		return nil, fmt.Errorf("class %q is not a model that can be read; known: Sequential, Functional", class)
 	}
-	if err == nil && o.Trainable != nil && !*o.Trainable && class != "Sequential" {
-		m.freezeAlone()
+	if err == nil && o.Trainable != nil && !*o.Trainable && class != "Sequential" { // of a Sequential Keras does not read this key
+		layers.FreezeAlone(m)
 	}
 	return m, err
-}
-
-// freezeAlone freezes the model as an object in a file says it, and leaves its layers as they are: in Keras some may have been thawed after
-// the model was frozen, and a model around this one trains those. Keras does not read this key of a Sequential.
-func (m *Model) freezeAlone() {
-	type flag struct {
-		layer   layers.Layer
-		trained bool
-	}
-	var flags []flag
-	layers.Walk(m, func(l layers.Layer) {
-		if t, ok := l.(interface{ Trainable() bool }); ok && l != layers.Layer(m) {
-			flags = append(flags, flag{l, t.Trainable()})
-		}
-	})
-	m.SetTrainable(false)
-	for _, f := range flags { // outer layers come before those inside them
-		layers.SetTrainable(f.layer, f.trained)
-	}
 }
 
 // Models may stand inside layers, as in TimeDistributed.

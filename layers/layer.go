@@ -128,6 +128,10 @@ func SetTrainable(l Layer, trainable bool) {
 	}
 }
 
+// FreezeAlone freezes a layer and leaves the layers inside it as they are: variables of its own are not trained, those of the others may be. Files
+// describe frozen models so, because layers in them may have been thawed later.
+func FreezeAlone(l Layer) { attach(l).frozen = true }
+
 // Sublayers returns the layers that l is directly made of, in field order.
 func Sublayers(l Layer) []Layer { return attach(l).sublayers }
 

@@ -22,10 +22,7 @@ import (
 // sampleWeight has one weight for each example (batch) or (batch, 1), or one for each value. Weights (batch) for values
 // (batch, steps) are an error, as in Keras; make them (batch, 1).
 func Compute(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) *ops.Tensor {
-	g := yPred.Graph()
-	g.Enter(l.LossName())
-	total := reduce(weigh(l, yTrue, yPred, sampleWeight))
-	g.Leave()
+	total, _ := ComputeAndReport(l, yTrue, yPred, sampleWeight)
 	return total
 }
 

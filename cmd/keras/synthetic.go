@@ -58,10 +58,11 @@ func newSynthetic(ctx context.Context, m *keras.Model, batch int, targets bool) 
 				shape[i] = openAxis
 			}
 		}
-		x, err := randomText(r, shape)
 		if !in.IsText() {
-			x, err = randomInput(r, in.DType(), shape, vocabulary(m, in)), nil
+			s.batch.X.Arrays = append(s.batch.X.Arrays, randomInput(r, in.DType(), shape, vocabulary(m, in)))
+			continue
 		}
+		x, err := randomText(r, shape)
 		if err != nil {
 			return nil, err
 		}
