@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/kernels/cpu/rows"
 )
 
 // DefaultBatchSize is the number of examples in a batch where the user names none, as in Keras.
@@ -201,7 +203,7 @@ func (s *ArraySource) gather(indices []int, into *Batch) {
 	s.shape(into, len(indices))
 	for i, t := range into.components() {
 		for j, c := range s.columns[i] {
-			copyRows(t.Arrays[j].Raw, c.raw, c.row, indices)
+			rows.Copy(t.Arrays[j].Raw, c.raw, c.row, indices)
 		}
 	}
 }
@@ -212,28 +214,6 @@ func (s *ArraySource) gatherRange(lo, hi int, into *Batch) {
 	for i, t := range into.components() {
 		for j, c := range s.columns[i] {
 			copy(t.Arrays[j].Raw, c.raw[lo*c.row:hi*c.row])
-		}
-	}
-}
-
-// copyRows copies the rows with the given numbers. Rows of one machine word, such as labels, are worth a loop of their own.
-func copyRows(dst, src []byte, row int, indices []int) {
-	switch row {
-	case 1:
-		for i, index := range indices {
-			dst[i] = src[index]
-		}
-	case 4:
-		for i, index := range indices {
-			*(*[4]byte)(dst[4*i:]) = *(*[4]byte)(src[4*index:])
-		}
-	case 8:
-		for i, index := range indices {
-			*(*[8]byte)(dst[8*i:]) = *(*[8]byte)(src[8*index:])
-		}
-	default:
-		for i, index := range indices {
-			copy(dst[i*row:(i+1)*row], src[index*row:(index+1)*row])
 		}
 	}
 }

@@ -17,40 +17,45 @@ func callCopyRows(dst, src unsafe.Pointer, stride, rows uintptr) {
 func copyRows(dst, src unsafe.Pointer, stride, rows uintptr)
 
 //go:noinline
-func callTranspose8(dst, src unsafe.Pointer, stride, blocks uintptr) {
-	transpose8(dst, src, stride, blocks)
+func callTranspose8(dst, src unsafe.Pointer, to, from, blocks uintptr) {
+	transpose8(dst, src, to, from, blocks)
 }
 
 //go:noescape
-func transpose8(dst, src unsafe.Pointer, stride, blocks uintptr)
+func transpose8(dst, src unsafe.Pointer, to, from, blocks uintptr)
 `
 
-// emitTranspose emits transpose8, which reads 8 rows of 8·blocks float32, stride bytes apart, and stores their transpose as
-// 8·blocks rows of 8 numbers, one panel row (128 bytes) apart.
+// emitTranspose emits transpose8, which reads 8 rows of 8·blocks float32, from bytes apart, and stores their transpose as 8·blocks
+// rows of 8 numbers, to bytes apart.
 func emitTranspose() {
-	TEXT("transpose8", NOSPLIT, "func(dst, src uintptr, stride, blocks uintptr)")
+	TEXT("transpose8", NOSPLIT, "func(dst, src uintptr, to, from, blocks uintptr)")
 	dst, src := Load(Param("dst"), GP64()), Load(Param("src"), GP64())
-	stride, blocks := Load(Param("stride"), GP64()), Load(Param("blocks"), GP64())
-	stride3, high := GP64(), GP64()
-	LEAQ(Mem{Base: stride}.Idx(stride, 2), stride3)
-	LEAQ(Mem{Base: src}.Idx(stride, 4), high)
+	to, from := Load(Param("to"), GP64()), Load(Param("from"), GP64())
+	blocks := Load(Param("blocks"), GP64())
+	to3, from3, high := GP64(), GP64(), GP64()
+	LEAQ(Mem{Base: to}.Idx(to, 2), to3)
+	LEAQ(Mem{Base: from}.Idx(from, 2), from3)
+	LEAQ(Mem{Base: src}.Idx(from, 4), high)
+	row := func(base, stride, stride3 reg.Register, i int) Mem {
+		switch i {
+		case 1:
+			return Mem{Base: base}.Idx(stride, 1)
+		case 2:
+			return Mem{Base: base}.Idx(stride, 2)
+		case 3:
+			return Mem{Base: base}.Idx(stride3, 1)
+		}
+		return Mem{Base: base}
+	}
 	Label("block")
 	var in, pairs, quads [8]reg.VecVirtual
 	for i := range in {
 		in[i] = YMM()
-		m := Mem{Base: src}
+		base := src
 		if i >= 4 {
-			m.Base = high
+			base = high
 		}
-		switch i % 4 {
-		case 1:
-			m = m.Idx(stride, 1)
-		case 2:
-			m = m.Idx(stride, 2)
-		case 3:
-			m = m.Idx(stride3, 1)
-		}
-		VMOVUPS(m, in[i])
+		VMOVUPS(row(base, from, from3, i%4), in[i])
 	}
 	for i := 0; i < 8; i += 2 { // a0 b0 a1 b1 | a4 b4 a5 b5 and a2 b2 a3 b3 | a6 b6 a7 b7
 		pairs[i], pairs[i+1] = YMM(), YMM()
@@ -67,16 +72,18 @@ func emitTranspose() {
 		VSHUFPS(U8(0x44), p[3], p[1], q[2])
 		VSHUFPS(U8(0xee), p[3], p[1], q[3])
 	}
+	below := GP64()
+	LEAQ(Mem{Base: dst}.Idx(to, 4), below)
 	for i := range 4 {
 		low, top := YMM(), YMM()
 		VPERM2F128(U8(0x20), quads[4+i], quads[i], low)
 		VPERM2F128(U8(0x31), quads[4+i], quads[i], top)
-		VMOVUPS(low, Mem{Base: dst, Disp: 128 * i})
-		VMOVUPS(top, Mem{Base: dst, Disp: 128 * (4 + i)})
+		VMOVUPS(low, row(dst, to, to3, i))
+		VMOVUPS(top, row(below, to, to3, i))
 	}
 	ADDQ(U8(32), src)
 	ADDQ(U8(32), high)
-	ADDQ(U32(8*128), dst)
+	LEAQ(Mem{Base: dst}.Idx(to, 8), dst)
 	DECQ(blocks)
 	JNE(LabelRef("block"))
 	VZEROUPPER()

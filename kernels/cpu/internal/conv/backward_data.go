@@ -53,12 +53,12 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 	out := n.Out()
 	c, k := getCorrelation[T](), getPacking[T]()
 	c.batch, c.groups, c.depthwise, c.packed = n.Batch, n.Groups, n.depthwise(), !n.depthwise()
-	c.slides = slides[T](&n)
+	c.slides, c.lanes = slides[T](&n), groupedLanes[T](&n)
 	c.in, c.inGroup = n.OutChannels, n.OutChannels/n.Groups
 	c.out, c.outGroup = n.InChannels, n.InChannels/n.Groups
 	c.x, c.y, c.bias, c.relu = dy[:n.sizeY()], dx[:n.sizeX()], nil, false
 	c.outs = n.In
-	k.kernel, k.shape, k.flip = kernel, n, true
+	k.kernel, k.shape, k.flip, k.lanes = kernel, n, true, c.lanes
 	k.columns, k.groups = c.outGroup, n.Groups
 	for d := range min(n.Strides[0], n.In[0]) {
 		for h := range min(n.Strides[1], n.In[1]) {

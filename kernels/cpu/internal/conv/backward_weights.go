@@ -36,6 +36,7 @@ type kernelGradient[T Float] struct {
 
 	slides  bool // see slide.go
 	sliding sliding
+	lanes   int // see grouped.go; 0: it does not go by vectors
 	local   []T // scratch memory of the workers then
 }
 
@@ -75,6 +76,11 @@ func columnBlocks[T Float](s *Shape) (width, perGroup, all int) {
 			all = max(s.OutChannels/width, 1) // whatever is left over goes with the last block: it may be too little for a kernel
 		}
 		return width, all, all
+	}
+	if l := groupedLanes[T](s); l > 0 {
+		vectors := s.OutChannels / l
+		vectors = ceil(vectors, ceil(wantChunks, max(s.Batch, 1))) // images give chunks enough, if there are many
+		return vectors * l, 1, ceil(s.OutChannels, vectors*l)
 	}
 	perGroup = ceil(s.OutChannels/s.Groups, width)
 	return width, perGroup, perGroup * s.Groups
@@ -158,6 +164,9 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	if c.slides = slidesSums[T](&n); c.slides {
 		c.height, c.sliding = c.axes[1].spans(c.height[:0]), c.axes[2].sliding()
 	}
+	if c.lanes = groupedLanes[T](&n); c.lanes > 0 {
+		c.sliding = c.axes[2].sliding()
+	}
 	c.tapUnits = n.Kernel[1]
 	if n.tapsInside() {
 		c.tapUnits = 1
@@ -196,9 +205,12 @@ func (c *kernelGradient[T]) Run(worker, lo, hi int) {
 		if c.tapUnits == 1 {
 			end = s.Kernel[1]
 		}
-		if c.isWide {
+		switch {
+		case c.isWide:
 			c.wideUnit(worker, part, h, end)
-		} else {
+		case c.lanes > 0:
+			c.groupedUnit(part, h, end, column)
+		default:
 			c.unit(part, d, h, end, column)
 		}
 	}

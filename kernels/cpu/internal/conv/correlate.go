@@ -25,6 +25,7 @@ type correlation[T Float] struct {
 	out, outGroup     int // channels of y, and of one group
 	depthwise, packed bool
 	slides            bool // see slide.go
+	lanes             int  // see grouped.go; 0: they do not go by vectors
 
 	x, y, w, bias []T
 	relu          bool
@@ -145,6 +146,13 @@ func (c *correlation[T]) plane(n, d, first, end int) {
 					c.slideRows(n, d, h)
 				}
 			}
+			continue
+		}
+		if c.groups > 1 && !c.depthwise {
+			c.fetchRows(n, d, first, blockEnd)
+		}
+		if c.lanes > 0 {
+			c.groupedRows(n, d, first, blockEnd)
 			continue
 		}
 		for g := range groups {

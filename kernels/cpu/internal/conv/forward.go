@@ -96,7 +96,7 @@ func (c *correlation[T]) forward(n *Shape) {
 	c.batch, c.groups, c.depthwise = n.Batch, n.Groups, n.depthwise()
 	c.in, c.inGroup = n.InChannels, n.InChannels/n.Groups
 	c.out, c.outGroup = n.OutChannels, n.OutChannels/n.Groups
-	c.packed, c.slides = packForward[T](n), slides[T](n)
+	c.packed, c.slides, c.lanes = packForward[T](n), slides[T](n), groupedLanes[T](n)
 }
 
 // packKernel writes the kernel into panels.
@@ -105,7 +105,7 @@ func packKernel[T Float](p *pool.Pool, n *Shape, kernel, panels []T) {
 	k.dst, k.kernel = panels, kernel
 	k.rows = volume(n.Kernel) * n.InChannels / n.Groups
 	k.columns, k.groups = n.OutChannels/n.Groups, n.Groups
-	k.out, k.shape, k.flip = n.OutChannels, *n, false
+	k.out, k.shape, k.flip, k.lanes = n.OutChannels, *n, false, groupedLanes[T](n)
 	k.run(p)
 	putPacking(k)
 }

@@ -14,6 +14,7 @@ type packing[T Float] struct {
 	groups, out   int
 	shape         Shape
 
+	lanes  int      // of the vectors of package micro that the kernel is packed for instead, see grouped.go; 0: panels
 	flip   bool     // for the input gradient: rows are (tap of the phase, output channel), columns input channels
 	phases [3]phase // if flip
 }
@@ -43,11 +44,21 @@ func putPacking[T Float](k *packing[T]) {
 
 func (k *packing[T]) run(p *pool.Pool) {
 	width := micro.PanelWidth[T]()
+	if k.lanes > 0 {
+		p.Parallel(k.groups*k.columns/k.lanes, max(1<<12/max(k.rows*k.lanes, 1), 1), k)
+		return
+	}
 	p.Parallel(k.groups*ceil(k.columns, width), max(1<<14/max(k.rows*width, 1), 1), k)
 }
 
 // Run packs panels.
 func (k *packing[T]) Run(_, lo, hi int) {
+	if k.lanes > 0 {
+		for i := lo; i < hi; i++ {
+			k.vector(i)
+		}
+		return
+	}
 	width := micro.PanelWidth[T]()
 	panels := ceil(k.columns, width)
 	for i := lo; i < hi; i++ {

@@ -14,6 +14,7 @@ type job[T Float] struct {
 	scratch []T
 	packing packTask[T]
 	row     rowTask[T]
+	turned  turnedTask[T]
 	ahead   fetched // how much of args.Ahead has been fetched
 }
 
@@ -33,7 +34,7 @@ func getJob[T Float]() *job[T] {
 	} else {
 		j = (*job[T])(unsafe.Pointer(jobs64.Get()))
 	}
-	j.packing.job, j.row.job = j, j
+	j.packing.job, j.row.job, j.turned.job = j, j, j
 	return j
 }
 

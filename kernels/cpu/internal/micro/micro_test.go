@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -296,60 +297,25 @@ func TestBoundsAreChecked(t *testing.T) {
 	}
 }
 
-func TestPackPanel(t *testing.T) {
+// TestFetchC asks for C with fewer and more sums than are added while it arrives: the result is the same.
+func TestFetchC(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
-		t.Run("float32", testPackPanel[float32])
-		t.Run("float64", testPackPanel[float64])
-	})
-}
-
-func testPackPanel[T Float](t *testing.T) {
-	width := PanelWidth[T]()
-	rng := rand.New(rand.NewPCG(7, 8))
-	for _, trans := range []bool{false, true} {
-		for cols := 1; cols <= width; cols++ {
-			for rows := 1; rows < 20; rows++ {
-				const ld = 41
-				src := random[T](rng, ld*(ld-1)+rows, 0)
-				dst := random[T](rng, rows*width+1, 0)
-				guard := dst[rows*width]
-				stepK, stepC := ld, 1
-				if trans {
-					stepK, stepC = 1, ld
-					src = src[:(cols-1)*ld+rows]
-				} else {
-					src = src[:(rows-1)*ld+cols]
-				}
-				PackPanel(dst, src, rows, cols, stepK, stepC)
-				require.Equal(t, guard, dst[rows*width])
-				for k := range rows {
-					for c := range width {
-						expected := T(0)
-						if c < cols {
-							expected = src[k*stepK+c*stepC]
-						}
-						require.Equal(t, expected, dst[k*width+c])
-					}
-				}
+		for _, k := range []int{1, 20, 21, 35, 36, 37, 64} {
+			for _, segments := range []int{1, 3} {
+				tile := Tile[float32]{Rows: 40, Cols: 32, K: k, Segments: segments, Outer: 1, ARow: k * segments, AK: 1, ASegment: k, BK: 32,
+					BSegment: 32 * k, CRow: 32, Accumulate: true}
+				rng := rand.New(rand.NewPCG(11, uint64(k)))
+				tile.A, tile.B = random[float32](rng, 40*k*segments, 0), random[float32](rng, 32*k*segments, 0)
+				before := random[float32](rng, 40*32, 0)
+				tile.C = slices.Clone(before)
+				Run(&tile)
+				expected := tile.C
+				tile.C, tile.FetchC = slices.Clone(before), true
+				Run(&tile)
+				require.Equal(t, expected, tile.C, "%d sums, %d segments", k, segments)
 			}
 		}
-	}
-}
-
-func BenchmarkPackPanel(b *testing.B) {
-	const rows = 512
-	src, dst := make([]float32, 32*rows), make([]float32, 32*rows)
-	for _, c := range []struct {
-		name         string
-		stepK, stepC int
-	}{{"copy", 32, 1}, {"transpose", 1, rows}} {
-		b.Run(c.name, func(b *testing.B) {
-			b.SetBytes(8 * 32 * rows)
-			for b.Loop() {
-				PackPanel(dst, src, rows, 32, c.stepK, c.stepC)
-			}
-		})
-	}
+	})
 }
 
 func BenchmarkTile(b *testing.B) {

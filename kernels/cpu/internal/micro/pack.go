@@ -18,15 +18,27 @@ func PackPanel[T Float](dst, src []T, rows, cols, stepK, stepC int) {
 	case cols < width:
 		clear(dst)
 	}
-	c := 0
 	if stepK == 1 {
-		c = transpose(dst, src, rows, cols, stepC)
+		Transpose(dst, src, cols, rows, width, stepC)
+		return
 	}
-	for ; c < cols; c++ {
+	for c := range cols {
 		i := c * stepC
 		for j := c; j < len(dst); j += width {
 			dst[j] = src[i]
 			i += stepK
+		}
+	}
+}
+
+// Transpose stores the transpose of a matrix of the given rows and columns: dst[c·to + r] = src[r·from + c].
+func Transpose[T Float](dst, src []T, rows, cols, to, from int) {
+	for r := transpose(dst, src, cols, rows, to, from); r < rows; r++ {
+		row := src[r*from : r*from+cols]
+		j := r
+		for _, v := range row {
+			dst[j] = v
+			j += to
 		}
 	}
 }

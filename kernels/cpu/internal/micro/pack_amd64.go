@@ -7,23 +7,21 @@ import (
 	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 )
 
-// transpose packs the first columns of a transposed panel, whose columns have unit stride in src and are stepC apart; it returns
-// how many.
-func transpose[T Float](dst, src []T, rows, cols, stepC int) int {
-	if isa.Active() == isa.Portable || unsafe.Sizeof(dst[0]) != 4 || stepC < 0 {
+// transpose stores dst[k·to + c] = src[c·from + k] for k in [0, rows) and the first columns c; it returns how many.
+func transpose[T Float](dst, src []T, rows, cols, to, from int) int {
+	if isa.Active() == isa.Portable || unsafe.Sizeof(dst[0]) != 4 || from < 0 || to < cols {
 		return 0
 	}
-	width := PanelWidth[T]()
 	blocks := rows / 8
-	if blocks == 0 || cols < 8 || (cols-1)*stepC+rows > len(src) || rows*width > len(dst) {
+	if blocks == 0 || cols < 8 || (cols-1)*from+rows > len(src) || (rows-1)*to+cols > len(dst) {
 		return 0
 	}
 	for c := 0; c < cols; c += 8 {
-		c = min(c, cols-8) // columns that are packed twice get the same numbers
-		callTranspose8(unsafe.Pointer(&dst[c]), unsafe.Pointer(&src[c*stepC]), uintptr(stepC)*4, uintptr(blocks))
+		c = min(c, cols-8) // columns that are moved twice get the same numbers
+		callTranspose8(unsafe.Pointer(&dst[c]), unsafe.Pointer(&src[c*from]), uintptr(to)*4, uintptr(from)*4, uintptr(blocks))
 		for i := range 8 {
 			for k := blocks * 8; k < rows; k++ {
-				dst[k*width+c+i] = src[(c+i)*stepC+k]
+				dst[k*to+c+i] = src[(c+i)*from+k]
 			}
 		}
 	}

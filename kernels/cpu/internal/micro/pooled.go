@@ -8,7 +8,7 @@ import (
 
 // HasPooled reports whether there are kernels for [RunPooled] under the active level.
 func HasPooled[T Float]() bool {
-	return hasPooled && isa.Active() == isa.AVX512 && PanelWidth[T]() == 32
+	return hasPooled && isa.Active() >= isa.AVX2 && PanelWidth[T]() == 32
 }
 
 // RunPooled computes the maxima of windows of 2x2 sums, with the sums of [Run] taken on pairs of lines and pairs of rows:
@@ -23,7 +23,7 @@ func RunPooled[T Float](t *Tile[T]) bool {
 		return false
 	}
 	t.checkPooled()
-	l := lanes[T](isa.AVX512)
+	l := lanes[T](isa.Active())
 	if (t.Cols+l-1)/l*l+t.lastB() > cap(t.B) {
 		return false
 	}

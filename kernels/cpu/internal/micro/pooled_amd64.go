@@ -10,38 +10,68 @@ import (
 const hasPooled = true
 
 // maxWindows is the largest number of windows for which internal/asmgen/micro makes a function.
-const maxWindows = 3
+func maxWindows(level isa.Level, vectors int) int {
+	if level == isa.AVX2 && vectors == 1 {
+		return 6
+	}
+	return 3
+}
 
-// pooled computes the tile with AVX-512.
+// pooled computes the tile in assembly. B may be read up to the next whole vector.
 func pooled[T Float](t *Tile[T]) {
 	var c call
 	fill(&c, t)
-	l := lanes[T](isa.AVX512)
-	vectors := (t.Cols + l - 1) / l
-	c.mask = 1<<(t.Cols-(vectors-1)*l) - 1
-	c.b, c.pair = unsafe.Pointer(&t.B[0]), c.aLine
+	c.pair = c.aLine
 	c.aLine *= 2
+	level := isa.Active()
+	l := lanes[T](level)
+	for col := 0; col < t.Cols; {
+		vectors := 1
+		if t.Cols-col > l {
+			vectors = 2
+		}
+		n := min(vectors*l, t.Cols-col)
+		pooledColumns(level, t, &c, col, n, vectors)
+		col += n
+	}
+	runtime.KeepAlive(t)
+}
+
+// pooledColumns computes the n columns from col on; n fills the given number of vectors, the last perhaps not whole.
+func pooledColumns[T Float](level isa.Level, t *Tile[T], c *call, col, n, vectors int) {
+	last := n - (vectors-1)*lanes[T](level)
+	c.mask = 1<<last - 1
+	c.flags &^= flagMasked
+	if last < lanes[T](level) {
+		c.flags |= flagMasked
+	}
+	c.maskTable = unsafe.Pointer(&laneMasks[8-min(last, 8)])
+	c.b = unsafe.Pointer(&t.B[col])
 	if t.Bias != nil {
-		c.bias = unsafe.Pointer(&t.Bias[0])
+		c.bias = unsafe.Pointer(&t.Bias[col])
 	}
 	// All tiles get the same number of windows or one more.
-	tiles := (t.Rows-1)/maxWindows + 1
+	tiles := (t.Rows-1)/maxWindows(level, vectors) + 1
 	windows, more := t.Rows/tiles, t.Rows%tiles
 	first := 0
 	for _, part := range [2]struct{ tiles, windows int }{{more, windows + 1}, {tiles - more, windows}} {
 		c.tiles, c.aTile, c.cTile = part.tiles, 2*part.windows*c.aRow, part.windows*c.cRow
-		perCall := maxCallFlops / (8 * vectors * l * max(part.tiles, 1) * part.windows * t.K * t.Segments * t.Outer) // lines
+		perCall := maxCallFlops / (8 * n * max(part.tiles, 1) * part.windows * t.K * t.Segments * t.Outer) // lines
 		for line := 0; line < t.Lines && part.tiles > 0; line += c.lines {
 			c.lines = min(max(perCall, 1), t.Lines-line)
 			c.a = unsafe.Pointer(&t.A[2*line*t.ALine+2*first*t.ARow])
-			c.c = unsafe.Pointer(&t.C[line*t.CLine+first*t.CRow])
-			if vectors == 2 {
-				callF32AVX512PooledV2(part.windows, &c)
-			} else {
-				callF32AVX512PooledV1(part.windows, &c)
+			c.c = unsafe.Pointer(&t.C[line*t.CLine+first*t.CRow+col])
+			switch {
+			case level == isa.AVX512 && vectors == 2:
+				callF32AVX512PooledV2(part.windows, c)
+			case level == isa.AVX512:
+				callF32AVX512PooledV1(part.windows, c)
+			case vectors == 2:
+				callF32AVX2PooledV2(part.windows, c)
+			default:
+				callF32AVX2PooledV1(part.windows, c)
 			}
 		}
 		first += part.tiles * part.windows
 	}
-	runtime.KeepAlive(t)
 }

@@ -30,8 +30,11 @@ const (
 	flagAccumulate = 1 << iota
 	flagReLU
 	flagMasked // the last vector of a row is incomplete; for AVX2, AVX-512 always uses mask
-	flagFetchC // fetch the tile of C before its sums are formed
+	flagFetchC // fetch the tile of C while the last products are added
 )
+
+// fetchSums is the largest number of products that the assembly keeps for after fetching C.
+const fetchSums = 36
 
 // laneMasks holds, at index 8−n, the mask of the first n of 8 lanes of 32 bits; with pairs, of 64 bits.
 var laneMasks = [16]int32{-1, -1, -1, -1, -1, -1, -1, -1}
@@ -87,7 +90,7 @@ func fill[T Float](c *call, t *Tile[T]) {
 	c.bK, c.bSegment, c.bOuter = t.BK*size, t.BSegment*size, t.BOuter*size
 	c.cRow = t.CRow * size
 	c.aLine, c.cLine = t.ALine*size, t.CLine*size
-	if t.FetchC {
+	if t.FetchC && t.K > fetchSums {
 		c.flags |= flagFetchC
 	}
 	if t.Accumulate {

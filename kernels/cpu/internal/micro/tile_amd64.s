@@ -4,7 +4,7 @@
 
 // func f32AVX2V1R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R1(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V1R1(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -137,7 +137,7 @@ stored:
 
 // func f32AVX2V1R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R2(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V1R2(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -286,7 +286,7 @@ stored:
 
 // func f32AVX2V1R3(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R3(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V1R3(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -451,7 +451,7 @@ stored:
 
 // func f32AVX2V1R4(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R4(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V1R4(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -632,7 +632,7 @@ stored:
 
 // func f32AVX2V1R5(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R5(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V1R5(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -829,7 +829,7 @@ stored:
 
 // func f32AVX2V1R6(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R6(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V1R6(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -1042,7 +1042,7 @@ stored:
 
 // func f32AVX2V1R7(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R7(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V1R7(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -1271,7 +1271,7 @@ stored:
 
 // func f32AVX2V1R8(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R8(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V1R8(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -1519,7 +1519,7 @@ stored:
 
 // func f32AVX2V1R9(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R9(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V1R9(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -1783,7 +1783,7 @@ stored:
 
 // func f32AVX2V1R10(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R10(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V1R10(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -2063,7 +2063,7 @@ stored:
 
 // func f32AVX2V1R11(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R11(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V1R11(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -2359,7 +2359,7 @@ stored:
 
 // func f32AVX2V1R12(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V1R12(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V1R12(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -2671,7 +2671,7 @@ stored:
 
 // func f32AVX2V2R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V2R1(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V2R1(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -2816,7 +2816,7 @@ stored:
 
 // func f32AVX2V2R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2V2R2(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V2R2(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -2988,7 +2988,7 @@ stored:
 
 // func f32AVX2V2R3(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f32AVX2V2R3(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V2R3(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -3034,18 +3034,6 @@ noBias:
 	VXORPS Y5, Y5, Y5
 
 started:
-	MOVQ       160(AX), DI
-	TESTQ      $0x00000008, DI
-	JE         fetched
-	MOVQ       8(SP), DI
-	MOVQ       112(AX), R8
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-
-fetched:
 	MOVQ (SP), DI
 	MOVQ DI, 24(SP)
 	MOVQ 8(AX), DI
@@ -3060,9 +3048,15 @@ outer:
 	MOVQ R9, 48(SP)
 
 segment:
-	MOVQ DI, R9
-	MOVQ R8, R10
-	MOVQ 32(AX), R11
+	MOVQ  DI, R9
+	MOVQ  R8, R10
+	MOVQ  32(AX), R11
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R12
+	TESTQ $0x00000008, R12
+	JE    product
+	MOVQ  $0x00000024, 88(SP)
+	SUBQ  $0x00000024, R11
 
 product:
 	VMOVUPS      (R10), Y6
@@ -3079,42 +3073,55 @@ product:
 	ADDQ         DX, R9
 	ADDQ         BX, R10
 	PREFETCHT1   (SI)
-	PREFETCHT1   64(SI)
 	ADDQ         200(AX), SI
 	DECQ         R11
 	JNE          product
-	ADDQ         72(AX), DI
-	ADDQ         96(AX), R8
-	DECQ         48(SP)
-	JNE          segment
-	MOVQ         80(AX), DI
-	ADDQ         DI, 24(SP)
-	MOVQ         104(AX), DI
-	ADDQ         DI, 32(SP)
-	DECQ         40(SP)
-	JNE          outer
-	MOVQ         160(AX), DI
-	TESTQ        $0x00000004, DI
-	JNE          masked
-	MOVQ         160(AX), DI
-	MOVQ         112(AX), R9
-	TESTQ        $0x00000001, DI
-	JE           overwrite
-	MOVQ         8(SP), R8
-	VMOVUPS      (R8), Y6
-	VADDPS       Y6, Y0, Y0
-	VMOVUPS      32(R8), Y6
-	VADDPS       Y6, Y1, Y1
-	ADDQ         R9, R8
-	VMOVUPS      (R8), Y6
-	VADDPS       Y6, Y2, Y2
-	VMOVUPS      32(R8), Y6
-	VADDPS       Y6, Y3, Y3
-	ADDQ         R9, R8
-	VMOVUPS      (R8), Y6
-	VADDPS       Y6, Y4, Y4
-	VMOVUPS      32(R8), Y6
-	VADDPS       Y6, Y5, Y5
+	MOVQ         88(SP), R11
+	MOVQ         $0x00000000, 88(SP)
+	TESTQ        R11, R11
+	JE           summed
+	MOVQ         8(SP), R12
+	MOVQ         112(AX), R13
+	PREFETCHT0   (R12)
+	ADDQ         R13, R12
+	PREFETCHT0   (R12)
+	ADDQ         R13, R12
+	PREFETCHT0   (R12)
+	JMP          product
+
+summed:
+	ADDQ    72(AX), DI
+	ADDQ    96(AX), R8
+	DECQ    48(SP)
+	JNE     segment
+	MOVQ    80(AX), DI
+	ADDQ    DI, 24(SP)
+	MOVQ    104(AX), DI
+	ADDQ    DI, 32(SP)
+	DECQ    40(SP)
+	JNE     outer
+	MOVQ    160(AX), DI
+	TESTQ   $0x00000004, DI
+	JNE     masked
+	MOVQ    160(AX), DI
+	MOVQ    112(AX), R9
+	TESTQ   $0x00000001, DI
+	JE      overwrite
+	MOVQ    8(SP), R8
+	VMOVUPS (R8), Y6
+	VADDPS  Y6, Y0, Y0
+	VMOVUPS 32(R8), Y6
+	VADDPS  Y6, Y1, Y1
+	ADDQ    R9, R8
+	VMOVUPS (R8), Y6
+	VADDPS  Y6, Y2, Y2
+	VMOVUPS 32(R8), Y6
+	VADDPS  Y6, Y3, Y3
+	ADDQ    R9, R8
+	VMOVUPS (R8), Y6
+	VADDPS  Y6, Y4, Y4
+	VMOVUPS 32(R8), Y6
+	VADDPS  Y6, Y5, Y5
 
 overwrite:
 	TESTQ  $0x00000002, DI
@@ -3203,7 +3210,7 @@ stored:
 
 // func f32AVX2V2R4(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f32AVX2V2R4(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V2R4(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -3253,20 +3260,6 @@ noBias:
 	VXORPS Y7, Y7, Y7
 
 started:
-	MOVQ       160(AX), R8
-	TESTQ      $0x00000008, R8
-	JE         fetched
-	MOVQ       8(SP), R8
-	MOVQ       112(AX), R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-
-fetched:
 	MOVQ (SP), R8
 	MOVQ R8, 24(SP)
 	MOVQ 8(AX), R8
@@ -3281,9 +3274,15 @@ outer:
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ R8, R10
-	MOVQ R9, R11
-	MOVQ 32(AX), R12
+	MOVQ  R8, R10
+	MOVQ  R9, R11
+	MOVQ  32(AX), R12
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R13
+	TESTQ $0x00000008, R13
+	JE    product
+	MOVQ  $0x00000024, 88(SP)
+	SUBQ  $0x00000024, R12
 
 product:
 	VMOVUPS      (R11), Y8
@@ -3303,47 +3302,62 @@ product:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	PREFETCHT1   (DI)
-	PREFETCHT1   64(DI)
 	ADDQ         200(AX), DI
 	DECQ         R12
 	JNE          product
-	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
-	DECQ         48(SP)
-	JNE          segment
-	MOVQ         80(AX), R8
-	ADDQ         R8, 24(SP)
-	MOVQ         104(AX), R8
-	ADDQ         R8, 32(SP)
-	DECQ         40(SP)
-	JNE          outer
-	MOVQ         160(AX), R8
-	TESTQ        $0x00000004, R8
-	JNE          masked
-	MOVQ         160(AX), R8
-	MOVQ         112(AX), R10
-	TESTQ        $0x00000001, R8
-	JE           overwrite
-	MOVQ         8(SP), R9
-	VMOVUPS      (R9), Y8
-	VADDPS       Y8, Y0, Y0
-	VMOVUPS      32(R9), Y8
-	VADDPS       Y8, Y1, Y1
-	ADDQ         R10, R9
-	VMOVUPS      (R9), Y8
-	VADDPS       Y8, Y2, Y2
-	VMOVUPS      32(R9), Y8
-	VADDPS       Y8, Y3, Y3
-	ADDQ         R10, R9
-	VMOVUPS      (R9), Y8
-	VADDPS       Y8, Y4, Y4
-	VMOVUPS      32(R9), Y8
-	VADDPS       Y8, Y5, Y5
-	ADDQ         R10, R9
-	VMOVUPS      (R9), Y8
-	VADDPS       Y8, Y6, Y6
-	VMOVUPS      32(R9), Y8
-	VADDPS       Y8, Y7, Y7
+	MOVQ         88(SP), R12
+	MOVQ         $0x00000000, 88(SP)
+	TESTQ        R12, R12
+	JE           summed
+	MOVQ         8(SP), R13
+	MOVQ         112(AX), R14
+	PREFETCHT0   (R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R13)
+	JMP          product
+
+summed:
+	ADDQ    72(AX), R8
+	ADDQ    96(AX), R9
+	DECQ    48(SP)
+	JNE     segment
+	MOVQ    80(AX), R8
+	ADDQ    R8, 24(SP)
+	MOVQ    104(AX), R8
+	ADDQ    R8, 32(SP)
+	DECQ    40(SP)
+	JNE     outer
+	MOVQ    160(AX), R8
+	TESTQ   $0x00000004, R8
+	JNE     masked
+	MOVQ    160(AX), R8
+	MOVQ    112(AX), R10
+	TESTQ   $0x00000001, R8
+	JE      overwrite
+	MOVQ    8(SP), R9
+	VMOVUPS (R9), Y8
+	VADDPS  Y8, Y0, Y0
+	VMOVUPS 32(R9), Y8
+	VADDPS  Y8, Y1, Y1
+	ADDQ    R10, R9
+	VMOVUPS (R9), Y8
+	VADDPS  Y8, Y2, Y2
+	VMOVUPS 32(R9), Y8
+	VADDPS  Y8, Y3, Y3
+	ADDQ    R10, R9
+	VMOVUPS (R9), Y8
+	VADDPS  Y8, Y4, Y4
+	VMOVUPS 32(R9), Y8
+	VADDPS  Y8, Y5, Y5
+	ADDQ    R10, R9
+	VMOVUPS (R9), Y8
+	VADDPS  Y8, Y6, Y6
+	VMOVUPS 32(R9), Y8
+	VADDPS  Y8, Y7, Y7
 
 overwrite:
 	TESTQ  $0x00000002, R8
@@ -3447,7 +3461,7 @@ stored:
 
 // func f32AVX2V2R5(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f32AVX2V2R5(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V2R5(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -3501,22 +3515,6 @@ noBias:
 	VXORPS Y9, Y9, Y9
 
 started:
-	MOVQ       160(AX), R8
-	TESTQ      $0x00000008, R8
-	JE         fetched
-	MOVQ       8(SP), R8
-	MOVQ       112(AX), R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-
-fetched:
 	MOVQ (SP), R8
 	MOVQ R8, 24(SP)
 	MOVQ 8(AX), R8
@@ -3531,9 +3529,15 @@ outer:
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ R8, R10
-	MOVQ R9, R11
-	MOVQ 32(AX), R12
+	MOVQ  R8, R10
+	MOVQ  R9, R11
+	MOVQ  32(AX), R12
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R13
+	TESTQ $0x00000008, R13
+	JE    product
+	MOVQ  $0x00000024, 88(SP)
+	SUBQ  $0x00000024, R12
 
 product:
 	VMOVUPS      (R11), Y10
@@ -3556,52 +3560,69 @@ product:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	PREFETCHT1   (DI)
-	PREFETCHT1   64(DI)
 	ADDQ         200(AX), DI
 	DECQ         R12
 	JNE          product
-	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
-	DECQ         48(SP)
-	JNE          segment
-	MOVQ         80(AX), R8
-	ADDQ         R8, 24(SP)
-	MOVQ         104(AX), R8
-	ADDQ         R8, 32(SP)
-	DECQ         40(SP)
-	JNE          outer
-	MOVQ         160(AX), R8
-	TESTQ        $0x00000004, R8
-	JNE          masked
-	MOVQ         160(AX), R8
-	MOVQ         112(AX), R10
-	TESTQ        $0x00000001, R8
-	JE           overwrite
-	MOVQ         8(SP), R9
-	VMOVUPS      (R9), Y10
-	VADDPS       Y10, Y0, Y0
-	VMOVUPS      32(R9), Y10
-	VADDPS       Y10, Y1, Y1
-	ADDQ         R10, R9
-	VMOVUPS      (R9), Y10
-	VADDPS       Y10, Y2, Y2
-	VMOVUPS      32(R9), Y10
-	VADDPS       Y10, Y3, Y3
-	ADDQ         R10, R9
-	VMOVUPS      (R9), Y10
-	VADDPS       Y10, Y4, Y4
-	VMOVUPS      32(R9), Y10
-	VADDPS       Y10, Y5, Y5
-	ADDQ         R10, R9
-	VMOVUPS      (R9), Y10
-	VADDPS       Y10, Y6, Y6
-	VMOVUPS      32(R9), Y10
-	VADDPS       Y10, Y7, Y7
-	ADDQ         R10, R9
-	VMOVUPS      (R9), Y10
-	VADDPS       Y10, Y8, Y8
-	VMOVUPS      32(R9), Y10
-	VADDPS       Y10, Y9, Y9
+	MOVQ         88(SP), R12
+	MOVQ         $0x00000000, 88(SP)
+	TESTQ        R12, R12
+	JE           summed
+	MOVQ         8(SP), R13
+	MOVQ         112(AX), R14
+	PREFETCHT0   (R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R13)
+	JMP          product
+
+summed:
+	ADDQ    72(AX), R8
+	ADDQ    96(AX), R9
+	DECQ    48(SP)
+	JNE     segment
+	MOVQ    80(AX), R8
+	ADDQ    R8, 24(SP)
+	MOVQ    104(AX), R8
+	ADDQ    R8, 32(SP)
+	DECQ    40(SP)
+	JNE     outer
+	MOVQ    160(AX), R8
+	TESTQ   $0x00000004, R8
+	JNE     masked
+	MOVQ    160(AX), R8
+	MOVQ    112(AX), R10
+	TESTQ   $0x00000001, R8
+	JE      overwrite
+	MOVQ    8(SP), R9
+	VMOVUPS (R9), Y10
+	VADDPS  Y10, Y0, Y0
+	VMOVUPS 32(R9), Y10
+	VADDPS  Y10, Y1, Y1
+	ADDQ    R10, R9
+	VMOVUPS (R9), Y10
+	VADDPS  Y10, Y2, Y2
+	VMOVUPS 32(R9), Y10
+	VADDPS  Y10, Y3, Y3
+	ADDQ    R10, R9
+	VMOVUPS (R9), Y10
+	VADDPS  Y10, Y4, Y4
+	VMOVUPS 32(R9), Y10
+	VADDPS  Y10, Y5, Y5
+	ADDQ    R10, R9
+	VMOVUPS (R9), Y10
+	VADDPS  Y10, Y6, Y6
+	VMOVUPS 32(R9), Y10
+	VADDPS  Y10, Y7, Y7
+	ADDQ    R10, R9
+	VMOVUPS (R9), Y10
+	VADDPS  Y10, Y8, Y8
+	VMOVUPS 32(R9), Y10
+	VADDPS  Y10, Y9, Y9
 
 overwrite:
 	TESTQ  $0x00000002, R8
@@ -3720,7 +3741,7 @@ stored:
 
 // func f32AVX2V2R6(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f32AVX2V2R6(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2V2R6(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -3778,24 +3799,6 @@ noBias:
 	VXORPS Y11, Y11, Y11
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -3810,9 +3813,15 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	MOVQ R10, R12
-	MOVQ 32(AX), R13
+	MOVQ  R9, R11
+	MOVQ  R10, R12
+	MOVQ  32(AX), R13
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R14
+	TESTQ $0x00000008, R14
+	JE    product
+	MOVQ  $0x00000024, 88(SP)
+	SUBQ  $0x00000024, R13
 
 product:
 	VMOVUPS      (R12), Y12
@@ -3838,57 +3847,76 @@ product:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	PREFETCHT1   (R8)
-	PREFETCHT1   64(R8)
 	ADDQ         200(AX), R8
 	DECQ         R13
 	JNE          product
-	ADDQ         72(AX), R9
-	ADDQ         96(AX), R10
-	DECQ         48(SP)
-	JNE          segment
-	MOVQ         80(AX), R9
-	ADDQ         R9, 24(SP)
-	MOVQ         104(AX), R9
-	ADDQ         R9, 32(SP)
-	DECQ         40(SP)
-	JNE          outer
-	MOVQ         160(AX), R9
-	TESTQ        $0x00000004, R9
-	JNE          masked
-	MOVQ         160(AX), R9
-	MOVQ         112(AX), R11
-	TESTQ        $0x00000001, R9
-	JE           overwrite
-	MOVQ         8(SP), R10
-	VMOVUPS      (R10), Y12
-	VADDPS       Y12, Y0, Y0
-	VMOVUPS      32(R10), Y12
-	VADDPS       Y12, Y1, Y1
-	ADDQ         R11, R10
-	VMOVUPS      (R10), Y12
-	VADDPS       Y12, Y2, Y2
-	VMOVUPS      32(R10), Y12
-	VADDPS       Y12, Y3, Y3
-	ADDQ         R11, R10
-	VMOVUPS      (R10), Y12
-	VADDPS       Y12, Y4, Y4
-	VMOVUPS      32(R10), Y12
-	VADDPS       Y12, Y5, Y5
-	ADDQ         R11, R10
-	VMOVUPS      (R10), Y12
-	VADDPS       Y12, Y6, Y6
-	VMOVUPS      32(R10), Y12
-	VADDPS       Y12, Y7, Y7
-	ADDQ         R11, R10
-	VMOVUPS      (R10), Y12
-	VADDPS       Y12, Y8, Y8
-	VMOVUPS      32(R10), Y12
-	VADDPS       Y12, Y9, Y9
-	ADDQ         R11, R10
-	VMOVUPS      (R10), Y12
-	VADDPS       Y12, Y10, Y10
-	VMOVUPS      32(R10), Y12
-	VADDPS       Y12, Y11, Y11
+	MOVQ         88(SP), R13
+	MOVQ         $0x00000000, 88(SP)
+	TESTQ        R13, R13
+	JE           summed
+	MOVQ         8(SP), R14
+	MOVQ         112(AX), R15
+	PREFETCHT0   (R14)
+	ADDQ         R15, R14
+	PREFETCHT0   (R14)
+	ADDQ         R15, R14
+	PREFETCHT0   (R14)
+	ADDQ         R15, R14
+	PREFETCHT0   (R14)
+	ADDQ         R15, R14
+	PREFETCHT0   (R14)
+	ADDQ         R15, R14
+	PREFETCHT0   (R14)
+	JMP          product
+
+summed:
+	ADDQ    72(AX), R9
+	ADDQ    96(AX), R10
+	DECQ    48(SP)
+	JNE     segment
+	MOVQ    80(AX), R9
+	ADDQ    R9, 24(SP)
+	MOVQ    104(AX), R9
+	ADDQ    R9, 32(SP)
+	DECQ    40(SP)
+	JNE     outer
+	MOVQ    160(AX), R9
+	TESTQ   $0x00000004, R9
+	JNE     masked
+	MOVQ    160(AX), R9
+	MOVQ    112(AX), R11
+	TESTQ   $0x00000001, R9
+	JE      overwrite
+	MOVQ    8(SP), R10
+	VMOVUPS (R10), Y12
+	VADDPS  Y12, Y0, Y0
+	VMOVUPS 32(R10), Y12
+	VADDPS  Y12, Y1, Y1
+	ADDQ    R11, R10
+	VMOVUPS (R10), Y12
+	VADDPS  Y12, Y2, Y2
+	VMOVUPS 32(R10), Y12
+	VADDPS  Y12, Y3, Y3
+	ADDQ    R11, R10
+	VMOVUPS (R10), Y12
+	VADDPS  Y12, Y4, Y4
+	VMOVUPS 32(R10), Y12
+	VADDPS  Y12, Y5, Y5
+	ADDQ    R11, R10
+	VMOVUPS (R10), Y12
+	VADDPS  Y12, Y6, Y6
+	VMOVUPS 32(R10), Y12
+	VADDPS  Y12, Y7, Y7
+	ADDQ    R11, R10
+	VMOVUPS (R10), Y12
+	VADDPS  Y12, Y8, Y8
+	VMOVUPS 32(R10), Y12
+	VADDPS  Y12, Y9, Y9
+	ADDQ    R11, R10
+	VMOVUPS (R10), Y12
+	VADDPS  Y12, Y10, Y10
+	VMOVUPS 32(R10), Y12
+	VADDPS  Y12, Y11, Y11
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -4022,7 +4050,7 @@ stored:
 
 // func f32AVX2ChannelsV1R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV1R1(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2ChannelsV1R1(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -4154,7 +4182,7 @@ stored:
 
 // func f32AVX2ChannelsV1R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV1R2(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2ChannelsV1R2(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -4301,7 +4329,7 @@ stored:
 
 // func f32AVX2ChannelsV1R3(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV1R3(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2ChannelsV1R3(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -4463,7 +4491,7 @@ stored:
 
 // func f32AVX2ChannelsV1R4(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV1R4(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2ChannelsV1R4(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -4640,7 +4668,7 @@ stored:
 
 // func f32AVX2ChannelsV2R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV2R1(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2ChannelsV2R1(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -4784,7 +4812,7 @@ stored:
 
 // func f32AVX2ChannelsV2R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV2R2(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2ChannelsV2R2(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -4954,7 +4982,7 @@ stored:
 
 // func f32AVX2ChannelsV2R3(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV2R3(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2ChannelsV2R3(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -5150,7 +5178,7 @@ stored:
 
 // func f32AVX2ChannelsV2R4(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f32AVX2ChannelsV2R4(SB), NOSPLIT, $80-8
+TEXT ·f32AVX2ChannelsV2R4(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -5372,7 +5400,7 @@ stored:
 
 // func f32AVX512V1R1(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R1(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V1R1(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -5476,7 +5504,7 @@ linear:
 
 // func f32AVX512V1R2(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R2(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V1R2(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -5589,7 +5617,7 @@ linear:
 
 // func f32AVX512V1R3(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R3(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V1R3(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -5711,7 +5739,7 @@ linear:
 
 // func f32AVX512V1R4(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R4(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V1R4(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -5842,7 +5870,7 @@ linear:
 
 // func f32AVX512V1R5(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R5(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V1R5(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -5982,7 +6010,7 @@ linear:
 
 // func f32AVX512V1R6(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R6(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V1R6(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -6131,7 +6159,7 @@ linear:
 
 // func f32AVX512V1R7(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R7(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V1R7(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -6289,7 +6317,7 @@ linear:
 
 // func f32AVX512V1R8(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R8(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V1R8(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -6459,7 +6487,7 @@ linear:
 
 // func f32AVX512V1R9(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R9(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V1R9(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -6638,7 +6666,7 @@ linear:
 
 // func f32AVX512V1R10(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R10(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V1R10(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -6826,7 +6854,7 @@ linear:
 
 // func f32AVX512V1R11(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R11(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V1R11(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -7023,7 +7051,7 @@ linear:
 
 // func f32AVX512V1R12(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R12(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V1R12(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -7229,7 +7257,7 @@ linear:
 
 // func f32AVX512V1R13(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R13(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V1R13(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -7444,7 +7472,7 @@ linear:
 
 // func f32AVX512V1R14(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V1R14(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V1R14(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -7668,7 +7696,7 @@ linear:
 
 // func f32AVX512V2R1(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V2R1(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V2R1(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -7780,7 +7808,7 @@ linear:
 
 // func f32AVX512V2R2(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512V2R2(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V2R2(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -7908,7 +7936,7 @@ linear:
 
 // func f32AVX512V2R3(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R3(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V2R3(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -7953,21 +7981,6 @@ noBias:
 	VPXORD Z5, Z5, Z5
 
 started:
-	MOVQ       160(AX), DI
-	TESTQ      $0x00000008, DI
-	JE         fetched
-	MOVQ       8(SP), DI
-	MOVQ       112(AX), R8
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
-
-fetched:
 	MOVQ (SP), DI
 	MOVQ DI, 24(SP)
 	MOVQ 8(AX), DI
@@ -7982,9 +7995,15 @@ outer:
 	MOVQ R9, 48(SP)
 
 segment:
-	MOVQ DI, R9
-	MOVQ R8, R10
-	MOVQ 32(AX), R11
+	MOVQ  DI, R9
+	MOVQ  R8, R10
+	MOVQ  32(AX), R11
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R12
+	TESTQ $0x00000008, R12
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R11
 
 product:
 	VMOVUPS          (R10), Z6
@@ -8002,35 +8021,52 @@ product:
 	ADDQ             200(AX), SI
 	DECQ             R11
 	JNE              product
-	ADDQ             72(AX), DI
-	ADDQ             96(AX), R8
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), DI
-	ADDQ             DI, 24(SP)
-	MOVQ             104(AX), DI
-	ADDQ             DI, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), DI
-	MOVQ             112(AX), R9
-	TESTQ            $0x00000001, DI
-	JE               overwrite
-	MOVQ             8(SP), R8
-	VMOVUPS          (R8), Z6
-	VADDPS           Z6, Z0, Z0
-	VMOVUPS.Z        64(R8), K1, Z6
-	VADDPS           Z6, Z1, Z1
-	ADDQ             R9, R8
-	VMOVUPS          (R8), Z6
-	VADDPS           Z6, Z2, Z2
-	VMOVUPS.Z        64(R8), K1, Z6
-	VADDPS           Z6, Z3, Z3
-	ADDQ             R9, R8
-	VMOVUPS          (R8), Z6
-	VADDPS           Z6, Z4, Z4
-	VMOVUPS.Z        64(R8), K1, Z6
-	VADDPS           Z6, Z5, Z5
+	MOVQ             88(SP), R11
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R11, R11
+	JE               summed
+	MOVQ             8(SP), R12
+	MOVQ             112(AX), R13
+	PREFETCHT0       (R12)
+	PREFETCHT0       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       64(R12)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), DI
+	ADDQ      96(AX), R8
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), DI
+	ADDQ      DI, 24(SP)
+	MOVQ      104(AX), DI
+	ADDQ      DI, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), DI
+	MOVQ      112(AX), R9
+	TESTQ     $0x00000001, DI
+	JE        overwrite
+	MOVQ      8(SP), R8
+	VMOVUPS   (R8), Z6
+	VADDPS    Z6, Z0, Z0
+	VMOVUPS.Z 64(R8), K1, Z6
+	VADDPS    Z6, Z1, Z1
+	ADDQ      R9, R8
+	VMOVUPS   (R8), Z6
+	VADDPS    Z6, Z2, Z2
+	VMOVUPS.Z 64(R8), K1, Z6
+	VADDPS    Z6, Z3, Z3
+	ADDQ      R9, R8
+	VMOVUPS   (R8), Z6
+	VADDPS    Z6, Z4, Z4
+	VMOVUPS.Z 64(R8), K1, Z6
+	VADDPS    Z6, Z5, Z5
 
 overwrite:
 	TESTQ  $0x00000002, DI
@@ -8071,7 +8107,7 @@ linear:
 
 // func f32AVX512V2R4(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R4(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V2R4(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -8120,24 +8156,6 @@ noBias:
 	VPXORD Z7, Z7, Z7
 
 started:
-	MOVQ       160(AX), R8
-	TESTQ      $0x00000008, R8
-	JE         fetched
-	MOVQ       8(SP), R8
-	MOVQ       112(AX), R9
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-
-fetched:
 	MOVQ (SP), R8
 	MOVQ R8, 24(SP)
 	MOVQ 8(AX), R8
@@ -8152,9 +8170,15 @@ outer:
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ R8, R10
-	MOVQ R9, R11
-	MOVQ 32(AX), R12
+	MOVQ  R8, R10
+	MOVQ  R9, R11
+	MOVQ  32(AX), R12
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R13
+	TESTQ $0x00000008, R13
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R12
 
 product:
 	VMOVUPS          (R11), Z8
@@ -8174,40 +8198,60 @@ product:
 	ADDQ             200(AX), DI
 	DECQ             R12
 	JNE              product
-	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R8
-	ADDQ             R8, 24(SP)
-	MOVQ             104(AX), R8
-	ADDQ             R8, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R8
-	MOVQ             112(AX), R10
-	TESTQ            $0x00000001, R8
-	JE               overwrite
-	MOVQ             8(SP), R9
-	VMOVUPS          (R9), Z8
-	VADDPS           Z8, Z0, Z0
-	VMOVUPS.Z        64(R9), K1, Z8
-	VADDPS           Z8, Z1, Z1
-	ADDQ             R10, R9
-	VMOVUPS          (R9), Z8
-	VADDPS           Z8, Z2, Z2
-	VMOVUPS.Z        64(R9), K1, Z8
-	VADDPS           Z8, Z3, Z3
-	ADDQ             R10, R9
-	VMOVUPS          (R9), Z8
-	VADDPS           Z8, Z4, Z4
-	VMOVUPS.Z        64(R9), K1, Z8
-	VADDPS           Z8, Z5, Z5
-	ADDQ             R10, R9
-	VMOVUPS          (R9), Z8
-	VADDPS           Z8, Z6, Z6
-	VMOVUPS.Z        64(R9), K1, Z8
-	VADDPS           Z8, Z7, Z7
+	MOVQ             88(SP), R12
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R12, R12
+	JE               summed
+	MOVQ             8(SP), R13
+	MOVQ             112(AX), R14
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R8
+	ADDQ      96(AX), R9
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R8
+	ADDQ      R8, 24(SP)
+	MOVQ      104(AX), R8
+	ADDQ      R8, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R8
+	MOVQ      112(AX), R10
+	TESTQ     $0x00000001, R8
+	JE        overwrite
+	MOVQ      8(SP), R9
+	VMOVUPS   (R9), Z8
+	VADDPS    Z8, Z0, Z0
+	VMOVUPS.Z 64(R9), K1, Z8
+	VADDPS    Z8, Z1, Z1
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z8
+	VADDPS    Z8, Z2, Z2
+	VMOVUPS.Z 64(R9), K1, Z8
+	VADDPS    Z8, Z3, Z3
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z8
+	VADDPS    Z8, Z4, Z4
+	VMOVUPS.Z 64(R9), K1, Z8
+	VADDPS    Z8, Z5, Z5
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z8
+	VADDPS    Z8, Z6, Z6
+	VMOVUPS.Z 64(R9), K1, Z8
+	VADDPS    Z8, Z7, Z7
 
 overwrite:
 	TESTQ  $0x00000002, R8
@@ -8253,7 +8297,7 @@ linear:
 
 // func f32AVX512V2R5(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R5(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V2R5(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -8306,27 +8350,6 @@ noBias:
 	VPXORD Z9, Z9, Z9
 
 started:
-	MOVQ       160(AX), R8
-	TESTQ      $0x00000008, R8
-	JE         fetched
-	MOVQ       8(SP), R8
-	MOVQ       112(AX), R9
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-
-fetched:
 	MOVQ (SP), R8
 	MOVQ R8, 24(SP)
 	MOVQ 8(AX), R8
@@ -8341,9 +8364,15 @@ outer:
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ R8, R10
-	MOVQ R9, R11
-	MOVQ 32(AX), R12
+	MOVQ  R8, R10
+	MOVQ  R9, R11
+	MOVQ  32(AX), R12
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R13
+	TESTQ $0x00000008, R13
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R12
 
 product:
 	VMOVUPS          (R11), Z10
@@ -8365,45 +8394,68 @@ product:
 	ADDQ             200(AX), DI
 	DECQ             R12
 	JNE              product
-	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R8
-	ADDQ             R8, 24(SP)
-	MOVQ             104(AX), R8
-	ADDQ             R8, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R8
-	MOVQ             112(AX), R10
-	TESTQ            $0x00000001, R8
-	JE               overwrite
-	MOVQ             8(SP), R9
-	VMOVUPS          (R9), Z10
-	VADDPS           Z10, Z0, Z0
-	VMOVUPS.Z        64(R9), K1, Z10
-	VADDPS           Z10, Z1, Z1
-	ADDQ             R10, R9
-	VMOVUPS          (R9), Z10
-	VADDPS           Z10, Z2, Z2
-	VMOVUPS.Z        64(R9), K1, Z10
-	VADDPS           Z10, Z3, Z3
-	ADDQ             R10, R9
-	VMOVUPS          (R9), Z10
-	VADDPS           Z10, Z4, Z4
-	VMOVUPS.Z        64(R9), K1, Z10
-	VADDPS           Z10, Z5, Z5
-	ADDQ             R10, R9
-	VMOVUPS          (R9), Z10
-	VADDPS           Z10, Z6, Z6
-	VMOVUPS.Z        64(R9), K1, Z10
-	VADDPS           Z10, Z7, Z7
-	ADDQ             R10, R9
-	VMOVUPS          (R9), Z10
-	VADDPS           Z10, Z8, Z8
-	VMOVUPS.Z        64(R9), K1, Z10
-	VADDPS           Z10, Z9, Z9
+	MOVQ             88(SP), R12
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R12, R12
+	JE               summed
+	MOVQ             8(SP), R13
+	MOVQ             112(AX), R14
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R8
+	ADDQ      96(AX), R9
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R8
+	ADDQ      R8, 24(SP)
+	MOVQ      104(AX), R8
+	ADDQ      R8, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R8
+	MOVQ      112(AX), R10
+	TESTQ     $0x00000001, R8
+	JE        overwrite
+	MOVQ      8(SP), R9
+	VMOVUPS   (R9), Z10
+	VADDPS    Z10, Z0, Z0
+	VMOVUPS.Z 64(R9), K1, Z10
+	VADDPS    Z10, Z1, Z1
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z10
+	VADDPS    Z10, Z2, Z2
+	VMOVUPS.Z 64(R9), K1, Z10
+	VADDPS    Z10, Z3, Z3
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z10
+	VADDPS    Z10, Z4, Z4
+	VMOVUPS.Z 64(R9), K1, Z10
+	VADDPS    Z10, Z5, Z5
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z10
+	VADDPS    Z10, Z6, Z6
+	VMOVUPS.Z 64(R9), K1, Z10
+	VADDPS    Z10, Z7, Z7
+	ADDQ      R10, R9
+	VMOVUPS   (R9), Z10
+	VADDPS    Z10, Z8, Z8
+	VMOVUPS.Z 64(R9), K1, Z10
+	VADDPS    Z10, Z9, Z9
 
 overwrite:
 	TESTQ  $0x00000002, R8
@@ -8454,7 +8506,7 @@ linear:
 
 // func f32AVX512V2R6(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R6(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V2R6(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -8511,30 +8563,6 @@ noBias:
 	VPXORD Z11, Z11, Z11
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -8549,9 +8577,15 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	MOVQ R10, R12
-	MOVQ 32(AX), R13
+	MOVQ  R9, R11
+	MOVQ  R10, R12
+	MOVQ  32(AX), R13
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R14
+	TESTQ $0x00000008, R14
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R13
 
 product:
 	VMOVUPS          (R12), Z12
@@ -8575,50 +8609,76 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R13
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPS          (R10), Z12
-	VADDPS           Z12, Z0, Z0
-	VMOVUPS.Z        64(R10), K1, Z12
-	VADDPS           Z12, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z12
-	VADDPS           Z12, Z2, Z2
-	VMOVUPS.Z        64(R10), K1, Z12
-	VADDPS           Z12, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z12
-	VADDPS           Z12, Z4, Z4
-	VMOVUPS.Z        64(R10), K1, Z12
-	VADDPS           Z12, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z12
-	VADDPS           Z12, Z6, Z6
-	VMOVUPS.Z        64(R10), K1, Z12
-	VADDPS           Z12, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z12
-	VADDPS           Z12, Z8, Z8
-	VMOVUPS.Z        64(R10), K1, Z12
-	VADDPS           Z12, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z12
-	VADDPS           Z12, Z10, Z10
-	VMOVUPS.Z        64(R10), K1, Z12
-	VADDPS           Z12, Z11, Z11
+	MOVQ             88(SP), R13
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R13, R13
+	JE               summed
+	MOVQ             8(SP), R14
+	MOVQ             112(AX), R15
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z12
+	VADDPS    Z12, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z12
+	VADDPS    Z12, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z12
+	VADDPS    Z12, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z12
+	VADDPS    Z12, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z12
+	VADDPS    Z12, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z12
+	VADDPS    Z12, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z12
+	VADDPS    Z12, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z12
+	VADDPS    Z12, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z12
+	VADDPS    Z12, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z12
+	VADDPS    Z12, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z12
+	VADDPS    Z12, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z12
+	VADDPS    Z12, Z11, Z11
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -8674,7 +8734,7 @@ linear:
 
 // func f32AVX512V2R7(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R7(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V2R7(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -8735,33 +8795,6 @@ noBias:
 	VPXORD Z13, Z13, Z13
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -8776,9 +8809,15 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	MOVQ R10, R12
-	MOVQ 32(AX), R13
+	MOVQ  R9, R11
+	MOVQ  R10, R12
+	MOVQ  32(AX), R13
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R14
+	TESTQ $0x00000008, R14
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R13
 
 product:
 	VMOVUPS          (R12), Z14
@@ -8804,55 +8843,84 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R13
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPS          (R10), Z14
-	VADDPS           Z14, Z0, Z0
-	VMOVUPS.Z        64(R10), K1, Z14
-	VADDPS           Z14, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z14
-	VADDPS           Z14, Z2, Z2
-	VMOVUPS.Z        64(R10), K1, Z14
-	VADDPS           Z14, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z14
-	VADDPS           Z14, Z4, Z4
-	VMOVUPS.Z        64(R10), K1, Z14
-	VADDPS           Z14, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z14
-	VADDPS           Z14, Z6, Z6
-	VMOVUPS.Z        64(R10), K1, Z14
-	VADDPS           Z14, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z14
-	VADDPS           Z14, Z8, Z8
-	VMOVUPS.Z        64(R10), K1, Z14
-	VADDPS           Z14, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z14
-	VADDPS           Z14, Z10, Z10
-	VMOVUPS.Z        64(R10), K1, Z14
-	VADDPS           Z14, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z14
-	VADDPS           Z14, Z12, Z12
-	VMOVUPS.Z        64(R10), K1, Z14
-	VADDPS           Z14, Z13, Z13
+	MOVQ             88(SP), R13
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R13, R13
+	JE               summed
+	MOVQ             8(SP), R14
+	MOVQ             112(AX), R15
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z14
+	VADDPS    Z14, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z14
+	VADDPS    Z14, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z14
+	VADDPS    Z14, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z14
+	VADDPS    Z14, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z14
+	VADDPS    Z14, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z14
+	VADDPS    Z14, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z14
+	VADDPS    Z14, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z14
+	VADDPS    Z14, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z14
+	VADDPS    Z14, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z14
+	VADDPS    Z14, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z14
+	VADDPS    Z14, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z14
+	VADDPS    Z14, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z14
+	VADDPS    Z14, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z14
+	VADDPS    Z14, Z13, Z13
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -8913,7 +8981,7 @@ linear:
 
 // func f32AVX512V2R8(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R8(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V2R8(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -8978,36 +9046,6 @@ noBias:
 	VPXORD Z15, Z15, Z15
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -9022,11 +9060,17 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	LEAQ (R11)(DX*2), R12
-	ADDQ CX, R12
-	MOVQ R10, R13
-	MOVQ 32(AX), R14
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
 
 product:
 	VMOVUPS          (R13), Z16
@@ -9055,60 +9099,92 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R14
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPS          (R10), Z16
-	VADDPS           Z16, Z0, Z0
-	VMOVUPS.Z        64(R10), K1, Z16
-	VADDPS           Z16, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z16
-	VADDPS           Z16, Z2, Z2
-	VMOVUPS.Z        64(R10), K1, Z16
-	VADDPS           Z16, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z16
-	VADDPS           Z16, Z4, Z4
-	VMOVUPS.Z        64(R10), K1, Z16
-	VADDPS           Z16, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z16
-	VADDPS           Z16, Z6, Z6
-	VMOVUPS.Z        64(R10), K1, Z16
-	VADDPS           Z16, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z16
-	VADDPS           Z16, Z8, Z8
-	VMOVUPS.Z        64(R10), K1, Z16
-	VADDPS           Z16, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z16
-	VADDPS           Z16, Z10, Z10
-	VMOVUPS.Z        64(R10), K1, Z16
-	VADDPS           Z16, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z16
-	VADDPS           Z16, Z12, Z12
-	VMOVUPS.Z        64(R10), K1, Z16
-	VADDPS           Z16, Z13, Z13
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z16
-	VADDPS           Z16, Z14, Z14
-	VMOVUPS.Z        64(R10), K1, Z16
-	VADDPS           Z16, Z15, Z15
+	MOVQ             88(SP), R14
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R14, R14
+	JE               summed
+	MOVQ             8(SP), R15
+	MOVQ             112(AX), BP
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z16
+	VADDPS    Z16, Z14, Z14
+	VMOVUPS.Z 64(R10), K1, Z16
+	VADDPS    Z16, Z15, Z15
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -9174,7 +9250,7 @@ linear:
 
 // func f32AVX512V2R9(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R9(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V2R9(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -9243,39 +9319,6 @@ noBias:
 	VPXORD Z17, Z17, Z17
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -9290,11 +9333,17 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	LEAQ (R11)(DX*2), R12
-	ADDQ CX, R12
-	MOVQ R10, R13
-	MOVQ 32(AX), R14
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
 
 product:
 	VMOVUPS          (R13), Z18
@@ -9325,65 +9374,100 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R14
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPS          (R10), Z18
-	VADDPS           Z18, Z0, Z0
-	VMOVUPS.Z        64(R10), K1, Z18
-	VADDPS           Z18, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z18
-	VADDPS           Z18, Z2, Z2
-	VMOVUPS.Z        64(R10), K1, Z18
-	VADDPS           Z18, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z18
-	VADDPS           Z18, Z4, Z4
-	VMOVUPS.Z        64(R10), K1, Z18
-	VADDPS           Z18, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z18
-	VADDPS           Z18, Z6, Z6
-	VMOVUPS.Z        64(R10), K1, Z18
-	VADDPS           Z18, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z18
-	VADDPS           Z18, Z8, Z8
-	VMOVUPS.Z        64(R10), K1, Z18
-	VADDPS           Z18, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z18
-	VADDPS           Z18, Z10, Z10
-	VMOVUPS.Z        64(R10), K1, Z18
-	VADDPS           Z18, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z18
-	VADDPS           Z18, Z12, Z12
-	VMOVUPS.Z        64(R10), K1, Z18
-	VADDPS           Z18, Z13, Z13
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z18
-	VADDPS           Z18, Z14, Z14
-	VMOVUPS.Z        64(R10), K1, Z18
-	VADDPS           Z18, Z15, Z15
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z18
-	VADDPS           Z18, Z16, Z16
-	VMOVUPS.Z        64(R10), K1, Z18
-	VADDPS           Z18, Z17, Z17
+	MOVQ             88(SP), R14
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R14, R14
+	JE               summed
+	MOVQ             8(SP), R15
+	MOVQ             112(AX), BP
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z14, Z14
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z18
+	VADDPS    Z18, Z16, Z16
+	VMOVUPS.Z 64(R10), K1, Z18
+	VADDPS    Z18, Z17, Z17
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -9454,7 +9538,7 @@ linear:
 
 // func f32AVX512V2R10(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R10(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V2R10(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -9527,42 +9611,6 @@ noBias:
 	VPXORD Z19, Z19, Z19
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -9577,11 +9625,17 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	LEAQ (R11)(DX*2), R12
-	ADDQ CX, R12
-	MOVQ R10, R13
-	MOVQ 32(AX), R14
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
 
 product:
 	VMOVUPS          (R13), Z20
@@ -9614,70 +9668,108 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R14
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPS          (R10), Z20
-	VADDPS           Z20, Z0, Z0
-	VMOVUPS.Z        64(R10), K1, Z20
-	VADDPS           Z20, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z20
-	VADDPS           Z20, Z2, Z2
-	VMOVUPS.Z        64(R10), K1, Z20
-	VADDPS           Z20, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z20
-	VADDPS           Z20, Z4, Z4
-	VMOVUPS.Z        64(R10), K1, Z20
-	VADDPS           Z20, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z20
-	VADDPS           Z20, Z6, Z6
-	VMOVUPS.Z        64(R10), K1, Z20
-	VADDPS           Z20, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z20
-	VADDPS           Z20, Z8, Z8
-	VMOVUPS.Z        64(R10), K1, Z20
-	VADDPS           Z20, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z20
-	VADDPS           Z20, Z10, Z10
-	VMOVUPS.Z        64(R10), K1, Z20
-	VADDPS           Z20, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z20
-	VADDPS           Z20, Z12, Z12
-	VMOVUPS.Z        64(R10), K1, Z20
-	VADDPS           Z20, Z13, Z13
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z20
-	VADDPS           Z20, Z14, Z14
-	VMOVUPS.Z        64(R10), K1, Z20
-	VADDPS           Z20, Z15, Z15
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z20
-	VADDPS           Z20, Z16, Z16
-	VMOVUPS.Z        64(R10), K1, Z20
-	VADDPS           Z20, Z17, Z17
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z20
-	VADDPS           Z20, Z18, Z18
-	VMOVUPS.Z        64(R10), K1, Z20
-	VADDPS           Z20, Z19, Z19
+	MOVQ             88(SP), R14
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R14, R14
+	JE               summed
+	MOVQ             8(SP), R15
+	MOVQ             112(AX), BP
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z14, Z14
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z16, Z16
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z20
+	VADDPS    Z20, Z18, Z18
+	VMOVUPS.Z 64(R10), K1, Z20
+	VADDPS    Z20, Z19, Z19
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -9753,7 +9845,7 @@ linear:
 
 // func f32AVX512V2R11(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R11(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V2R11(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -9830,45 +9922,6 @@ noBias:
 	VPXORD Z21, Z21, Z21
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -9883,11 +9936,17 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	LEAQ (R11)(DX*2), R12
-	ADDQ CX, R12
-	MOVQ R10, R13
-	MOVQ 32(AX), R14
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
 
 product:
 	VMOVUPS          (R13), Z22
@@ -9922,75 +9981,116 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R14
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPS          (R10), Z22
-	VADDPS           Z22, Z0, Z0
-	VMOVUPS.Z        64(R10), K1, Z22
-	VADDPS           Z22, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z22
-	VADDPS           Z22, Z2, Z2
-	VMOVUPS.Z        64(R10), K1, Z22
-	VADDPS           Z22, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z22
-	VADDPS           Z22, Z4, Z4
-	VMOVUPS.Z        64(R10), K1, Z22
-	VADDPS           Z22, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z22
-	VADDPS           Z22, Z6, Z6
-	VMOVUPS.Z        64(R10), K1, Z22
-	VADDPS           Z22, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z22
-	VADDPS           Z22, Z8, Z8
-	VMOVUPS.Z        64(R10), K1, Z22
-	VADDPS           Z22, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z22
-	VADDPS           Z22, Z10, Z10
-	VMOVUPS.Z        64(R10), K1, Z22
-	VADDPS           Z22, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z22
-	VADDPS           Z22, Z12, Z12
-	VMOVUPS.Z        64(R10), K1, Z22
-	VADDPS           Z22, Z13, Z13
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z22
-	VADDPS           Z22, Z14, Z14
-	VMOVUPS.Z        64(R10), K1, Z22
-	VADDPS           Z22, Z15, Z15
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z22
-	VADDPS           Z22, Z16, Z16
-	VMOVUPS.Z        64(R10), K1, Z22
-	VADDPS           Z22, Z17, Z17
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z22
-	VADDPS           Z22, Z18, Z18
-	VMOVUPS.Z        64(R10), K1, Z22
-	VADDPS           Z22, Z19, Z19
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z22
-	VADDPS           Z22, Z20, Z20
-	VMOVUPS.Z        64(R10), K1, Z22
-	VADDPS           Z22, Z21, Z21
+	MOVQ             88(SP), R14
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R14, R14
+	JE               summed
+	MOVQ             8(SP), R15
+	MOVQ             112(AX), BP
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z14, Z14
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z16, Z16
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z18, Z18
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z19, Z19
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z22
+	VADDPS    Z22, Z20, Z20
+	VMOVUPS.Z 64(R10), K1, Z22
+	VADDPS    Z22, Z21, Z21
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -10071,7 +10171,7 @@ linear:
 
 // func f32AVX512V2R12(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R12(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V2R12(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -10152,48 +10252,6 @@ noBias:
 	VPXORD Z23, Z23, Z23
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -10208,11 +10266,17 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	LEAQ (R11)(DX*2), R12
-	ADDQ CX, R12
-	MOVQ R10, R13
-	MOVQ 32(AX), R14
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
 
 product:
 	VMOVUPS          (R13), Z24
@@ -10249,80 +10313,124 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R14
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPS          (R10), Z24
-	VADDPS           Z24, Z0, Z0
-	VMOVUPS.Z        64(R10), K1, Z24
-	VADDPS           Z24, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z24
-	VADDPS           Z24, Z2, Z2
-	VMOVUPS.Z        64(R10), K1, Z24
-	VADDPS           Z24, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z24
-	VADDPS           Z24, Z4, Z4
-	VMOVUPS.Z        64(R10), K1, Z24
-	VADDPS           Z24, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z24
-	VADDPS           Z24, Z6, Z6
-	VMOVUPS.Z        64(R10), K1, Z24
-	VADDPS           Z24, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z24
-	VADDPS           Z24, Z8, Z8
-	VMOVUPS.Z        64(R10), K1, Z24
-	VADDPS           Z24, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z24
-	VADDPS           Z24, Z10, Z10
-	VMOVUPS.Z        64(R10), K1, Z24
-	VADDPS           Z24, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z24
-	VADDPS           Z24, Z12, Z12
-	VMOVUPS.Z        64(R10), K1, Z24
-	VADDPS           Z24, Z13, Z13
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z24
-	VADDPS           Z24, Z14, Z14
-	VMOVUPS.Z        64(R10), K1, Z24
-	VADDPS           Z24, Z15, Z15
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z24
-	VADDPS           Z24, Z16, Z16
-	VMOVUPS.Z        64(R10), K1, Z24
-	VADDPS           Z24, Z17, Z17
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z24
-	VADDPS           Z24, Z18, Z18
-	VMOVUPS.Z        64(R10), K1, Z24
-	VADDPS           Z24, Z19, Z19
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z24
-	VADDPS           Z24, Z20, Z20
-	VMOVUPS.Z        64(R10), K1, Z24
-	VADDPS           Z24, Z21, Z21
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z24
-	VADDPS           Z24, Z22, Z22
-	VMOVUPS.Z        64(R10), K1, Z24
-	VADDPS           Z24, Z23, Z23
+	MOVQ             88(SP), R14
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R14, R14
+	JE               summed
+	MOVQ             8(SP), R15
+	MOVQ             112(AX), BP
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z14, Z14
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z16, Z16
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z18, Z18
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z19, Z19
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z20, Z20
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z21, Z21
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z24
+	VADDPS    Z24, Z22, Z22
+	VMOVUPS.Z 64(R10), K1, Z24
+	VADDPS    Z24, Z23, Z23
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -10408,7 +10516,7 @@ linear:
 
 // func f32AVX512V2R13(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R13(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V2R13(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -10493,51 +10601,6 @@ noBias:
 	VPXORD Z25, Z25, Z25
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -10552,11 +10615,17 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	LEAQ (R11)(DX*2), R12
-	ADDQ CX, R12
-	MOVQ R10, R13
-	MOVQ 32(AX), R14
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
 
 product:
 	VMOVUPS          (R13), Z26
@@ -10595,85 +10664,132 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R14
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPS          (R10), Z26
-	VADDPS           Z26, Z0, Z0
-	VMOVUPS.Z        64(R10), K1, Z26
-	VADDPS           Z26, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z26
-	VADDPS           Z26, Z2, Z2
-	VMOVUPS.Z        64(R10), K1, Z26
-	VADDPS           Z26, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z26
-	VADDPS           Z26, Z4, Z4
-	VMOVUPS.Z        64(R10), K1, Z26
-	VADDPS           Z26, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z26
-	VADDPS           Z26, Z6, Z6
-	VMOVUPS.Z        64(R10), K1, Z26
-	VADDPS           Z26, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z26
-	VADDPS           Z26, Z8, Z8
-	VMOVUPS.Z        64(R10), K1, Z26
-	VADDPS           Z26, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z26
-	VADDPS           Z26, Z10, Z10
-	VMOVUPS.Z        64(R10), K1, Z26
-	VADDPS           Z26, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z26
-	VADDPS           Z26, Z12, Z12
-	VMOVUPS.Z        64(R10), K1, Z26
-	VADDPS           Z26, Z13, Z13
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z26
-	VADDPS           Z26, Z14, Z14
-	VMOVUPS.Z        64(R10), K1, Z26
-	VADDPS           Z26, Z15, Z15
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z26
-	VADDPS           Z26, Z16, Z16
-	VMOVUPS.Z        64(R10), K1, Z26
-	VADDPS           Z26, Z17, Z17
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z26
-	VADDPS           Z26, Z18, Z18
-	VMOVUPS.Z        64(R10), K1, Z26
-	VADDPS           Z26, Z19, Z19
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z26
-	VADDPS           Z26, Z20, Z20
-	VMOVUPS.Z        64(R10), K1, Z26
-	VADDPS           Z26, Z21, Z21
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z26
-	VADDPS           Z26, Z22, Z22
-	VMOVUPS.Z        64(R10), K1, Z26
-	VADDPS           Z26, Z23, Z23
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z26
-	VADDPS           Z26, Z24, Z24
-	VMOVUPS.Z        64(R10), K1, Z26
-	VADDPS           Z26, Z25, Z25
+	MOVQ             88(SP), R14
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R14, R14
+	JE               summed
+	MOVQ             8(SP), R15
+	MOVQ             112(AX), BP
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z14, Z14
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z16, Z16
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z18, Z18
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z19, Z19
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z20, Z20
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z21, Z21
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z22, Z22
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z23, Z23
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z26
+	VADDPS    Z26, Z24, Z24
+	VMOVUPS.Z 64(R10), K1, Z26
+	VADDPS    Z26, Z25, Z25
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -10764,7 +10880,7 @@ linear:
 
 // func f32AVX512V2R14(c uintptr)
 // Requires: AVX, AVX512F, MMX+
-TEXT ·f32AVX512V2R14(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512V2R14(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -10853,54 +10969,6 @@ noBias:
 	VPXORD Z27, Z27, Z27
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -10915,11 +10983,17 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	LEAQ (R11)(DX*2), R12
-	ADDQ CX, R12
-	MOVQ R10, R13
-	MOVQ 32(AX), R14
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
 
 product:
 	VMOVUPS          (R13), Z28
@@ -10960,90 +11034,140 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R14
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPS          (R10), Z28
-	VADDPS           Z28, Z0, Z0
-	VMOVUPS.Z        64(R10), K1, Z28
-	VADDPS           Z28, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z28
-	VADDPS           Z28, Z2, Z2
-	VMOVUPS.Z        64(R10), K1, Z28
-	VADDPS           Z28, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z28
-	VADDPS           Z28, Z4, Z4
-	VMOVUPS.Z        64(R10), K1, Z28
-	VADDPS           Z28, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z28
-	VADDPS           Z28, Z6, Z6
-	VMOVUPS.Z        64(R10), K1, Z28
-	VADDPS           Z28, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z28
-	VADDPS           Z28, Z8, Z8
-	VMOVUPS.Z        64(R10), K1, Z28
-	VADDPS           Z28, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z28
-	VADDPS           Z28, Z10, Z10
-	VMOVUPS.Z        64(R10), K1, Z28
-	VADDPS           Z28, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z28
-	VADDPS           Z28, Z12, Z12
-	VMOVUPS.Z        64(R10), K1, Z28
-	VADDPS           Z28, Z13, Z13
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z28
-	VADDPS           Z28, Z14, Z14
-	VMOVUPS.Z        64(R10), K1, Z28
-	VADDPS           Z28, Z15, Z15
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z28
-	VADDPS           Z28, Z16, Z16
-	VMOVUPS.Z        64(R10), K1, Z28
-	VADDPS           Z28, Z17, Z17
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z28
-	VADDPS           Z28, Z18, Z18
-	VMOVUPS.Z        64(R10), K1, Z28
-	VADDPS           Z28, Z19, Z19
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z28
-	VADDPS           Z28, Z20, Z20
-	VMOVUPS.Z        64(R10), K1, Z28
-	VADDPS           Z28, Z21, Z21
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z28
-	VADDPS           Z28, Z22, Z22
-	VMOVUPS.Z        64(R10), K1, Z28
-	VADDPS           Z28, Z23, Z23
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z28
-	VADDPS           Z28, Z24, Z24
-	VMOVUPS.Z        64(R10), K1, Z28
-	VADDPS           Z28, Z25, Z25
-	ADDQ             R11, R10
-	VMOVUPS          (R10), Z28
-	VADDPS           Z28, Z26, Z26
-	VMOVUPS.Z        64(R10), K1, Z28
-	VADDPS           Z28, Z27, Z27
+	MOVQ             88(SP), R14
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R14, R14
+	JE               summed
+	MOVQ             8(SP), R15
+	MOVQ             112(AX), BP
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z0, Z0
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z2, Z2
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z4, Z4
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z6, Z6
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z8, Z8
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z10, Z10
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z12, Z12
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z14, Z14
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z16, Z16
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z18, Z18
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z19, Z19
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z20, Z20
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z21, Z21
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z22, Z22
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z23, Z23
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z24, Z24
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z25, Z25
+	ADDQ      R11, R10
+	VMOVUPS   (R10), Z28
+	VADDPS    Z28, Z26, Z26
+	VMOVUPS.Z 64(R10), K1, Z28
+	VADDPS    Z28, Z27, Z27
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -11139,7 +11263,7 @@ linear:
 
 // func f32AVX512ChannelsV1R1(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV1R1(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512ChannelsV1R1(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -11243,7 +11367,7 @@ linear:
 
 // func f32AVX512ChannelsV1R2(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV1R2(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512ChannelsV1R2(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -11356,7 +11480,7 @@ linear:
 
 // func f32AVX512ChannelsV1R3(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV1R3(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512ChannelsV1R3(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -11478,7 +11602,7 @@ linear:
 
 // func f32AVX512ChannelsV1R4(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV1R4(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512ChannelsV1R4(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -11609,7 +11733,7 @@ linear:
 
 // func f32AVX512ChannelsV2R1(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV2R1(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512ChannelsV2R1(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -11721,7 +11845,7 @@ linear:
 
 // func f32AVX512ChannelsV2R2(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV2R2(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512ChannelsV2R2(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -11849,7 +11973,7 @@ linear:
 
 // func f32AVX512ChannelsV2R3(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV2R3(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512ChannelsV2R3(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -11993,7 +12117,7 @@ linear:
 
 // func f32AVX512ChannelsV2R4(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512ChannelsV2R4(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512ChannelsV2R4(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -12153,7 +12277,7 @@ linear:
 
 // func f64AVX2V1R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R1(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V1R1(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -12286,7 +12410,7 @@ stored:
 
 // func f64AVX2V1R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R2(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V1R2(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -12435,7 +12559,7 @@ stored:
 
 // func f64AVX2V1R3(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R3(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V1R3(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -12600,7 +12724,7 @@ stored:
 
 // func f64AVX2V1R4(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R4(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V1R4(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -12781,7 +12905,7 @@ stored:
 
 // func f64AVX2V1R5(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R5(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V1R5(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -12978,7 +13102,7 @@ stored:
 
 // func f64AVX2V1R6(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R6(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V1R6(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -13191,7 +13315,7 @@ stored:
 
 // func f64AVX2V1R7(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R7(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V1R7(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -13420,7 +13544,7 @@ stored:
 
 // func f64AVX2V1R8(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R8(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V1R8(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -13668,7 +13792,7 @@ stored:
 
 // func f64AVX2V1R9(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R9(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V1R9(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -13932,7 +14056,7 @@ stored:
 
 // func f64AVX2V1R10(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R10(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V1R10(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -14212,7 +14336,7 @@ stored:
 
 // func f64AVX2V1R11(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R11(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V1R11(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -14508,7 +14632,7 @@ stored:
 
 // func f64AVX2V1R12(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V1R12(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V1R12(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -14820,7 +14944,7 @@ stored:
 
 // func f64AVX2V2R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V2R1(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V2R1(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -14965,7 +15089,7 @@ stored:
 
 // func f64AVX2V2R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2V2R2(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V2R2(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -15137,7 +15261,7 @@ stored:
 
 // func f64AVX2V2R3(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f64AVX2V2R3(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V2R3(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -15183,18 +15307,6 @@ noBias:
 	VXORPS Y5, Y5, Y5
 
 started:
-	MOVQ       160(AX), DI
-	TESTQ      $0x00000008, DI
-	JE         fetched
-	MOVQ       8(SP), DI
-	MOVQ       112(AX), R8
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-
-fetched:
 	MOVQ (SP), DI
 	MOVQ DI, 24(SP)
 	MOVQ 8(AX), DI
@@ -15209,9 +15321,15 @@ outer:
 	MOVQ R9, 48(SP)
 
 segment:
-	MOVQ DI, R9
-	MOVQ R8, R10
-	MOVQ 32(AX), R11
+	MOVQ  DI, R9
+	MOVQ  R8, R10
+	MOVQ  32(AX), R11
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R12
+	TESTQ $0x00000008, R12
+	JE    product
+	MOVQ  $0x00000024, 88(SP)
+	SUBQ  $0x00000024, R11
 
 product:
 	VMOVUPD      (R10), Y6
@@ -15228,42 +15346,55 @@ product:
 	ADDQ         DX, R9
 	ADDQ         BX, R10
 	PREFETCHT1   (SI)
-	PREFETCHT1   64(SI)
 	ADDQ         200(AX), SI
 	DECQ         R11
 	JNE          product
-	ADDQ         72(AX), DI
-	ADDQ         96(AX), R8
-	DECQ         48(SP)
-	JNE          segment
-	MOVQ         80(AX), DI
-	ADDQ         DI, 24(SP)
-	MOVQ         104(AX), DI
-	ADDQ         DI, 32(SP)
-	DECQ         40(SP)
-	JNE          outer
-	MOVQ         160(AX), DI
-	TESTQ        $0x00000004, DI
-	JNE          masked
-	MOVQ         160(AX), DI
-	MOVQ         112(AX), R9
-	TESTQ        $0x00000001, DI
-	JE           overwrite
-	MOVQ         8(SP), R8
-	VMOVUPD      (R8), Y6
-	VADDPD       Y6, Y0, Y0
-	VMOVUPD      32(R8), Y6
-	VADDPD       Y6, Y1, Y1
-	ADDQ         R9, R8
-	VMOVUPD      (R8), Y6
-	VADDPD       Y6, Y2, Y2
-	VMOVUPD      32(R8), Y6
-	VADDPD       Y6, Y3, Y3
-	ADDQ         R9, R8
-	VMOVUPD      (R8), Y6
-	VADDPD       Y6, Y4, Y4
-	VMOVUPD      32(R8), Y6
-	VADDPD       Y6, Y5, Y5
+	MOVQ         88(SP), R11
+	MOVQ         $0x00000000, 88(SP)
+	TESTQ        R11, R11
+	JE           summed
+	MOVQ         8(SP), R12
+	MOVQ         112(AX), R13
+	PREFETCHT0   (R12)
+	ADDQ         R13, R12
+	PREFETCHT0   (R12)
+	ADDQ         R13, R12
+	PREFETCHT0   (R12)
+	JMP          product
+
+summed:
+	ADDQ    72(AX), DI
+	ADDQ    96(AX), R8
+	DECQ    48(SP)
+	JNE     segment
+	MOVQ    80(AX), DI
+	ADDQ    DI, 24(SP)
+	MOVQ    104(AX), DI
+	ADDQ    DI, 32(SP)
+	DECQ    40(SP)
+	JNE     outer
+	MOVQ    160(AX), DI
+	TESTQ   $0x00000004, DI
+	JNE     masked
+	MOVQ    160(AX), DI
+	MOVQ    112(AX), R9
+	TESTQ   $0x00000001, DI
+	JE      overwrite
+	MOVQ    8(SP), R8
+	VMOVUPD (R8), Y6
+	VADDPD  Y6, Y0, Y0
+	VMOVUPD 32(R8), Y6
+	VADDPD  Y6, Y1, Y1
+	ADDQ    R9, R8
+	VMOVUPD (R8), Y6
+	VADDPD  Y6, Y2, Y2
+	VMOVUPD 32(R8), Y6
+	VADDPD  Y6, Y3, Y3
+	ADDQ    R9, R8
+	VMOVUPD (R8), Y6
+	VADDPD  Y6, Y4, Y4
+	VMOVUPD 32(R8), Y6
+	VADDPD  Y6, Y5, Y5
 
 overwrite:
 	TESTQ  $0x00000002, DI
@@ -15352,7 +15483,7 @@ stored:
 
 // func f64AVX2V2R4(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f64AVX2V2R4(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V2R4(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -15402,20 +15533,6 @@ noBias:
 	VXORPS Y7, Y7, Y7
 
 started:
-	MOVQ       160(AX), R8
-	TESTQ      $0x00000008, R8
-	JE         fetched
-	MOVQ       8(SP), R8
-	MOVQ       112(AX), R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-
-fetched:
 	MOVQ (SP), R8
 	MOVQ R8, 24(SP)
 	MOVQ 8(AX), R8
@@ -15430,9 +15547,15 @@ outer:
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ R8, R10
-	MOVQ R9, R11
-	MOVQ 32(AX), R12
+	MOVQ  R8, R10
+	MOVQ  R9, R11
+	MOVQ  32(AX), R12
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R13
+	TESTQ $0x00000008, R13
+	JE    product
+	MOVQ  $0x00000024, 88(SP)
+	SUBQ  $0x00000024, R12
 
 product:
 	VMOVUPD      (R11), Y8
@@ -15452,47 +15575,62 @@ product:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	PREFETCHT1   (DI)
-	PREFETCHT1   64(DI)
 	ADDQ         200(AX), DI
 	DECQ         R12
 	JNE          product
-	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
-	DECQ         48(SP)
-	JNE          segment
-	MOVQ         80(AX), R8
-	ADDQ         R8, 24(SP)
-	MOVQ         104(AX), R8
-	ADDQ         R8, 32(SP)
-	DECQ         40(SP)
-	JNE          outer
-	MOVQ         160(AX), R8
-	TESTQ        $0x00000004, R8
-	JNE          masked
-	MOVQ         160(AX), R8
-	MOVQ         112(AX), R10
-	TESTQ        $0x00000001, R8
-	JE           overwrite
-	MOVQ         8(SP), R9
-	VMOVUPD      (R9), Y8
-	VADDPD       Y8, Y0, Y0
-	VMOVUPD      32(R9), Y8
-	VADDPD       Y8, Y1, Y1
-	ADDQ         R10, R9
-	VMOVUPD      (R9), Y8
-	VADDPD       Y8, Y2, Y2
-	VMOVUPD      32(R9), Y8
-	VADDPD       Y8, Y3, Y3
-	ADDQ         R10, R9
-	VMOVUPD      (R9), Y8
-	VADDPD       Y8, Y4, Y4
-	VMOVUPD      32(R9), Y8
-	VADDPD       Y8, Y5, Y5
-	ADDQ         R10, R9
-	VMOVUPD      (R9), Y8
-	VADDPD       Y8, Y6, Y6
-	VMOVUPD      32(R9), Y8
-	VADDPD       Y8, Y7, Y7
+	MOVQ         88(SP), R12
+	MOVQ         $0x00000000, 88(SP)
+	TESTQ        R12, R12
+	JE           summed
+	MOVQ         8(SP), R13
+	MOVQ         112(AX), R14
+	PREFETCHT0   (R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R13)
+	JMP          product
+
+summed:
+	ADDQ    72(AX), R8
+	ADDQ    96(AX), R9
+	DECQ    48(SP)
+	JNE     segment
+	MOVQ    80(AX), R8
+	ADDQ    R8, 24(SP)
+	MOVQ    104(AX), R8
+	ADDQ    R8, 32(SP)
+	DECQ    40(SP)
+	JNE     outer
+	MOVQ    160(AX), R8
+	TESTQ   $0x00000004, R8
+	JNE     masked
+	MOVQ    160(AX), R8
+	MOVQ    112(AX), R10
+	TESTQ   $0x00000001, R8
+	JE      overwrite
+	MOVQ    8(SP), R9
+	VMOVUPD (R9), Y8
+	VADDPD  Y8, Y0, Y0
+	VMOVUPD 32(R9), Y8
+	VADDPD  Y8, Y1, Y1
+	ADDQ    R10, R9
+	VMOVUPD (R9), Y8
+	VADDPD  Y8, Y2, Y2
+	VMOVUPD 32(R9), Y8
+	VADDPD  Y8, Y3, Y3
+	ADDQ    R10, R9
+	VMOVUPD (R9), Y8
+	VADDPD  Y8, Y4, Y4
+	VMOVUPD 32(R9), Y8
+	VADDPD  Y8, Y5, Y5
+	ADDQ    R10, R9
+	VMOVUPD (R9), Y8
+	VADDPD  Y8, Y6, Y6
+	VMOVUPD 32(R9), Y8
+	VADDPD  Y8, Y7, Y7
 
 overwrite:
 	TESTQ  $0x00000002, R8
@@ -15596,7 +15734,7 @@ stored:
 
 // func f64AVX2V2R5(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f64AVX2V2R5(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V2R5(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -15650,22 +15788,6 @@ noBias:
 	VXORPS Y9, Y9, Y9
 
 started:
-	MOVQ       160(AX), R8
-	TESTQ      $0x00000008, R8
-	JE         fetched
-	MOVQ       8(SP), R8
-	MOVQ       112(AX), R9
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-
-fetched:
 	MOVQ (SP), R8
 	MOVQ R8, 24(SP)
 	MOVQ 8(AX), R8
@@ -15680,9 +15802,15 @@ outer:
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ R8, R10
-	MOVQ R9, R11
-	MOVQ 32(AX), R12
+	MOVQ  R8, R10
+	MOVQ  R9, R11
+	MOVQ  32(AX), R12
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R13
+	TESTQ $0x00000008, R13
+	JE    product
+	MOVQ  $0x00000024, 88(SP)
+	SUBQ  $0x00000024, R12
 
 product:
 	VMOVUPD      (R11), Y10
@@ -15705,52 +15833,69 @@ product:
 	ADDQ         BX, R10
 	ADDQ         SI, R11
 	PREFETCHT1   (DI)
-	PREFETCHT1   64(DI)
 	ADDQ         200(AX), DI
 	DECQ         R12
 	JNE          product
-	ADDQ         72(AX), R8
-	ADDQ         96(AX), R9
-	DECQ         48(SP)
-	JNE          segment
-	MOVQ         80(AX), R8
-	ADDQ         R8, 24(SP)
-	MOVQ         104(AX), R8
-	ADDQ         R8, 32(SP)
-	DECQ         40(SP)
-	JNE          outer
-	MOVQ         160(AX), R8
-	TESTQ        $0x00000004, R8
-	JNE          masked
-	MOVQ         160(AX), R8
-	MOVQ         112(AX), R10
-	TESTQ        $0x00000001, R8
-	JE           overwrite
-	MOVQ         8(SP), R9
-	VMOVUPD      (R9), Y10
-	VADDPD       Y10, Y0, Y0
-	VMOVUPD      32(R9), Y10
-	VADDPD       Y10, Y1, Y1
-	ADDQ         R10, R9
-	VMOVUPD      (R9), Y10
-	VADDPD       Y10, Y2, Y2
-	VMOVUPD      32(R9), Y10
-	VADDPD       Y10, Y3, Y3
-	ADDQ         R10, R9
-	VMOVUPD      (R9), Y10
-	VADDPD       Y10, Y4, Y4
-	VMOVUPD      32(R9), Y10
-	VADDPD       Y10, Y5, Y5
-	ADDQ         R10, R9
-	VMOVUPD      (R9), Y10
-	VADDPD       Y10, Y6, Y6
-	VMOVUPD      32(R9), Y10
-	VADDPD       Y10, Y7, Y7
-	ADDQ         R10, R9
-	VMOVUPD      (R9), Y10
-	VADDPD       Y10, Y8, Y8
-	VMOVUPD      32(R9), Y10
-	VADDPD       Y10, Y9, Y9
+	MOVQ         88(SP), R12
+	MOVQ         $0x00000000, 88(SP)
+	TESTQ        R12, R12
+	JE           summed
+	MOVQ         8(SP), R13
+	MOVQ         112(AX), R14
+	PREFETCHT0   (R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R13)
+	ADDQ         R14, R13
+	PREFETCHT0   (R13)
+	JMP          product
+
+summed:
+	ADDQ    72(AX), R8
+	ADDQ    96(AX), R9
+	DECQ    48(SP)
+	JNE     segment
+	MOVQ    80(AX), R8
+	ADDQ    R8, 24(SP)
+	MOVQ    104(AX), R8
+	ADDQ    R8, 32(SP)
+	DECQ    40(SP)
+	JNE     outer
+	MOVQ    160(AX), R8
+	TESTQ   $0x00000004, R8
+	JNE     masked
+	MOVQ    160(AX), R8
+	MOVQ    112(AX), R10
+	TESTQ   $0x00000001, R8
+	JE      overwrite
+	MOVQ    8(SP), R9
+	VMOVUPD (R9), Y10
+	VADDPD  Y10, Y0, Y0
+	VMOVUPD 32(R9), Y10
+	VADDPD  Y10, Y1, Y1
+	ADDQ    R10, R9
+	VMOVUPD (R9), Y10
+	VADDPD  Y10, Y2, Y2
+	VMOVUPD 32(R9), Y10
+	VADDPD  Y10, Y3, Y3
+	ADDQ    R10, R9
+	VMOVUPD (R9), Y10
+	VADDPD  Y10, Y4, Y4
+	VMOVUPD 32(R9), Y10
+	VADDPD  Y10, Y5, Y5
+	ADDQ    R10, R9
+	VMOVUPD (R9), Y10
+	VADDPD  Y10, Y6, Y6
+	VMOVUPD 32(R9), Y10
+	VADDPD  Y10, Y7, Y7
+	ADDQ    R10, R9
+	VMOVUPD (R9), Y10
+	VADDPD  Y10, Y8, Y8
+	VMOVUPD 32(R9), Y10
+	VADDPD  Y10, Y9, Y9
 
 overwrite:
 	TESTQ  $0x00000002, R8
@@ -15869,7 +16014,7 @@ stored:
 
 // func f64AVX2V2R6(c uintptr)
 // Requires: AVX, FMA3, MMX+
-TEXT ·f64AVX2V2R6(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2V2R6(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -15927,24 +16072,6 @@ noBias:
 	VXORPS Y11, Y11, Y11
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -15959,9 +16086,15 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	MOVQ R10, R12
-	MOVQ 32(AX), R13
+	MOVQ  R9, R11
+	MOVQ  R10, R12
+	MOVQ  32(AX), R13
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R14
+	TESTQ $0x00000008, R14
+	JE    product
+	MOVQ  $0x00000024, 88(SP)
+	SUBQ  $0x00000024, R13
 
 product:
 	VMOVUPD      (R12), Y12
@@ -15987,57 +16120,76 @@ product:
 	ADDQ         SI, R11
 	ADDQ         DI, R12
 	PREFETCHT1   (R8)
-	PREFETCHT1   64(R8)
 	ADDQ         200(AX), R8
 	DECQ         R13
 	JNE          product
-	ADDQ         72(AX), R9
-	ADDQ         96(AX), R10
-	DECQ         48(SP)
-	JNE          segment
-	MOVQ         80(AX), R9
-	ADDQ         R9, 24(SP)
-	MOVQ         104(AX), R9
-	ADDQ         R9, 32(SP)
-	DECQ         40(SP)
-	JNE          outer
-	MOVQ         160(AX), R9
-	TESTQ        $0x00000004, R9
-	JNE          masked
-	MOVQ         160(AX), R9
-	MOVQ         112(AX), R11
-	TESTQ        $0x00000001, R9
-	JE           overwrite
-	MOVQ         8(SP), R10
-	VMOVUPD      (R10), Y12
-	VADDPD       Y12, Y0, Y0
-	VMOVUPD      32(R10), Y12
-	VADDPD       Y12, Y1, Y1
-	ADDQ         R11, R10
-	VMOVUPD      (R10), Y12
-	VADDPD       Y12, Y2, Y2
-	VMOVUPD      32(R10), Y12
-	VADDPD       Y12, Y3, Y3
-	ADDQ         R11, R10
-	VMOVUPD      (R10), Y12
-	VADDPD       Y12, Y4, Y4
-	VMOVUPD      32(R10), Y12
-	VADDPD       Y12, Y5, Y5
-	ADDQ         R11, R10
-	VMOVUPD      (R10), Y12
-	VADDPD       Y12, Y6, Y6
-	VMOVUPD      32(R10), Y12
-	VADDPD       Y12, Y7, Y7
-	ADDQ         R11, R10
-	VMOVUPD      (R10), Y12
-	VADDPD       Y12, Y8, Y8
-	VMOVUPD      32(R10), Y12
-	VADDPD       Y12, Y9, Y9
-	ADDQ         R11, R10
-	VMOVUPD      (R10), Y12
-	VADDPD       Y12, Y10, Y10
-	VMOVUPD      32(R10), Y12
-	VADDPD       Y12, Y11, Y11
+	MOVQ         88(SP), R13
+	MOVQ         $0x00000000, 88(SP)
+	TESTQ        R13, R13
+	JE           summed
+	MOVQ         8(SP), R14
+	MOVQ         112(AX), R15
+	PREFETCHT0   (R14)
+	ADDQ         R15, R14
+	PREFETCHT0   (R14)
+	ADDQ         R15, R14
+	PREFETCHT0   (R14)
+	ADDQ         R15, R14
+	PREFETCHT0   (R14)
+	ADDQ         R15, R14
+	PREFETCHT0   (R14)
+	ADDQ         R15, R14
+	PREFETCHT0   (R14)
+	JMP          product
+
+summed:
+	ADDQ    72(AX), R9
+	ADDQ    96(AX), R10
+	DECQ    48(SP)
+	JNE     segment
+	MOVQ    80(AX), R9
+	ADDQ    R9, 24(SP)
+	MOVQ    104(AX), R9
+	ADDQ    R9, 32(SP)
+	DECQ    40(SP)
+	JNE     outer
+	MOVQ    160(AX), R9
+	TESTQ   $0x00000004, R9
+	JNE     masked
+	MOVQ    160(AX), R9
+	MOVQ    112(AX), R11
+	TESTQ   $0x00000001, R9
+	JE      overwrite
+	MOVQ    8(SP), R10
+	VMOVUPD (R10), Y12
+	VADDPD  Y12, Y0, Y0
+	VMOVUPD 32(R10), Y12
+	VADDPD  Y12, Y1, Y1
+	ADDQ    R11, R10
+	VMOVUPD (R10), Y12
+	VADDPD  Y12, Y2, Y2
+	VMOVUPD 32(R10), Y12
+	VADDPD  Y12, Y3, Y3
+	ADDQ    R11, R10
+	VMOVUPD (R10), Y12
+	VADDPD  Y12, Y4, Y4
+	VMOVUPD 32(R10), Y12
+	VADDPD  Y12, Y5, Y5
+	ADDQ    R11, R10
+	VMOVUPD (R10), Y12
+	VADDPD  Y12, Y6, Y6
+	VMOVUPD 32(R10), Y12
+	VADDPD  Y12, Y7, Y7
+	ADDQ    R11, R10
+	VMOVUPD (R10), Y12
+	VADDPD  Y12, Y8, Y8
+	VMOVUPD 32(R10), Y12
+	VADDPD  Y12, Y9, Y9
+	ADDQ    R11, R10
+	VMOVUPD (R10), Y12
+	VADDPD  Y12, Y10, Y10
+	VMOVUPD 32(R10), Y12
+	VADDPD  Y12, Y11, Y11
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -16171,7 +16323,7 @@ stored:
 
 // func f64AVX2ChannelsV1R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV1R1(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2ChannelsV1R1(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -16303,7 +16455,7 @@ stored:
 
 // func f64AVX2ChannelsV1R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV1R2(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2ChannelsV1R2(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -16450,7 +16602,7 @@ stored:
 
 // func f64AVX2ChannelsV1R3(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV1R3(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2ChannelsV1R3(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -16612,7 +16764,7 @@ stored:
 
 // func f64AVX2ChannelsV1R4(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV1R4(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2ChannelsV1R4(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -16789,7 +16941,7 @@ stored:
 
 // func f64AVX2ChannelsV2R1(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV2R1(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2ChannelsV2R1(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -16933,7 +17085,7 @@ stored:
 
 // func f64AVX2ChannelsV2R2(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV2R2(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2ChannelsV2R2(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -17103,7 +17255,7 @@ stored:
 
 // func f64AVX2ChannelsV2R3(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV2R3(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2ChannelsV2R3(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -17299,7 +17451,7 @@ stored:
 
 // func f64AVX2ChannelsV2R4(c uintptr)
 // Requires: AVX, FMA3
-TEXT ·f64AVX2ChannelsV2R4(SB), NOSPLIT, $80-8
+TEXT ·f64AVX2ChannelsV2R4(SB), NOSPLIT, $96-8
 	MOVQ c+0(FP), AX
 	MOVQ (AX), CX
 	MOVQ CX, 56(SP)
@@ -17521,7 +17673,7 @@ stored:
 
 // func f64AVX512V1R1(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R1(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V1R1(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -17625,7 +17777,7 @@ linear:
 
 // func f64AVX512V1R2(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R2(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V1R2(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -17738,7 +17890,7 @@ linear:
 
 // func f64AVX512V1R3(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R3(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V1R3(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -17860,7 +18012,7 @@ linear:
 
 // func f64AVX512V1R4(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R4(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V1R4(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -17991,7 +18143,7 @@ linear:
 
 // func f64AVX512V1R5(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R5(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V1R5(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -18131,7 +18283,7 @@ linear:
 
 // func f64AVX512V1R6(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R6(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V1R6(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -18280,7 +18432,7 @@ linear:
 
 // func f64AVX512V1R7(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R7(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V1R7(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -18438,7 +18590,7 @@ linear:
 
 // func f64AVX512V1R8(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R8(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V1R8(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -18608,7 +18760,7 @@ linear:
 
 // func f64AVX512V1R9(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R9(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V1R9(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -18787,7 +18939,7 @@ linear:
 
 // func f64AVX512V1R10(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R10(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V1R10(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -18975,7 +19127,7 @@ linear:
 
 // func f64AVX512V1R11(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R11(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V1R11(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -19172,7 +19324,7 @@ linear:
 
 // func f64AVX512V1R12(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R12(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V1R12(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -19378,7 +19530,7 @@ linear:
 
 // func f64AVX512V1R13(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R13(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V1R13(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -19593,7 +19745,7 @@ linear:
 
 // func f64AVX512V1R14(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V1R14(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V1R14(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -19817,7 +19969,7 @@ linear:
 
 // func f64AVX512V2R1(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V2R1(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V2R1(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -19929,7 +20081,7 @@ linear:
 
 // func f64AVX512V2R2(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512V2R2(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V2R2(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -20057,7 +20209,7 @@ linear:
 
 // func f64AVX512V2R3(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R3(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V2R3(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -20102,21 +20254,6 @@ noBias:
 	VPXORD Z5, Z5, Z5
 
 started:
-	MOVQ       160(AX), DI
-	TESTQ      $0x00000008, DI
-	JE         fetched
-	MOVQ       8(SP), DI
-	MOVQ       112(AX), R8
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
-	ADDQ       R8, DI
-	PREFETCHT0 (DI)
-	PREFETCHT0 64(DI)
-
-fetched:
 	MOVQ (SP), DI
 	MOVQ DI, 24(SP)
 	MOVQ 8(AX), DI
@@ -20131,9 +20268,15 @@ outer:
 	MOVQ R9, 48(SP)
 
 segment:
-	MOVQ DI, R9
-	MOVQ R8, R10
-	MOVQ 32(AX), R11
+	MOVQ  DI, R9
+	MOVQ  R8, R10
+	MOVQ  32(AX), R11
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R12
+	TESTQ $0x00000008, R12
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R11
 
 product:
 	VMOVUPD          (R10), Z6
@@ -20151,35 +20294,52 @@ product:
 	ADDQ             200(AX), SI
 	DECQ             R11
 	JNE              product
-	ADDQ             72(AX), DI
-	ADDQ             96(AX), R8
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), DI
-	ADDQ             DI, 24(SP)
-	MOVQ             104(AX), DI
-	ADDQ             DI, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), DI
-	MOVQ             112(AX), R9
-	TESTQ            $0x00000001, DI
-	JE               overwrite
-	MOVQ             8(SP), R8
-	VMOVUPD          (R8), Z6
-	VADDPD           Z6, Z0, Z0
-	VMOVUPD.Z        64(R8), K1, Z6
-	VADDPD           Z6, Z1, Z1
-	ADDQ             R9, R8
-	VMOVUPD          (R8), Z6
-	VADDPD           Z6, Z2, Z2
-	VMOVUPD.Z        64(R8), K1, Z6
-	VADDPD           Z6, Z3, Z3
-	ADDQ             R9, R8
-	VMOVUPD          (R8), Z6
-	VADDPD           Z6, Z4, Z4
-	VMOVUPD.Z        64(R8), K1, Z6
-	VADDPD           Z6, Z5, Z5
+	MOVQ             88(SP), R11
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R11, R11
+	JE               summed
+	MOVQ             8(SP), R12
+	MOVQ             112(AX), R13
+	PREFETCHT0       (R12)
+	PREFETCHT0       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       64(R12)
+	ADDQ             R13, R12
+	PREFETCHT0       (R12)
+	PREFETCHT0       64(R12)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), DI
+	ADDQ      96(AX), R8
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), DI
+	ADDQ      DI, 24(SP)
+	MOVQ      104(AX), DI
+	ADDQ      DI, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), DI
+	MOVQ      112(AX), R9
+	TESTQ     $0x00000001, DI
+	JE        overwrite
+	MOVQ      8(SP), R8
+	VMOVUPD   (R8), Z6
+	VADDPD    Z6, Z0, Z0
+	VMOVUPD.Z 64(R8), K1, Z6
+	VADDPD    Z6, Z1, Z1
+	ADDQ      R9, R8
+	VMOVUPD   (R8), Z6
+	VADDPD    Z6, Z2, Z2
+	VMOVUPD.Z 64(R8), K1, Z6
+	VADDPD    Z6, Z3, Z3
+	ADDQ      R9, R8
+	VMOVUPD   (R8), Z6
+	VADDPD    Z6, Z4, Z4
+	VMOVUPD.Z 64(R8), K1, Z6
+	VADDPD    Z6, Z5, Z5
 
 overwrite:
 	TESTQ  $0x00000002, DI
@@ -20220,7 +20380,7 @@ linear:
 
 // func f64AVX512V2R4(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R4(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V2R4(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -20269,24 +20429,6 @@ noBias:
 	VPXORD Z7, Z7, Z7
 
 started:
-	MOVQ       160(AX), R8
-	TESTQ      $0x00000008, R8
-	JE         fetched
-	MOVQ       8(SP), R8
-	MOVQ       112(AX), R9
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-
-fetched:
 	MOVQ (SP), R8
 	MOVQ R8, 24(SP)
 	MOVQ 8(AX), R8
@@ -20301,9 +20443,15 @@ outer:
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ R8, R10
-	MOVQ R9, R11
-	MOVQ 32(AX), R12
+	MOVQ  R8, R10
+	MOVQ  R9, R11
+	MOVQ  32(AX), R12
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R13
+	TESTQ $0x00000008, R13
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R12
 
 product:
 	VMOVUPD          (R11), Z8
@@ -20323,40 +20471,60 @@ product:
 	ADDQ             200(AX), DI
 	DECQ             R12
 	JNE              product
-	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R8
-	ADDQ             R8, 24(SP)
-	MOVQ             104(AX), R8
-	ADDQ             R8, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R8
-	MOVQ             112(AX), R10
-	TESTQ            $0x00000001, R8
-	JE               overwrite
-	MOVQ             8(SP), R9
-	VMOVUPD          (R9), Z8
-	VADDPD           Z8, Z0, Z0
-	VMOVUPD.Z        64(R9), K1, Z8
-	VADDPD           Z8, Z1, Z1
-	ADDQ             R10, R9
-	VMOVUPD          (R9), Z8
-	VADDPD           Z8, Z2, Z2
-	VMOVUPD.Z        64(R9), K1, Z8
-	VADDPD           Z8, Z3, Z3
-	ADDQ             R10, R9
-	VMOVUPD          (R9), Z8
-	VADDPD           Z8, Z4, Z4
-	VMOVUPD.Z        64(R9), K1, Z8
-	VADDPD           Z8, Z5, Z5
-	ADDQ             R10, R9
-	VMOVUPD          (R9), Z8
-	VADDPD           Z8, Z6, Z6
-	VMOVUPD.Z        64(R9), K1, Z8
-	VADDPD           Z8, Z7, Z7
+	MOVQ             88(SP), R12
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R12, R12
+	JE               summed
+	MOVQ             8(SP), R13
+	MOVQ             112(AX), R14
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R8
+	ADDQ      96(AX), R9
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R8
+	ADDQ      R8, 24(SP)
+	MOVQ      104(AX), R8
+	ADDQ      R8, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R8
+	MOVQ      112(AX), R10
+	TESTQ     $0x00000001, R8
+	JE        overwrite
+	MOVQ      8(SP), R9
+	VMOVUPD   (R9), Z8
+	VADDPD    Z8, Z0, Z0
+	VMOVUPD.Z 64(R9), K1, Z8
+	VADDPD    Z8, Z1, Z1
+	ADDQ      R10, R9
+	VMOVUPD   (R9), Z8
+	VADDPD    Z8, Z2, Z2
+	VMOVUPD.Z 64(R9), K1, Z8
+	VADDPD    Z8, Z3, Z3
+	ADDQ      R10, R9
+	VMOVUPD   (R9), Z8
+	VADDPD    Z8, Z4, Z4
+	VMOVUPD.Z 64(R9), K1, Z8
+	VADDPD    Z8, Z5, Z5
+	ADDQ      R10, R9
+	VMOVUPD   (R9), Z8
+	VADDPD    Z8, Z6, Z6
+	VMOVUPD.Z 64(R9), K1, Z8
+	VADDPD    Z8, Z7, Z7
 
 overwrite:
 	TESTQ  $0x00000002, R8
@@ -20402,7 +20570,7 @@ linear:
 
 // func f64AVX512V2R5(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R5(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V2R5(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -20455,27 +20623,6 @@ noBias:
 	VPXORD Z9, Z9, Z9
 
 started:
-	MOVQ       160(AX), R8
-	TESTQ      $0x00000008, R8
-	JE         fetched
-	MOVQ       8(SP), R8
-	MOVQ       112(AX), R9
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-	ADDQ       R9, R8
-	PREFETCHT0 (R8)
-	PREFETCHT0 64(R8)
-
-fetched:
 	MOVQ (SP), R8
 	MOVQ R8, 24(SP)
 	MOVQ 8(AX), R8
@@ -20490,9 +20637,15 @@ outer:
 	MOVQ R10, 48(SP)
 
 segment:
-	MOVQ R8, R10
-	MOVQ R9, R11
-	MOVQ 32(AX), R12
+	MOVQ  R8, R10
+	MOVQ  R9, R11
+	MOVQ  32(AX), R12
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R13
+	TESTQ $0x00000008, R13
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R12
 
 product:
 	VMOVUPD          (R11), Z10
@@ -20514,45 +20667,68 @@ product:
 	ADDQ             200(AX), DI
 	DECQ             R12
 	JNE              product
-	ADDQ             72(AX), R8
-	ADDQ             96(AX), R9
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R8
-	ADDQ             R8, 24(SP)
-	MOVQ             104(AX), R8
-	ADDQ             R8, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R8
-	MOVQ             112(AX), R10
-	TESTQ            $0x00000001, R8
-	JE               overwrite
-	MOVQ             8(SP), R9
-	VMOVUPD          (R9), Z10
-	VADDPD           Z10, Z0, Z0
-	VMOVUPD.Z        64(R9), K1, Z10
-	VADDPD           Z10, Z1, Z1
-	ADDQ             R10, R9
-	VMOVUPD          (R9), Z10
-	VADDPD           Z10, Z2, Z2
-	VMOVUPD.Z        64(R9), K1, Z10
-	VADDPD           Z10, Z3, Z3
-	ADDQ             R10, R9
-	VMOVUPD          (R9), Z10
-	VADDPD           Z10, Z4, Z4
-	VMOVUPD.Z        64(R9), K1, Z10
-	VADDPD           Z10, Z5, Z5
-	ADDQ             R10, R9
-	VMOVUPD          (R9), Z10
-	VADDPD           Z10, Z6, Z6
-	VMOVUPD.Z        64(R9), K1, Z10
-	VADDPD           Z10, Z7, Z7
-	ADDQ             R10, R9
-	VMOVUPD          (R9), Z10
-	VADDPD           Z10, Z8, Z8
-	VMOVUPD.Z        64(R9), K1, Z10
-	VADDPD           Z10, Z9, Z9
+	MOVQ             88(SP), R12
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R12, R12
+	JE               summed
+	MOVQ             8(SP), R13
+	MOVQ             112(AX), R14
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	ADDQ             R14, R13
+	PREFETCHT0       (R13)
+	PREFETCHT0       64(R13)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R8
+	ADDQ      96(AX), R9
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R8
+	ADDQ      R8, 24(SP)
+	MOVQ      104(AX), R8
+	ADDQ      R8, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R8
+	MOVQ      112(AX), R10
+	TESTQ     $0x00000001, R8
+	JE        overwrite
+	MOVQ      8(SP), R9
+	VMOVUPD   (R9), Z10
+	VADDPD    Z10, Z0, Z0
+	VMOVUPD.Z 64(R9), K1, Z10
+	VADDPD    Z10, Z1, Z1
+	ADDQ      R10, R9
+	VMOVUPD   (R9), Z10
+	VADDPD    Z10, Z2, Z2
+	VMOVUPD.Z 64(R9), K1, Z10
+	VADDPD    Z10, Z3, Z3
+	ADDQ      R10, R9
+	VMOVUPD   (R9), Z10
+	VADDPD    Z10, Z4, Z4
+	VMOVUPD.Z 64(R9), K1, Z10
+	VADDPD    Z10, Z5, Z5
+	ADDQ      R10, R9
+	VMOVUPD   (R9), Z10
+	VADDPD    Z10, Z6, Z6
+	VMOVUPD.Z 64(R9), K1, Z10
+	VADDPD    Z10, Z7, Z7
+	ADDQ      R10, R9
+	VMOVUPD   (R9), Z10
+	VADDPD    Z10, Z8, Z8
+	VMOVUPD.Z 64(R9), K1, Z10
+	VADDPD    Z10, Z9, Z9
 
 overwrite:
 	TESTQ  $0x00000002, R8
@@ -20603,7 +20779,7 @@ linear:
 
 // func f64AVX512V2R6(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R6(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V2R6(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -20660,30 +20836,6 @@ noBias:
 	VPXORD Z11, Z11, Z11
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -20698,9 +20850,15 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	MOVQ R10, R12
-	MOVQ 32(AX), R13
+	MOVQ  R9, R11
+	MOVQ  R10, R12
+	MOVQ  32(AX), R13
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R14
+	TESTQ $0x00000008, R14
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R13
 
 product:
 	VMOVUPD          (R12), Z12
@@ -20724,50 +20882,76 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R13
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPD          (R10), Z12
-	VADDPD           Z12, Z0, Z0
-	VMOVUPD.Z        64(R10), K1, Z12
-	VADDPD           Z12, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z12
-	VADDPD           Z12, Z2, Z2
-	VMOVUPD.Z        64(R10), K1, Z12
-	VADDPD           Z12, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z12
-	VADDPD           Z12, Z4, Z4
-	VMOVUPD.Z        64(R10), K1, Z12
-	VADDPD           Z12, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z12
-	VADDPD           Z12, Z6, Z6
-	VMOVUPD.Z        64(R10), K1, Z12
-	VADDPD           Z12, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z12
-	VADDPD           Z12, Z8, Z8
-	VMOVUPD.Z        64(R10), K1, Z12
-	VADDPD           Z12, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z12
-	VADDPD           Z12, Z10, Z10
-	VMOVUPD.Z        64(R10), K1, Z12
-	VADDPD           Z12, Z11, Z11
+	MOVQ             88(SP), R13
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R13, R13
+	JE               summed
+	MOVQ             8(SP), R14
+	MOVQ             112(AX), R15
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPD   (R10), Z12
+	VADDPD    Z12, Z0, Z0
+	VMOVUPD.Z 64(R10), K1, Z12
+	VADDPD    Z12, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z12
+	VADDPD    Z12, Z2, Z2
+	VMOVUPD.Z 64(R10), K1, Z12
+	VADDPD    Z12, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z12
+	VADDPD    Z12, Z4, Z4
+	VMOVUPD.Z 64(R10), K1, Z12
+	VADDPD    Z12, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z12
+	VADDPD    Z12, Z6, Z6
+	VMOVUPD.Z 64(R10), K1, Z12
+	VADDPD    Z12, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z12
+	VADDPD    Z12, Z8, Z8
+	VMOVUPD.Z 64(R10), K1, Z12
+	VADDPD    Z12, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z12
+	VADDPD    Z12, Z10, Z10
+	VMOVUPD.Z 64(R10), K1, Z12
+	VADDPD    Z12, Z11, Z11
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -20823,7 +21007,7 @@ linear:
 
 // func f64AVX512V2R7(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R7(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V2R7(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -20884,33 +21068,6 @@ noBias:
 	VPXORD Z13, Z13, Z13
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -20925,9 +21082,15 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	MOVQ R10, R12
-	MOVQ 32(AX), R13
+	MOVQ  R9, R11
+	MOVQ  R10, R12
+	MOVQ  32(AX), R13
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R14
+	TESTQ $0x00000008, R14
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R13
 
 product:
 	VMOVUPD          (R12), Z14
@@ -20953,55 +21116,84 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R13
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPD          (R10), Z14
-	VADDPD           Z14, Z0, Z0
-	VMOVUPD.Z        64(R10), K1, Z14
-	VADDPD           Z14, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z14
-	VADDPD           Z14, Z2, Z2
-	VMOVUPD.Z        64(R10), K1, Z14
-	VADDPD           Z14, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z14
-	VADDPD           Z14, Z4, Z4
-	VMOVUPD.Z        64(R10), K1, Z14
-	VADDPD           Z14, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z14
-	VADDPD           Z14, Z6, Z6
-	VMOVUPD.Z        64(R10), K1, Z14
-	VADDPD           Z14, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z14
-	VADDPD           Z14, Z8, Z8
-	VMOVUPD.Z        64(R10), K1, Z14
-	VADDPD           Z14, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z14
-	VADDPD           Z14, Z10, Z10
-	VMOVUPD.Z        64(R10), K1, Z14
-	VADDPD           Z14, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z14
-	VADDPD           Z14, Z12, Z12
-	VMOVUPD.Z        64(R10), K1, Z14
-	VADDPD           Z14, Z13, Z13
+	MOVQ             88(SP), R13
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R13, R13
+	JE               summed
+	MOVQ             8(SP), R14
+	MOVQ             112(AX), R15
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	ADDQ             R15, R14
+	PREFETCHT0       (R14)
+	PREFETCHT0       64(R14)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPD   (R10), Z14
+	VADDPD    Z14, Z0, Z0
+	VMOVUPD.Z 64(R10), K1, Z14
+	VADDPD    Z14, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z14
+	VADDPD    Z14, Z2, Z2
+	VMOVUPD.Z 64(R10), K1, Z14
+	VADDPD    Z14, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z14
+	VADDPD    Z14, Z4, Z4
+	VMOVUPD.Z 64(R10), K1, Z14
+	VADDPD    Z14, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z14
+	VADDPD    Z14, Z6, Z6
+	VMOVUPD.Z 64(R10), K1, Z14
+	VADDPD    Z14, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z14
+	VADDPD    Z14, Z8, Z8
+	VMOVUPD.Z 64(R10), K1, Z14
+	VADDPD    Z14, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z14
+	VADDPD    Z14, Z10, Z10
+	VMOVUPD.Z 64(R10), K1, Z14
+	VADDPD    Z14, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z14
+	VADDPD    Z14, Z12, Z12
+	VMOVUPD.Z 64(R10), K1, Z14
+	VADDPD    Z14, Z13, Z13
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -21062,7 +21254,7 @@ linear:
 
 // func f64AVX512V2R8(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R8(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V2R8(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -21127,36 +21319,6 @@ noBias:
 	VPXORD Z15, Z15, Z15
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -21171,11 +21333,17 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	LEAQ (R11)(DX*2), R12
-	ADDQ CX, R12
-	MOVQ R10, R13
-	MOVQ 32(AX), R14
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
 
 product:
 	VMOVUPD          (R13), Z16
@@ -21204,60 +21372,92 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R14
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPD          (R10), Z16
-	VADDPD           Z16, Z0, Z0
-	VMOVUPD.Z        64(R10), K1, Z16
-	VADDPD           Z16, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z16
-	VADDPD           Z16, Z2, Z2
-	VMOVUPD.Z        64(R10), K1, Z16
-	VADDPD           Z16, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z16
-	VADDPD           Z16, Z4, Z4
-	VMOVUPD.Z        64(R10), K1, Z16
-	VADDPD           Z16, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z16
-	VADDPD           Z16, Z6, Z6
-	VMOVUPD.Z        64(R10), K1, Z16
-	VADDPD           Z16, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z16
-	VADDPD           Z16, Z8, Z8
-	VMOVUPD.Z        64(R10), K1, Z16
-	VADDPD           Z16, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z16
-	VADDPD           Z16, Z10, Z10
-	VMOVUPD.Z        64(R10), K1, Z16
-	VADDPD           Z16, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z16
-	VADDPD           Z16, Z12, Z12
-	VMOVUPD.Z        64(R10), K1, Z16
-	VADDPD           Z16, Z13, Z13
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z16
-	VADDPD           Z16, Z14, Z14
-	VMOVUPD.Z        64(R10), K1, Z16
-	VADDPD           Z16, Z15, Z15
+	MOVQ             88(SP), R14
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R14, R14
+	JE               summed
+	MOVQ             8(SP), R15
+	MOVQ             112(AX), BP
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPD   (R10), Z16
+	VADDPD    Z16, Z0, Z0
+	VMOVUPD.Z 64(R10), K1, Z16
+	VADDPD    Z16, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z16
+	VADDPD    Z16, Z2, Z2
+	VMOVUPD.Z 64(R10), K1, Z16
+	VADDPD    Z16, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z16
+	VADDPD    Z16, Z4, Z4
+	VMOVUPD.Z 64(R10), K1, Z16
+	VADDPD    Z16, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z16
+	VADDPD    Z16, Z6, Z6
+	VMOVUPD.Z 64(R10), K1, Z16
+	VADDPD    Z16, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z16
+	VADDPD    Z16, Z8, Z8
+	VMOVUPD.Z 64(R10), K1, Z16
+	VADDPD    Z16, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z16
+	VADDPD    Z16, Z10, Z10
+	VMOVUPD.Z 64(R10), K1, Z16
+	VADDPD    Z16, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z16
+	VADDPD    Z16, Z12, Z12
+	VMOVUPD.Z 64(R10), K1, Z16
+	VADDPD    Z16, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z16
+	VADDPD    Z16, Z14, Z14
+	VMOVUPD.Z 64(R10), K1, Z16
+	VADDPD    Z16, Z15, Z15
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -21323,7 +21523,7 @@ linear:
 
 // func f64AVX512V2R9(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R9(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V2R9(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -21392,39 +21592,6 @@ noBias:
 	VPXORD Z17, Z17, Z17
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -21439,11 +21606,17 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	LEAQ (R11)(DX*2), R12
-	ADDQ CX, R12
-	MOVQ R10, R13
-	MOVQ 32(AX), R14
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
 
 product:
 	VMOVUPD          (R13), Z18
@@ -21474,65 +21647,100 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R14
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPD          (R10), Z18
-	VADDPD           Z18, Z0, Z0
-	VMOVUPD.Z        64(R10), K1, Z18
-	VADDPD           Z18, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z18
-	VADDPD           Z18, Z2, Z2
-	VMOVUPD.Z        64(R10), K1, Z18
-	VADDPD           Z18, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z18
-	VADDPD           Z18, Z4, Z4
-	VMOVUPD.Z        64(R10), K1, Z18
-	VADDPD           Z18, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z18
-	VADDPD           Z18, Z6, Z6
-	VMOVUPD.Z        64(R10), K1, Z18
-	VADDPD           Z18, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z18
-	VADDPD           Z18, Z8, Z8
-	VMOVUPD.Z        64(R10), K1, Z18
-	VADDPD           Z18, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z18
-	VADDPD           Z18, Z10, Z10
-	VMOVUPD.Z        64(R10), K1, Z18
-	VADDPD           Z18, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z18
-	VADDPD           Z18, Z12, Z12
-	VMOVUPD.Z        64(R10), K1, Z18
-	VADDPD           Z18, Z13, Z13
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z18
-	VADDPD           Z18, Z14, Z14
-	VMOVUPD.Z        64(R10), K1, Z18
-	VADDPD           Z18, Z15, Z15
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z18
-	VADDPD           Z18, Z16, Z16
-	VMOVUPD.Z        64(R10), K1, Z18
-	VADDPD           Z18, Z17, Z17
+	MOVQ             88(SP), R14
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R14, R14
+	JE               summed
+	MOVQ             8(SP), R15
+	MOVQ             112(AX), BP
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPD   (R10), Z18
+	VADDPD    Z18, Z0, Z0
+	VMOVUPD.Z 64(R10), K1, Z18
+	VADDPD    Z18, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z18
+	VADDPD    Z18, Z2, Z2
+	VMOVUPD.Z 64(R10), K1, Z18
+	VADDPD    Z18, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z18
+	VADDPD    Z18, Z4, Z4
+	VMOVUPD.Z 64(R10), K1, Z18
+	VADDPD    Z18, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z18
+	VADDPD    Z18, Z6, Z6
+	VMOVUPD.Z 64(R10), K1, Z18
+	VADDPD    Z18, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z18
+	VADDPD    Z18, Z8, Z8
+	VMOVUPD.Z 64(R10), K1, Z18
+	VADDPD    Z18, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z18
+	VADDPD    Z18, Z10, Z10
+	VMOVUPD.Z 64(R10), K1, Z18
+	VADDPD    Z18, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z18
+	VADDPD    Z18, Z12, Z12
+	VMOVUPD.Z 64(R10), K1, Z18
+	VADDPD    Z18, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z18
+	VADDPD    Z18, Z14, Z14
+	VMOVUPD.Z 64(R10), K1, Z18
+	VADDPD    Z18, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z18
+	VADDPD    Z18, Z16, Z16
+	VMOVUPD.Z 64(R10), K1, Z18
+	VADDPD    Z18, Z17, Z17
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -21603,7 +21811,7 @@ linear:
 
 // func f64AVX512V2R10(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R10(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V2R10(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -21676,42 +21884,6 @@ noBias:
 	VPXORD Z19, Z19, Z19
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -21726,11 +21898,17 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	LEAQ (R11)(DX*2), R12
-	ADDQ CX, R12
-	MOVQ R10, R13
-	MOVQ 32(AX), R14
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
 
 product:
 	VMOVUPD          (R13), Z20
@@ -21763,70 +21941,108 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R14
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPD          (R10), Z20
-	VADDPD           Z20, Z0, Z0
-	VMOVUPD.Z        64(R10), K1, Z20
-	VADDPD           Z20, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z20
-	VADDPD           Z20, Z2, Z2
-	VMOVUPD.Z        64(R10), K1, Z20
-	VADDPD           Z20, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z20
-	VADDPD           Z20, Z4, Z4
-	VMOVUPD.Z        64(R10), K1, Z20
-	VADDPD           Z20, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z20
-	VADDPD           Z20, Z6, Z6
-	VMOVUPD.Z        64(R10), K1, Z20
-	VADDPD           Z20, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z20
-	VADDPD           Z20, Z8, Z8
-	VMOVUPD.Z        64(R10), K1, Z20
-	VADDPD           Z20, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z20
-	VADDPD           Z20, Z10, Z10
-	VMOVUPD.Z        64(R10), K1, Z20
-	VADDPD           Z20, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z20
-	VADDPD           Z20, Z12, Z12
-	VMOVUPD.Z        64(R10), K1, Z20
-	VADDPD           Z20, Z13, Z13
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z20
-	VADDPD           Z20, Z14, Z14
-	VMOVUPD.Z        64(R10), K1, Z20
-	VADDPD           Z20, Z15, Z15
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z20
-	VADDPD           Z20, Z16, Z16
-	VMOVUPD.Z        64(R10), K1, Z20
-	VADDPD           Z20, Z17, Z17
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z20
-	VADDPD           Z20, Z18, Z18
-	VMOVUPD.Z        64(R10), K1, Z20
-	VADDPD           Z20, Z19, Z19
+	MOVQ             88(SP), R14
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R14, R14
+	JE               summed
+	MOVQ             8(SP), R15
+	MOVQ             112(AX), BP
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPD   (R10), Z20
+	VADDPD    Z20, Z0, Z0
+	VMOVUPD.Z 64(R10), K1, Z20
+	VADDPD    Z20, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z20
+	VADDPD    Z20, Z2, Z2
+	VMOVUPD.Z 64(R10), K1, Z20
+	VADDPD    Z20, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z20
+	VADDPD    Z20, Z4, Z4
+	VMOVUPD.Z 64(R10), K1, Z20
+	VADDPD    Z20, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z20
+	VADDPD    Z20, Z6, Z6
+	VMOVUPD.Z 64(R10), K1, Z20
+	VADDPD    Z20, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z20
+	VADDPD    Z20, Z8, Z8
+	VMOVUPD.Z 64(R10), K1, Z20
+	VADDPD    Z20, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z20
+	VADDPD    Z20, Z10, Z10
+	VMOVUPD.Z 64(R10), K1, Z20
+	VADDPD    Z20, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z20
+	VADDPD    Z20, Z12, Z12
+	VMOVUPD.Z 64(R10), K1, Z20
+	VADDPD    Z20, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z20
+	VADDPD    Z20, Z14, Z14
+	VMOVUPD.Z 64(R10), K1, Z20
+	VADDPD    Z20, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z20
+	VADDPD    Z20, Z16, Z16
+	VMOVUPD.Z 64(R10), K1, Z20
+	VADDPD    Z20, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z20
+	VADDPD    Z20, Z18, Z18
+	VMOVUPD.Z 64(R10), K1, Z20
+	VADDPD    Z20, Z19, Z19
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -21902,7 +22118,7 @@ linear:
 
 // func f64AVX512V2R11(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R11(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V2R11(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -21979,45 +22195,6 @@ noBias:
 	VPXORD Z21, Z21, Z21
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -22032,11 +22209,17 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	LEAQ (R11)(DX*2), R12
-	ADDQ CX, R12
-	MOVQ R10, R13
-	MOVQ 32(AX), R14
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
 
 product:
 	VMOVUPD          (R13), Z22
@@ -22071,75 +22254,116 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R14
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPD          (R10), Z22
-	VADDPD           Z22, Z0, Z0
-	VMOVUPD.Z        64(R10), K1, Z22
-	VADDPD           Z22, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z22
-	VADDPD           Z22, Z2, Z2
-	VMOVUPD.Z        64(R10), K1, Z22
-	VADDPD           Z22, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z22
-	VADDPD           Z22, Z4, Z4
-	VMOVUPD.Z        64(R10), K1, Z22
-	VADDPD           Z22, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z22
-	VADDPD           Z22, Z6, Z6
-	VMOVUPD.Z        64(R10), K1, Z22
-	VADDPD           Z22, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z22
-	VADDPD           Z22, Z8, Z8
-	VMOVUPD.Z        64(R10), K1, Z22
-	VADDPD           Z22, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z22
-	VADDPD           Z22, Z10, Z10
-	VMOVUPD.Z        64(R10), K1, Z22
-	VADDPD           Z22, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z22
-	VADDPD           Z22, Z12, Z12
-	VMOVUPD.Z        64(R10), K1, Z22
-	VADDPD           Z22, Z13, Z13
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z22
-	VADDPD           Z22, Z14, Z14
-	VMOVUPD.Z        64(R10), K1, Z22
-	VADDPD           Z22, Z15, Z15
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z22
-	VADDPD           Z22, Z16, Z16
-	VMOVUPD.Z        64(R10), K1, Z22
-	VADDPD           Z22, Z17, Z17
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z22
-	VADDPD           Z22, Z18, Z18
-	VMOVUPD.Z        64(R10), K1, Z22
-	VADDPD           Z22, Z19, Z19
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z22
-	VADDPD           Z22, Z20, Z20
-	VMOVUPD.Z        64(R10), K1, Z22
-	VADDPD           Z22, Z21, Z21
+	MOVQ             88(SP), R14
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R14, R14
+	JE               summed
+	MOVQ             8(SP), R15
+	MOVQ             112(AX), BP
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPD   (R10), Z22
+	VADDPD    Z22, Z0, Z0
+	VMOVUPD.Z 64(R10), K1, Z22
+	VADDPD    Z22, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z22
+	VADDPD    Z22, Z2, Z2
+	VMOVUPD.Z 64(R10), K1, Z22
+	VADDPD    Z22, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z22
+	VADDPD    Z22, Z4, Z4
+	VMOVUPD.Z 64(R10), K1, Z22
+	VADDPD    Z22, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z22
+	VADDPD    Z22, Z6, Z6
+	VMOVUPD.Z 64(R10), K1, Z22
+	VADDPD    Z22, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z22
+	VADDPD    Z22, Z8, Z8
+	VMOVUPD.Z 64(R10), K1, Z22
+	VADDPD    Z22, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z22
+	VADDPD    Z22, Z10, Z10
+	VMOVUPD.Z 64(R10), K1, Z22
+	VADDPD    Z22, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z22
+	VADDPD    Z22, Z12, Z12
+	VMOVUPD.Z 64(R10), K1, Z22
+	VADDPD    Z22, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z22
+	VADDPD    Z22, Z14, Z14
+	VMOVUPD.Z 64(R10), K1, Z22
+	VADDPD    Z22, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z22
+	VADDPD    Z22, Z16, Z16
+	VMOVUPD.Z 64(R10), K1, Z22
+	VADDPD    Z22, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z22
+	VADDPD    Z22, Z18, Z18
+	VMOVUPD.Z 64(R10), K1, Z22
+	VADDPD    Z22, Z19, Z19
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z22
+	VADDPD    Z22, Z20, Z20
+	VMOVUPD.Z 64(R10), K1, Z22
+	VADDPD    Z22, Z21, Z21
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -22220,7 +22444,7 @@ linear:
 
 // func f64AVX512V2R12(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R12(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V2R12(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -22301,48 +22525,6 @@ noBias:
 	VPXORD Z23, Z23, Z23
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -22357,11 +22539,17 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	LEAQ (R11)(DX*2), R12
-	ADDQ CX, R12
-	MOVQ R10, R13
-	MOVQ 32(AX), R14
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
 
 product:
 	VMOVUPD          (R13), Z24
@@ -22398,80 +22586,124 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R14
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPD          (R10), Z24
-	VADDPD           Z24, Z0, Z0
-	VMOVUPD.Z        64(R10), K1, Z24
-	VADDPD           Z24, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z24
-	VADDPD           Z24, Z2, Z2
-	VMOVUPD.Z        64(R10), K1, Z24
-	VADDPD           Z24, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z24
-	VADDPD           Z24, Z4, Z4
-	VMOVUPD.Z        64(R10), K1, Z24
-	VADDPD           Z24, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z24
-	VADDPD           Z24, Z6, Z6
-	VMOVUPD.Z        64(R10), K1, Z24
-	VADDPD           Z24, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z24
-	VADDPD           Z24, Z8, Z8
-	VMOVUPD.Z        64(R10), K1, Z24
-	VADDPD           Z24, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z24
-	VADDPD           Z24, Z10, Z10
-	VMOVUPD.Z        64(R10), K1, Z24
-	VADDPD           Z24, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z24
-	VADDPD           Z24, Z12, Z12
-	VMOVUPD.Z        64(R10), K1, Z24
-	VADDPD           Z24, Z13, Z13
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z24
-	VADDPD           Z24, Z14, Z14
-	VMOVUPD.Z        64(R10), K1, Z24
-	VADDPD           Z24, Z15, Z15
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z24
-	VADDPD           Z24, Z16, Z16
-	VMOVUPD.Z        64(R10), K1, Z24
-	VADDPD           Z24, Z17, Z17
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z24
-	VADDPD           Z24, Z18, Z18
-	VMOVUPD.Z        64(R10), K1, Z24
-	VADDPD           Z24, Z19, Z19
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z24
-	VADDPD           Z24, Z20, Z20
-	VMOVUPD.Z        64(R10), K1, Z24
-	VADDPD           Z24, Z21, Z21
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z24
-	VADDPD           Z24, Z22, Z22
-	VMOVUPD.Z        64(R10), K1, Z24
-	VADDPD           Z24, Z23, Z23
+	MOVQ             88(SP), R14
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R14, R14
+	JE               summed
+	MOVQ             8(SP), R15
+	MOVQ             112(AX), BP
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPD   (R10), Z24
+	VADDPD    Z24, Z0, Z0
+	VMOVUPD.Z 64(R10), K1, Z24
+	VADDPD    Z24, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z24
+	VADDPD    Z24, Z2, Z2
+	VMOVUPD.Z 64(R10), K1, Z24
+	VADDPD    Z24, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z24
+	VADDPD    Z24, Z4, Z4
+	VMOVUPD.Z 64(R10), K1, Z24
+	VADDPD    Z24, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z24
+	VADDPD    Z24, Z6, Z6
+	VMOVUPD.Z 64(R10), K1, Z24
+	VADDPD    Z24, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z24
+	VADDPD    Z24, Z8, Z8
+	VMOVUPD.Z 64(R10), K1, Z24
+	VADDPD    Z24, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z24
+	VADDPD    Z24, Z10, Z10
+	VMOVUPD.Z 64(R10), K1, Z24
+	VADDPD    Z24, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z24
+	VADDPD    Z24, Z12, Z12
+	VMOVUPD.Z 64(R10), K1, Z24
+	VADDPD    Z24, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z24
+	VADDPD    Z24, Z14, Z14
+	VMOVUPD.Z 64(R10), K1, Z24
+	VADDPD    Z24, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z24
+	VADDPD    Z24, Z16, Z16
+	VMOVUPD.Z 64(R10), K1, Z24
+	VADDPD    Z24, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z24
+	VADDPD    Z24, Z18, Z18
+	VMOVUPD.Z 64(R10), K1, Z24
+	VADDPD    Z24, Z19, Z19
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z24
+	VADDPD    Z24, Z20, Z20
+	VMOVUPD.Z 64(R10), K1, Z24
+	VADDPD    Z24, Z21, Z21
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z24
+	VADDPD    Z24, Z22, Z22
+	VMOVUPD.Z 64(R10), K1, Z24
+	VADDPD    Z24, Z23, Z23
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -22557,7 +22789,7 @@ linear:
 
 // func f64AVX512V2R13(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R13(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V2R13(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -22642,51 +22874,6 @@ noBias:
 	VPXORD Z25, Z25, Z25
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -22701,11 +22888,17 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	LEAQ (R11)(DX*2), R12
-	ADDQ CX, R12
-	MOVQ R10, R13
-	MOVQ 32(AX), R14
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
 
 product:
 	VMOVUPD          (R13), Z26
@@ -22744,85 +22937,132 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R14
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPD          (R10), Z26
-	VADDPD           Z26, Z0, Z0
-	VMOVUPD.Z        64(R10), K1, Z26
-	VADDPD           Z26, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z26
-	VADDPD           Z26, Z2, Z2
-	VMOVUPD.Z        64(R10), K1, Z26
-	VADDPD           Z26, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z26
-	VADDPD           Z26, Z4, Z4
-	VMOVUPD.Z        64(R10), K1, Z26
-	VADDPD           Z26, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z26
-	VADDPD           Z26, Z6, Z6
-	VMOVUPD.Z        64(R10), K1, Z26
-	VADDPD           Z26, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z26
-	VADDPD           Z26, Z8, Z8
-	VMOVUPD.Z        64(R10), K1, Z26
-	VADDPD           Z26, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z26
-	VADDPD           Z26, Z10, Z10
-	VMOVUPD.Z        64(R10), K1, Z26
-	VADDPD           Z26, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z26
-	VADDPD           Z26, Z12, Z12
-	VMOVUPD.Z        64(R10), K1, Z26
-	VADDPD           Z26, Z13, Z13
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z26
-	VADDPD           Z26, Z14, Z14
-	VMOVUPD.Z        64(R10), K1, Z26
-	VADDPD           Z26, Z15, Z15
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z26
-	VADDPD           Z26, Z16, Z16
-	VMOVUPD.Z        64(R10), K1, Z26
-	VADDPD           Z26, Z17, Z17
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z26
-	VADDPD           Z26, Z18, Z18
-	VMOVUPD.Z        64(R10), K1, Z26
-	VADDPD           Z26, Z19, Z19
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z26
-	VADDPD           Z26, Z20, Z20
-	VMOVUPD.Z        64(R10), K1, Z26
-	VADDPD           Z26, Z21, Z21
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z26
-	VADDPD           Z26, Z22, Z22
-	VMOVUPD.Z        64(R10), K1, Z26
-	VADDPD           Z26, Z23, Z23
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z26
-	VADDPD           Z26, Z24, Z24
-	VMOVUPD.Z        64(R10), K1, Z26
-	VADDPD           Z26, Z25, Z25
+	MOVQ             88(SP), R14
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R14, R14
+	JE               summed
+	MOVQ             8(SP), R15
+	MOVQ             112(AX), BP
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPD   (R10), Z26
+	VADDPD    Z26, Z0, Z0
+	VMOVUPD.Z 64(R10), K1, Z26
+	VADDPD    Z26, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z26
+	VADDPD    Z26, Z2, Z2
+	VMOVUPD.Z 64(R10), K1, Z26
+	VADDPD    Z26, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z26
+	VADDPD    Z26, Z4, Z4
+	VMOVUPD.Z 64(R10), K1, Z26
+	VADDPD    Z26, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z26
+	VADDPD    Z26, Z6, Z6
+	VMOVUPD.Z 64(R10), K1, Z26
+	VADDPD    Z26, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z26
+	VADDPD    Z26, Z8, Z8
+	VMOVUPD.Z 64(R10), K1, Z26
+	VADDPD    Z26, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z26
+	VADDPD    Z26, Z10, Z10
+	VMOVUPD.Z 64(R10), K1, Z26
+	VADDPD    Z26, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z26
+	VADDPD    Z26, Z12, Z12
+	VMOVUPD.Z 64(R10), K1, Z26
+	VADDPD    Z26, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z26
+	VADDPD    Z26, Z14, Z14
+	VMOVUPD.Z 64(R10), K1, Z26
+	VADDPD    Z26, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z26
+	VADDPD    Z26, Z16, Z16
+	VMOVUPD.Z 64(R10), K1, Z26
+	VADDPD    Z26, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z26
+	VADDPD    Z26, Z18, Z18
+	VMOVUPD.Z 64(R10), K1, Z26
+	VADDPD    Z26, Z19, Z19
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z26
+	VADDPD    Z26, Z20, Z20
+	VMOVUPD.Z 64(R10), K1, Z26
+	VADDPD    Z26, Z21, Z21
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z26
+	VADDPD    Z26, Z22, Z22
+	VMOVUPD.Z 64(R10), K1, Z26
+	VADDPD    Z26, Z23, Z23
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z26
+	VADDPD    Z26, Z24, Z24
+	VMOVUPD.Z 64(R10), K1, Z26
+	VADDPD    Z26, Z25, Z25
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -22913,7 +23153,7 @@ linear:
 
 // func f64AVX512V2R14(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F, MMX+
-TEXT ·f64AVX512V2R14(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512V2R14(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -23002,54 +23242,6 @@ noBias:
 	VPXORD Z27, Z27, Z27
 
 started:
-	MOVQ       160(AX), R9
-	TESTQ      $0x00000008, R9
-	JE         fetched
-	MOVQ       8(SP), R9
-	MOVQ       112(AX), R10
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-	ADDQ       R10, R9
-	PREFETCHT0 (R9)
-	PREFETCHT0 64(R9)
-
-fetched:
 	MOVQ (SP), R9
 	MOVQ R9, 24(SP)
 	MOVQ 8(AX), R9
@@ -23064,11 +23256,17 @@ outer:
 	MOVQ R11, 48(SP)
 
 segment:
-	MOVQ R9, R11
-	LEAQ (R11)(DX*2), R12
-	ADDQ CX, R12
-	MOVQ R10, R13
-	MOVQ 32(AX), R14
+	MOVQ  R9, R11
+	LEAQ  (R11)(DX*2), R12
+	ADDQ  CX, R12
+	MOVQ  R10, R13
+	MOVQ  32(AX), R14
+	MOVQ  $0x00000000, 88(SP)
+	MOVQ  160(AX), R15
+	TESTQ $0x00000008, R15
+	JE    product
+	MOVQ  $0x00000014, 88(SP)
+	SUBQ  $0x00000014, R14
 
 product:
 	VMOVUPD          (R13), Z28
@@ -23109,90 +23307,140 @@ product:
 	ADDQ             200(AX), R8
 	DECQ             R14
 	JNE              product
-	ADDQ             72(AX), R9
-	ADDQ             96(AX), R10
-	DECQ             48(SP)
-	JNE              segment
-	MOVQ             80(AX), R9
-	ADDQ             R9, 24(SP)
-	MOVQ             104(AX), R9
-	ADDQ             R9, 32(SP)
-	DECQ             40(SP)
-	JNE              outer
-	MOVQ             160(AX), R9
-	MOVQ             112(AX), R11
-	TESTQ            $0x00000001, R9
-	JE               overwrite
-	MOVQ             8(SP), R10
-	VMOVUPD          (R10), Z28
-	VADDPD           Z28, Z0, Z0
-	VMOVUPD.Z        64(R10), K1, Z28
-	VADDPD           Z28, Z1, Z1
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z28
-	VADDPD           Z28, Z2, Z2
-	VMOVUPD.Z        64(R10), K1, Z28
-	VADDPD           Z28, Z3, Z3
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z28
-	VADDPD           Z28, Z4, Z4
-	VMOVUPD.Z        64(R10), K1, Z28
-	VADDPD           Z28, Z5, Z5
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z28
-	VADDPD           Z28, Z6, Z6
-	VMOVUPD.Z        64(R10), K1, Z28
-	VADDPD           Z28, Z7, Z7
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z28
-	VADDPD           Z28, Z8, Z8
-	VMOVUPD.Z        64(R10), K1, Z28
-	VADDPD           Z28, Z9, Z9
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z28
-	VADDPD           Z28, Z10, Z10
-	VMOVUPD.Z        64(R10), K1, Z28
-	VADDPD           Z28, Z11, Z11
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z28
-	VADDPD           Z28, Z12, Z12
-	VMOVUPD.Z        64(R10), K1, Z28
-	VADDPD           Z28, Z13, Z13
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z28
-	VADDPD           Z28, Z14, Z14
-	VMOVUPD.Z        64(R10), K1, Z28
-	VADDPD           Z28, Z15, Z15
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z28
-	VADDPD           Z28, Z16, Z16
-	VMOVUPD.Z        64(R10), K1, Z28
-	VADDPD           Z28, Z17, Z17
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z28
-	VADDPD           Z28, Z18, Z18
-	VMOVUPD.Z        64(R10), K1, Z28
-	VADDPD           Z28, Z19, Z19
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z28
-	VADDPD           Z28, Z20, Z20
-	VMOVUPD.Z        64(R10), K1, Z28
-	VADDPD           Z28, Z21, Z21
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z28
-	VADDPD           Z28, Z22, Z22
-	VMOVUPD.Z        64(R10), K1, Z28
-	VADDPD           Z28, Z23, Z23
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z28
-	VADDPD           Z28, Z24, Z24
-	VMOVUPD.Z        64(R10), K1, Z28
-	VADDPD           Z28, Z25, Z25
-	ADDQ             R11, R10
-	VMOVUPD          (R10), Z28
-	VADDPD           Z28, Z26, Z26
-	VMOVUPD.Z        64(R10), K1, Z28
-	VADDPD           Z28, Z27, Z27
+	MOVQ             88(SP), R14
+	MOVQ             $0x00000000, 88(SP)
+	TESTQ            R14, R14
+	JE               summed
+	MOVQ             8(SP), R15
+	MOVQ             112(AX), BP
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	ADDQ             BP, R15
+	PREFETCHT0       (R15)
+	PREFETCHT0       64(R15)
+	JMP              product
+
+summed:
+	ADDQ      72(AX), R9
+	ADDQ      96(AX), R10
+	DECQ      48(SP)
+	JNE       segment
+	MOVQ      80(AX), R9
+	ADDQ      R9, 24(SP)
+	MOVQ      104(AX), R9
+	ADDQ      R9, 32(SP)
+	DECQ      40(SP)
+	JNE       outer
+	MOVQ      160(AX), R9
+	MOVQ      112(AX), R11
+	TESTQ     $0x00000001, R9
+	JE        overwrite
+	MOVQ      8(SP), R10
+	VMOVUPD   (R10), Z28
+	VADDPD    Z28, Z0, Z0
+	VMOVUPD.Z 64(R10), K1, Z28
+	VADDPD    Z28, Z1, Z1
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z28
+	VADDPD    Z28, Z2, Z2
+	VMOVUPD.Z 64(R10), K1, Z28
+	VADDPD    Z28, Z3, Z3
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z28
+	VADDPD    Z28, Z4, Z4
+	VMOVUPD.Z 64(R10), K1, Z28
+	VADDPD    Z28, Z5, Z5
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z28
+	VADDPD    Z28, Z6, Z6
+	VMOVUPD.Z 64(R10), K1, Z28
+	VADDPD    Z28, Z7, Z7
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z28
+	VADDPD    Z28, Z8, Z8
+	VMOVUPD.Z 64(R10), K1, Z28
+	VADDPD    Z28, Z9, Z9
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z28
+	VADDPD    Z28, Z10, Z10
+	VMOVUPD.Z 64(R10), K1, Z28
+	VADDPD    Z28, Z11, Z11
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z28
+	VADDPD    Z28, Z12, Z12
+	VMOVUPD.Z 64(R10), K1, Z28
+	VADDPD    Z28, Z13, Z13
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z28
+	VADDPD    Z28, Z14, Z14
+	VMOVUPD.Z 64(R10), K1, Z28
+	VADDPD    Z28, Z15, Z15
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z28
+	VADDPD    Z28, Z16, Z16
+	VMOVUPD.Z 64(R10), K1, Z28
+	VADDPD    Z28, Z17, Z17
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z28
+	VADDPD    Z28, Z18, Z18
+	VMOVUPD.Z 64(R10), K1, Z28
+	VADDPD    Z28, Z19, Z19
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z28
+	VADDPD    Z28, Z20, Z20
+	VMOVUPD.Z 64(R10), K1, Z28
+	VADDPD    Z28, Z21, Z21
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z28
+	VADDPD    Z28, Z22, Z22
+	VMOVUPD.Z 64(R10), K1, Z28
+	VADDPD    Z28, Z23, Z23
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z28
+	VADDPD    Z28, Z24, Z24
+	VMOVUPD.Z 64(R10), K1, Z28
+	VADDPD    Z28, Z25, Z25
+	ADDQ      R11, R10
+	VMOVUPD   (R10), Z28
+	VADDPD    Z28, Z26, Z26
+	VMOVUPD.Z 64(R10), K1, Z28
+	VADDPD    Z28, Z27, Z27
 
 overwrite:
 	TESTQ  $0x00000002, R9
@@ -23288,7 +23536,7 @@ linear:
 
 // func f64AVX512ChannelsV1R1(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512ChannelsV1R1(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512ChannelsV1R1(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -23392,7 +23640,7 @@ linear:
 
 // func f64AVX512ChannelsV1R2(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512ChannelsV1R2(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512ChannelsV1R2(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -23505,7 +23753,7 @@ linear:
 
 // func f64AVX512ChannelsV1R3(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512ChannelsV1R3(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512ChannelsV1R3(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -23627,7 +23875,7 @@ linear:
 
 // func f64AVX512ChannelsV1R4(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512ChannelsV1R4(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512ChannelsV1R4(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -23758,7 +24006,7 @@ linear:
 
 // func f64AVX512ChannelsV2R1(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512ChannelsV2R1(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512ChannelsV2R1(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -23870,7 +24118,7 @@ linear:
 
 // func f64AVX512ChannelsV2R2(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512ChannelsV2R2(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512ChannelsV2R2(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -23998,7 +24246,7 @@ linear:
 
 // func f64AVX512ChannelsV2R3(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512ChannelsV2R3(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512ChannelsV2R3(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -24142,7 +24390,7 @@ linear:
 
 // func f64AVX512ChannelsV2R4(c uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
-TEXT ·f64AVX512ChannelsV2R4(SB), NOSPLIT, $80-8
+TEXT ·f64AVX512ChannelsV2R4(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -24300,9 +24548,2031 @@ linear:
 	VZEROUPPER
 	RET
 
+// func f32AVX2PooledV1W1(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·f32AVX2PooledV1W1(SB), NOSPLIT, $128-8
+	MOVQ c+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 56(SP)
+	MOVQ 16(AX), CX
+	MOVQ CX, 64(SP)
+	MOVQ 168(AX), CX
+	MOVQ CX, 72(SP)
+	MOVQ 56(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), DX
+	MOVQ 64(AX), DX
+	MOVQ 88(AX), BX
+
+line:
+	MOVQ 56(SP), SI
+	MOVQ SI, (SP)
+	MOVQ 64(SP), SI
+	MOVQ SI, 8(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 16(SP)
+
+tile:
+	MOVQ $0x00000000, 80(SP)
+
+half:
+	MOVQ       24(AX), SI
+	TESTQ      SI, SI
+	JE         noBias
+	MOVQ       152(AX), DI
+	VMOVDQU    (DI), Y0
+	VMASKMOVPS (SI), Y0, Y0
+	VMOVAPS    Y0, Y1
+	JMP        started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+started:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 32(SP)
+	MOVQ 48(AX), SI
+	MOVQ SI, 40(SP)
+
+outer:
+	MOVQ 24(SP), SI
+	MOVQ 32(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	MOVQ SI, R8
+	MOVQ DI, R9
+	MOVQ 32(AX), R10
+
+product:
+	VMOVUPS      (R9), Y2
+	VBROADCASTSS (R8), Y3
+	VFMADD231PS  Y3, Y2, Y0
+	VBROADCASTSS (R8)(CX*1), Y3
+	VFMADD231PS  Y3, Y2, Y1
+	ADDQ         DX, R8
+	ADDQ         BX, R9
+	DECQ         R10
+	JNE          product
+	ADDQ         72(AX), SI
+	ADDQ         96(AX), DI
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), SI
+	ADDQ         SI, 24(SP)
+	MOVQ         104(AX), SI
+	ADDQ         SI, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         208(AX), SI
+	CMPQ         80(SP), $0x00
+	JNE          both
+	VCMPPS       $0x03, Y0, Y1, Y2
+	VMAXPS       Y1, Y0, Y0
+	VORPS        Y2, Y0, Y0
+	VMOVUPS      Y0, 96(SP)
+	ADDQ         SI, (SP)
+	MOVQ         $0x00000001, 80(SP)
+	JMP          half
+
+both:
+	SUBQ         SI, (SP)
+	MOVQ         160(AX), SI
+	VXORPS       Y2, Y2, Y2
+	TESTQ        $0x00000002, SI
+	JNE          pool
+	MOVL         $0xff800000, DI
+	VMOVD        DI, X2
+	VPBROADCASTD X2, Y2
+
+pool:
+	TESTQ   $0x00000004, SI
+	JNE     masked
+	MOVQ    8(SP), SI
+	MOVQ    112(AX), DI
+	VCMPPS  $0x03, Y0, Y1, Y3
+	VMAXPS  Y1, Y0, Y0
+	VORPS   Y3, Y0, Y0
+	VCMPPS  $0x03, 96(SP), Y0, Y1
+	VMAXPS  96(SP), Y0, Y0
+	VORPS   Y1, Y0, Y0
+	VMAXPS  Y0, Y2, Y0
+	VMOVUPS Y0, (SI)
+	JMP     stored
+
+masked:
+	MOVQ       152(AX), SI
+	VMOVDQU    (SI), Y3
+	MOVQ       8(SP), SI
+	MOVQ       112(AX), DI
+	VCMPPS     $0x03, Y0, Y1, Y4
+	VMAXPS     Y1, Y0, Y0
+	VORPS      Y4, Y0, Y0
+	VCMPPS     $0x03, 96(SP), Y0, Y1
+	VMAXPS     96(SP), Y0, Y0
+	VORPS      Y1, Y0, Y0
+	VMAXPS     Y0, Y2, Y0
+	VMASKMOVPS Y0, Y3, (SI)
+
+stored:
+	MOVQ 128(AX), SI
+	ADDQ SI, (SP)
+	MOVQ 136(AX), SI
+	ADDQ SI, 8(SP)
+	DECQ 16(SP)
+	JNE  tile
+	MOVQ 176(AX), SI
+	ADDQ SI, 56(SP)
+	MOVQ 184(AX), SI
+	ADDQ SI, 64(SP)
+	DECQ 72(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func f32AVX2PooledV1W2(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·f32AVX2PooledV1W2(SB), NOSPLIT, $160-8
+	MOVQ c+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 56(SP)
+	MOVQ 16(AX), CX
+	MOVQ CX, 64(SP)
+	MOVQ 168(AX), CX
+	MOVQ CX, 72(SP)
+	MOVQ 56(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ 64(AX), BX
+	MOVQ 88(AX), SI
+
+line:
+	MOVQ 56(SP), DI
+	MOVQ DI, (SP)
+	MOVQ 64(SP), DI
+	MOVQ DI, 8(SP)
+	MOVQ 120(AX), DI
+	MOVQ DI, 16(SP)
+
+tile:
+	MOVQ $0x00000000, 80(SP)
+
+half:
+	MOVQ       24(AX), DI
+	TESTQ      DI, DI
+	JE         noBias
+	MOVQ       152(AX), R8
+	VMOVDQU    (R8), Y0
+	VMASKMOVPS (DI), Y0, Y0
+	VMOVAPS    Y0, Y1
+	VMOVAPS    Y0, Y2
+	VMOVAPS    Y0, Y3
+	JMP        started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+started:
+	MOVQ (SP), DI
+	MOVQ DI, 24(SP)
+	MOVQ 8(AX), DI
+	MOVQ DI, 32(SP)
+	MOVQ 48(AX), DI
+	MOVQ DI, 40(SP)
+
+outer:
+	MOVQ 24(SP), DI
+	MOVQ 32(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	MOVQ DI, R9
+	MOVQ R8, R10
+	MOVQ 32(AX), R11
+
+product:
+	VMOVUPS      (R10), Y4
+	VBROADCASTSS (R9), Y5
+	VFMADD231PS  Y5, Y4, Y0
+	VBROADCASTSS (R9)(CX*1), Y5
+	VFMADD231PS  Y5, Y4, Y1
+	VBROADCASTSS (R9)(CX*2), Y5
+	VFMADD231PS  Y5, Y4, Y2
+	VBROADCASTSS (R9)(DX*1), Y5
+	VFMADD231PS  Y5, Y4, Y3
+	ADDQ         BX, R9
+	ADDQ         SI, R10
+	DECQ         R11
+	JNE          product
+	ADDQ         72(AX), DI
+	ADDQ         96(AX), R8
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), DI
+	ADDQ         DI, 24(SP)
+	MOVQ         104(AX), DI
+	ADDQ         DI, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         208(AX), DI
+	CMPQ         80(SP), $0x00
+	JNE          both
+	VCMPPS       $0x03, Y0, Y1, Y4
+	VMAXPS       Y1, Y0, Y0
+	VORPS        Y4, Y0, Y0
+	VMOVUPS      Y0, 96(SP)
+	VCMPPS       $0x03, Y2, Y3, Y0
+	VMAXPS       Y3, Y2, Y2
+	VORPS        Y0, Y2, Y2
+	VMOVUPS      Y2, 128(SP)
+	ADDQ         DI, (SP)
+	MOVQ         $0x00000001, 80(SP)
+	JMP          half
+
+both:
+	SUBQ         DI, (SP)
+	MOVQ         160(AX), DI
+	VXORPS       Y4, Y4, Y4
+	TESTQ        $0x00000002, DI
+	JNE          pool
+	MOVL         $0xff800000, R8
+	VMOVD        R8, X4
+	VPBROADCASTD X4, Y4
+
+pool:
+	TESTQ   $0x00000004, DI
+	JNE     masked
+	MOVQ    8(SP), DI
+	MOVQ    112(AX), R8
+	VCMPPS  $0x03, Y0, Y1, Y5
+	VMAXPS  Y1, Y0, Y0
+	VORPS   Y5, Y0, Y0
+	VCMPPS  $0x03, 96(SP), Y0, Y1
+	VMAXPS  96(SP), Y0, Y0
+	VORPS   Y1, Y0, Y0
+	VMAXPS  Y0, Y4, Y0
+	VMOVUPS Y0, (DI)
+	ADDQ    R8, DI
+	VCMPPS  $0x03, Y2, Y3, Y0
+	VMAXPS  Y3, Y2, Y2
+	VORPS   Y0, Y2, Y2
+	VCMPPS  $0x03, 128(SP), Y2, Y0
+	VMAXPS  128(SP), Y2, Y2
+	VORPS   Y0, Y2, Y2
+	VMAXPS  Y2, Y4, Y2
+	VMOVUPS Y2, (DI)
+	JMP     stored
+
+masked:
+	MOVQ       152(AX), DI
+	VMOVDQU    (DI), Y5
+	MOVQ       8(SP), DI
+	MOVQ       112(AX), R8
+	VCMPPS     $0x03, Y0, Y1, Y6
+	VMAXPS     Y1, Y0, Y0
+	VORPS      Y6, Y0, Y0
+	VCMPPS     $0x03, 96(SP), Y0, Y1
+	VMAXPS     96(SP), Y0, Y0
+	VORPS      Y1, Y0, Y0
+	VMAXPS     Y0, Y4, Y0
+	VMASKMOVPS Y0, Y5, (DI)
+	ADDQ       R8, DI
+	VCMPPS     $0x03, Y2, Y3, Y0
+	VMAXPS     Y3, Y2, Y2
+	VORPS      Y0, Y2, Y2
+	VCMPPS     $0x03, 128(SP), Y2, Y0
+	VMAXPS     128(SP), Y2, Y2
+	VORPS      Y0, Y2, Y2
+	VMAXPS     Y2, Y4, Y2
+	VMASKMOVPS Y2, Y5, (DI)
+
+stored:
+	MOVQ 128(AX), DI
+	ADDQ DI, (SP)
+	MOVQ 136(AX), DI
+	ADDQ DI, 8(SP)
+	DECQ 16(SP)
+	JNE  tile
+	MOVQ 176(AX), DI
+	ADDQ DI, 56(SP)
+	MOVQ 184(AX), DI
+	ADDQ DI, 64(SP)
+	DECQ 72(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func f32AVX2PooledV1W3(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·f32AVX2PooledV1W3(SB), NOSPLIT, $192-8
+	MOVQ c+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 56(SP)
+	MOVQ 16(AX), CX
+	MOVQ CX, 64(SP)
+	MOVQ 168(AX), CX
+	MOVQ CX, 72(SP)
+	MOVQ 56(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ 64(AX), SI
+	MOVQ 88(AX), DI
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ $0x00000000, 80(SP)
+
+half:
+	MOVQ       24(AX), R8
+	TESTQ      R8, R8
+	JE         noBias
+	MOVQ       152(AX), R9
+	VMOVDQU    (R9), Y0
+	VMASKMOVPS (R8), Y0, Y0
+	VMOVAPS    Y0, Y1
+	VMOVAPS    Y0, Y2
+	VMOVAPS    Y0, Y3
+	VMOVAPS    Y0, Y4
+	VMOVAPS    Y0, Y5
+	JMP        started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	MOVQ R9, R11
+	MOVQ 32(AX), R12
+
+product:
+	VMOVUPS      (R11), Y6
+	VBROADCASTSS (R10), Y7
+	VFMADD231PS  Y7, Y6, Y0
+	VBROADCASTSS (R10)(CX*1), Y7
+	VFMADD231PS  Y7, Y6, Y1
+	VBROADCASTSS (R10)(CX*2), Y7
+	VFMADD231PS  Y7, Y6, Y2
+	VBROADCASTSS (R10)(DX*1), Y7
+	VFMADD231PS  Y7, Y6, Y3
+	VBROADCASTSS (R10)(CX*4), Y7
+	VFMADD231PS  Y7, Y6, Y4
+	VBROADCASTSS (R10)(BX*1), Y7
+	VFMADD231PS  Y7, Y6, Y5
+	ADDQ         SI, R10
+	ADDQ         DI, R11
+	DECQ         R12
+	JNE          product
+	ADDQ         72(AX), R8
+	ADDQ         96(AX), R9
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), R8
+	ADDQ         R8, 24(SP)
+	MOVQ         104(AX), R8
+	ADDQ         R8, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         208(AX), R8
+	CMPQ         80(SP), $0x00
+	JNE          both
+	VCMPPS       $0x03, Y0, Y1, Y6
+	VMAXPS       Y1, Y0, Y0
+	VORPS        Y6, Y0, Y0
+	VMOVUPS      Y0, 96(SP)
+	VCMPPS       $0x03, Y2, Y3, Y0
+	VMAXPS       Y3, Y2, Y2
+	VORPS        Y0, Y2, Y2
+	VMOVUPS      Y2, 128(SP)
+	VCMPPS       $0x03, Y4, Y5, Y0
+	VMAXPS       Y5, Y4, Y4
+	VORPS        Y0, Y4, Y4
+	VMOVUPS      Y4, 160(SP)
+	ADDQ         R8, (SP)
+	MOVQ         $0x00000001, 80(SP)
+	JMP          half
+
+both:
+	SUBQ         R8, (SP)
+	MOVQ         160(AX), R8
+	VXORPS       Y6, Y6, Y6
+	TESTQ        $0x00000002, R8
+	JNE          pool
+	MOVL         $0xff800000, R9
+	VMOVD        R9, X6
+	VPBROADCASTD X6, Y6
+
+pool:
+	TESTQ   $0x00000004, R8
+	JNE     masked
+	MOVQ    8(SP), R8
+	MOVQ    112(AX), R9
+	VCMPPS  $0x03, Y0, Y1, Y7
+	VMAXPS  Y1, Y0, Y0
+	VORPS   Y7, Y0, Y0
+	VCMPPS  $0x03, 96(SP), Y0, Y1
+	VMAXPS  96(SP), Y0, Y0
+	VORPS   Y1, Y0, Y0
+	VMAXPS  Y0, Y6, Y0
+	VMOVUPS Y0, (R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y2, Y3, Y0
+	VMAXPS  Y3, Y2, Y2
+	VORPS   Y0, Y2, Y2
+	VCMPPS  $0x03, 128(SP), Y2, Y0
+	VMAXPS  128(SP), Y2, Y2
+	VORPS   Y0, Y2, Y2
+	VMAXPS  Y2, Y6, Y2
+	VMOVUPS Y2, (R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y4, Y5, Y0
+	VMAXPS  Y5, Y4, Y4
+	VORPS   Y0, Y4, Y4
+	VCMPPS  $0x03, 160(SP), Y4, Y0
+	VMAXPS  160(SP), Y4, Y4
+	VORPS   Y0, Y4, Y4
+	VMAXPS  Y4, Y6, Y4
+	VMOVUPS Y4, (R8)
+	JMP     stored
+
+masked:
+	MOVQ       152(AX), R8
+	VMOVDQU    (R8), Y7
+	MOVQ       8(SP), R8
+	MOVQ       112(AX), R9
+	VCMPPS     $0x03, Y0, Y1, Y8
+	VMAXPS     Y1, Y0, Y0
+	VORPS      Y8, Y0, Y0
+	VCMPPS     $0x03, 96(SP), Y0, Y1
+	VMAXPS     96(SP), Y0, Y0
+	VORPS      Y1, Y0, Y0
+	VMAXPS     Y0, Y6, Y0
+	VMASKMOVPS Y0, Y7, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y2, Y3, Y0
+	VMAXPS     Y3, Y2, Y2
+	VORPS      Y0, Y2, Y2
+	VCMPPS     $0x03, 128(SP), Y2, Y0
+	VMAXPS     128(SP), Y2, Y2
+	VORPS      Y0, Y2, Y2
+	VMAXPS     Y2, Y6, Y2
+	VMASKMOVPS Y2, Y7, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y4, Y5, Y0
+	VMAXPS     Y5, Y4, Y4
+	VORPS      Y0, Y4, Y4
+	VCMPPS     $0x03, 160(SP), Y4, Y0
+	VMAXPS     160(SP), Y4, Y4
+	VORPS      Y0, Y4, Y4
+	VMAXPS     Y4, Y6, Y4
+	VMASKMOVPS Y4, Y7, (R8)
+
+stored:
+	MOVQ 128(AX), R8
+	ADDQ R8, (SP)
+	MOVQ 136(AX), R8
+	ADDQ R8, 8(SP)
+	DECQ 16(SP)
+	JNE  tile
+	MOVQ 176(AX), R8
+	ADDQ R8, 56(SP)
+	MOVQ 184(AX), R8
+	ADDQ R8, 64(SP)
+	DECQ 72(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func f32AVX2PooledV1W4(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·f32AVX2PooledV1W4(SB), NOSPLIT, $224-8
+	MOVQ c+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 56(SP)
+	MOVQ 16(AX), CX
+	MOVQ CX, 64(SP)
+	MOVQ 168(AX), CX
+	MOVQ CX, 72(SP)
+	MOVQ 56(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ 64(AX), SI
+	MOVQ 88(AX), DI
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ $0x00000000, 80(SP)
+
+half:
+	MOVQ       24(AX), R8
+	TESTQ      R8, R8
+	JE         noBias
+	MOVQ       152(AX), R9
+	VMOVDQU    (R9), Y0
+	VMASKMOVPS (R8), Y0, Y0
+	VMOVAPS    Y0, Y1
+	VMOVAPS    Y0, Y2
+	VMOVAPS    Y0, Y3
+	VMOVAPS    Y0, Y4
+	VMOVAPS    Y0, Y5
+	VMOVAPS    Y0, Y6
+	VMOVAPS    Y0, Y7
+	JMP        started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	LEAQ (R10)(DX*2), R11
+	ADDQ CX, R11
+	MOVQ R9, R12
+	MOVQ 32(AX), R13
+
+product:
+	VMOVUPS      (R12), Y8
+	VBROADCASTSS (R10), Y9
+	VFMADD231PS  Y9, Y8, Y0
+	VBROADCASTSS (R10)(CX*1), Y9
+	VFMADD231PS  Y9, Y8, Y1
+	VBROADCASTSS (R10)(CX*2), Y9
+	VFMADD231PS  Y9, Y8, Y2
+	VBROADCASTSS (R10)(DX*1), Y9
+	VFMADD231PS  Y9, Y8, Y3
+	VBROADCASTSS (R10)(CX*4), Y9
+	VFMADD231PS  Y9, Y8, Y4
+	VBROADCASTSS (R10)(BX*1), Y9
+	VFMADD231PS  Y9, Y8, Y5
+	VBROADCASTSS (R10)(DX*2), Y9
+	VFMADD231PS  Y9, Y8, Y6
+	VBROADCASTSS (R11), Y9
+	VFMADD231PS  Y9, Y8, Y7
+	ADDQ         SI, R10
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	DECQ         R13
+	JNE          product
+	ADDQ         72(AX), R8
+	ADDQ         96(AX), R9
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), R8
+	ADDQ         R8, 24(SP)
+	MOVQ         104(AX), R8
+	ADDQ         R8, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         208(AX), R8
+	CMPQ         80(SP), $0x00
+	JNE          both
+	VCMPPS       $0x03, Y0, Y1, Y8
+	VMAXPS       Y1, Y0, Y0
+	VORPS        Y8, Y0, Y0
+	VMOVUPS      Y0, 96(SP)
+	VCMPPS       $0x03, Y2, Y3, Y0
+	VMAXPS       Y3, Y2, Y2
+	VORPS        Y0, Y2, Y2
+	VMOVUPS      Y2, 128(SP)
+	VCMPPS       $0x03, Y4, Y5, Y0
+	VMAXPS       Y5, Y4, Y4
+	VORPS        Y0, Y4, Y4
+	VMOVUPS      Y4, 160(SP)
+	VCMPPS       $0x03, Y6, Y7, Y0
+	VMAXPS       Y7, Y6, Y6
+	VORPS        Y0, Y6, Y6
+	VMOVUPS      Y6, 192(SP)
+	ADDQ         R8, (SP)
+	MOVQ         $0x00000001, 80(SP)
+	JMP          half
+
+both:
+	SUBQ         R8, (SP)
+	MOVQ         160(AX), R8
+	VXORPS       Y8, Y8, Y8
+	TESTQ        $0x00000002, R8
+	JNE          pool
+	MOVL         $0xff800000, R9
+	VMOVD        R9, X8
+	VPBROADCASTD X8, Y8
+
+pool:
+	TESTQ   $0x00000004, R8
+	JNE     masked
+	MOVQ    8(SP), R8
+	MOVQ    112(AX), R9
+	VCMPPS  $0x03, Y0, Y1, Y9
+	VMAXPS  Y1, Y0, Y0
+	VORPS   Y9, Y0, Y0
+	VCMPPS  $0x03, 96(SP), Y0, Y1
+	VMAXPS  96(SP), Y0, Y0
+	VORPS   Y1, Y0, Y0
+	VMAXPS  Y0, Y8, Y0
+	VMOVUPS Y0, (R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y2, Y3, Y0
+	VMAXPS  Y3, Y2, Y2
+	VORPS   Y0, Y2, Y2
+	VCMPPS  $0x03, 128(SP), Y2, Y0
+	VMAXPS  128(SP), Y2, Y2
+	VORPS   Y0, Y2, Y2
+	VMAXPS  Y2, Y8, Y2
+	VMOVUPS Y2, (R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y4, Y5, Y0
+	VMAXPS  Y5, Y4, Y4
+	VORPS   Y0, Y4, Y4
+	VCMPPS  $0x03, 160(SP), Y4, Y0
+	VMAXPS  160(SP), Y4, Y4
+	VORPS   Y0, Y4, Y4
+	VMAXPS  Y4, Y8, Y4
+	VMOVUPS Y4, (R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y6, Y7, Y0
+	VMAXPS  Y7, Y6, Y6
+	VORPS   Y0, Y6, Y6
+	VCMPPS  $0x03, 192(SP), Y6, Y0
+	VMAXPS  192(SP), Y6, Y6
+	VORPS   Y0, Y6, Y6
+	VMAXPS  Y6, Y8, Y6
+	VMOVUPS Y6, (R8)
+	JMP     stored
+
+masked:
+	MOVQ       152(AX), R8
+	VMOVDQU    (R8), Y9
+	MOVQ       8(SP), R8
+	MOVQ       112(AX), R9
+	VCMPPS     $0x03, Y0, Y1, Y10
+	VMAXPS     Y1, Y0, Y0
+	VORPS      Y10, Y0, Y0
+	VCMPPS     $0x03, 96(SP), Y0, Y1
+	VMAXPS     96(SP), Y0, Y0
+	VORPS      Y1, Y0, Y0
+	VMAXPS     Y0, Y8, Y0
+	VMASKMOVPS Y0, Y9, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y2, Y3, Y0
+	VMAXPS     Y3, Y2, Y2
+	VORPS      Y0, Y2, Y2
+	VCMPPS     $0x03, 128(SP), Y2, Y0
+	VMAXPS     128(SP), Y2, Y2
+	VORPS      Y0, Y2, Y2
+	VMAXPS     Y2, Y8, Y2
+	VMASKMOVPS Y2, Y9, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y4, Y5, Y0
+	VMAXPS     Y5, Y4, Y4
+	VORPS      Y0, Y4, Y4
+	VCMPPS     $0x03, 160(SP), Y4, Y0
+	VMAXPS     160(SP), Y4, Y4
+	VORPS      Y0, Y4, Y4
+	VMAXPS     Y4, Y8, Y4
+	VMASKMOVPS Y4, Y9, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y6, Y7, Y0
+	VMAXPS     Y7, Y6, Y6
+	VORPS      Y0, Y6, Y6
+	VCMPPS     $0x03, 192(SP), Y6, Y0
+	VMAXPS     192(SP), Y6, Y6
+	VORPS      Y0, Y6, Y6
+	VMAXPS     Y6, Y8, Y6
+	VMASKMOVPS Y6, Y9, (R8)
+
+stored:
+	MOVQ 128(AX), R8
+	ADDQ R8, (SP)
+	MOVQ 136(AX), R8
+	ADDQ R8, 8(SP)
+	DECQ 16(SP)
+	JNE  tile
+	MOVQ 176(AX), R8
+	ADDQ R8, 56(SP)
+	MOVQ 184(AX), R8
+	ADDQ R8, 64(SP)
+	DECQ 72(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func f32AVX2PooledV1W5(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·f32AVX2PooledV1W5(SB), NOSPLIT, $256-8
+	MOVQ c+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 56(SP)
+	MOVQ 16(AX), CX
+	MOVQ CX, 64(SP)
+	MOVQ 168(AX), CX
+	MOVQ CX, 72(SP)
+	MOVQ 56(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ 64(AX), SI
+	MOVQ 88(AX), DI
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ $0x00000000, 80(SP)
+
+half:
+	MOVQ       24(AX), R8
+	TESTQ      R8, R8
+	JE         noBias
+	MOVQ       152(AX), R9
+	VMOVDQU    (R9), Y0
+	VMASKMOVPS (R8), Y0, Y0
+	VMOVAPS    Y0, Y1
+	VMOVAPS    Y0, Y2
+	VMOVAPS    Y0, Y3
+	VMOVAPS    Y0, Y4
+	VMOVAPS    Y0, Y5
+	VMOVAPS    Y0, Y6
+	VMOVAPS    Y0, Y7
+	VMOVAPS    Y0, Y8
+	VMOVAPS    Y0, Y9
+	JMP        started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	LEAQ (R10)(DX*2), R11
+	ADDQ CX, R11
+	MOVQ R9, R12
+	MOVQ 32(AX), R13
+
+product:
+	VMOVUPS      (R12), Y10
+	VBROADCASTSS (R10), Y11
+	VFMADD231PS  Y11, Y10, Y0
+	VBROADCASTSS (R10)(CX*1), Y11
+	VFMADD231PS  Y11, Y10, Y1
+	VBROADCASTSS (R10)(CX*2), Y11
+	VFMADD231PS  Y11, Y10, Y2
+	VBROADCASTSS (R10)(DX*1), Y11
+	VFMADD231PS  Y11, Y10, Y3
+	VBROADCASTSS (R10)(CX*4), Y11
+	VFMADD231PS  Y11, Y10, Y4
+	VBROADCASTSS (R10)(BX*1), Y11
+	VFMADD231PS  Y11, Y10, Y5
+	VBROADCASTSS (R10)(DX*2), Y11
+	VFMADD231PS  Y11, Y10, Y6
+	VBROADCASTSS (R11), Y11
+	VFMADD231PS  Y11, Y10, Y7
+	VBROADCASTSS (R11)(CX*1), Y11
+	VFMADD231PS  Y11, Y10, Y8
+	VBROADCASTSS (R11)(CX*2), Y11
+	VFMADD231PS  Y11, Y10, Y9
+	ADDQ         SI, R10
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	DECQ         R13
+	JNE          product
+	ADDQ         72(AX), R8
+	ADDQ         96(AX), R9
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), R8
+	ADDQ         R8, 24(SP)
+	MOVQ         104(AX), R8
+	ADDQ         R8, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         208(AX), R8
+	CMPQ         80(SP), $0x00
+	JNE          both
+	VCMPPS       $0x03, Y0, Y1, Y10
+	VMAXPS       Y1, Y0, Y0
+	VORPS        Y10, Y0, Y0
+	VMOVUPS      Y0, 96(SP)
+	VCMPPS       $0x03, Y2, Y3, Y0
+	VMAXPS       Y3, Y2, Y2
+	VORPS        Y0, Y2, Y2
+	VMOVUPS      Y2, 128(SP)
+	VCMPPS       $0x03, Y4, Y5, Y0
+	VMAXPS       Y5, Y4, Y4
+	VORPS        Y0, Y4, Y4
+	VMOVUPS      Y4, 160(SP)
+	VCMPPS       $0x03, Y6, Y7, Y0
+	VMAXPS       Y7, Y6, Y6
+	VORPS        Y0, Y6, Y6
+	VMOVUPS      Y6, 192(SP)
+	VCMPPS       $0x03, Y8, Y9, Y0
+	VMAXPS       Y9, Y8, Y8
+	VORPS        Y0, Y8, Y8
+	VMOVUPS      Y8, 224(SP)
+	ADDQ         R8, (SP)
+	MOVQ         $0x00000001, 80(SP)
+	JMP          half
+
+both:
+	SUBQ         R8, (SP)
+	MOVQ         160(AX), R8
+	VXORPS       Y10, Y10, Y10
+	TESTQ        $0x00000002, R8
+	JNE          pool
+	MOVL         $0xff800000, R9
+	VMOVD        R9, X10
+	VPBROADCASTD X10, Y10
+
+pool:
+	TESTQ   $0x00000004, R8
+	JNE     masked
+	MOVQ    8(SP), R8
+	MOVQ    112(AX), R9
+	VCMPPS  $0x03, Y0, Y1, Y11
+	VMAXPS  Y1, Y0, Y0
+	VORPS   Y11, Y0, Y0
+	VCMPPS  $0x03, 96(SP), Y0, Y1
+	VMAXPS  96(SP), Y0, Y0
+	VORPS   Y1, Y0, Y0
+	VMAXPS  Y0, Y10, Y0
+	VMOVUPS Y0, (R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y2, Y3, Y0
+	VMAXPS  Y3, Y2, Y2
+	VORPS   Y0, Y2, Y2
+	VCMPPS  $0x03, 128(SP), Y2, Y0
+	VMAXPS  128(SP), Y2, Y2
+	VORPS   Y0, Y2, Y2
+	VMAXPS  Y2, Y10, Y2
+	VMOVUPS Y2, (R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y4, Y5, Y0
+	VMAXPS  Y5, Y4, Y4
+	VORPS   Y0, Y4, Y4
+	VCMPPS  $0x03, 160(SP), Y4, Y0
+	VMAXPS  160(SP), Y4, Y4
+	VORPS   Y0, Y4, Y4
+	VMAXPS  Y4, Y10, Y4
+	VMOVUPS Y4, (R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y6, Y7, Y0
+	VMAXPS  Y7, Y6, Y6
+	VORPS   Y0, Y6, Y6
+	VCMPPS  $0x03, 192(SP), Y6, Y0
+	VMAXPS  192(SP), Y6, Y6
+	VORPS   Y0, Y6, Y6
+	VMAXPS  Y6, Y10, Y6
+	VMOVUPS Y6, (R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y8, Y9, Y0
+	VMAXPS  Y9, Y8, Y8
+	VORPS   Y0, Y8, Y8
+	VCMPPS  $0x03, 224(SP), Y8, Y0
+	VMAXPS  224(SP), Y8, Y8
+	VORPS   Y0, Y8, Y8
+	VMAXPS  Y8, Y10, Y8
+	VMOVUPS Y8, (R8)
+	JMP     stored
+
+masked:
+	MOVQ       152(AX), R8
+	VMOVDQU    (R8), Y11
+	MOVQ       8(SP), R8
+	MOVQ       112(AX), R9
+	VCMPPS     $0x03, Y0, Y1, Y12
+	VMAXPS     Y1, Y0, Y0
+	VORPS      Y12, Y0, Y0
+	VCMPPS     $0x03, 96(SP), Y0, Y1
+	VMAXPS     96(SP), Y0, Y0
+	VORPS      Y1, Y0, Y0
+	VMAXPS     Y0, Y10, Y0
+	VMASKMOVPS Y0, Y11, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y2, Y3, Y0
+	VMAXPS     Y3, Y2, Y2
+	VORPS      Y0, Y2, Y2
+	VCMPPS     $0x03, 128(SP), Y2, Y0
+	VMAXPS     128(SP), Y2, Y2
+	VORPS      Y0, Y2, Y2
+	VMAXPS     Y2, Y10, Y2
+	VMASKMOVPS Y2, Y11, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y4, Y5, Y0
+	VMAXPS     Y5, Y4, Y4
+	VORPS      Y0, Y4, Y4
+	VCMPPS     $0x03, 160(SP), Y4, Y0
+	VMAXPS     160(SP), Y4, Y4
+	VORPS      Y0, Y4, Y4
+	VMAXPS     Y4, Y10, Y4
+	VMASKMOVPS Y4, Y11, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y6, Y7, Y0
+	VMAXPS     Y7, Y6, Y6
+	VORPS      Y0, Y6, Y6
+	VCMPPS     $0x03, 192(SP), Y6, Y0
+	VMAXPS     192(SP), Y6, Y6
+	VORPS      Y0, Y6, Y6
+	VMAXPS     Y6, Y10, Y6
+	VMASKMOVPS Y6, Y11, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y8, Y9, Y0
+	VMAXPS     Y9, Y8, Y8
+	VORPS      Y0, Y8, Y8
+	VCMPPS     $0x03, 224(SP), Y8, Y0
+	VMAXPS     224(SP), Y8, Y8
+	VORPS      Y0, Y8, Y8
+	VMAXPS     Y8, Y10, Y8
+	VMASKMOVPS Y8, Y11, (R8)
+
+stored:
+	MOVQ 128(AX), R8
+	ADDQ R8, (SP)
+	MOVQ 136(AX), R8
+	ADDQ R8, 8(SP)
+	DECQ 16(SP)
+	JNE  tile
+	MOVQ 176(AX), R8
+	ADDQ R8, 56(SP)
+	MOVQ 184(AX), R8
+	ADDQ R8, 64(SP)
+	DECQ 72(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func f32AVX2PooledV1W6(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·f32AVX2PooledV1W6(SB), NOSPLIT, $288-8
+	MOVQ c+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 56(SP)
+	MOVQ 16(AX), CX
+	MOVQ CX, 64(SP)
+	MOVQ 168(AX), CX
+	MOVQ CX, 72(SP)
+	MOVQ 56(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ 64(AX), SI
+	MOVQ 88(AX), DI
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ $0x00000000, 80(SP)
+
+half:
+	MOVQ       24(AX), R8
+	TESTQ      R8, R8
+	JE         noBias
+	MOVQ       152(AX), R9
+	VMOVDQU    (R9), Y0
+	VMASKMOVPS (R8), Y0, Y0
+	VMOVAPS    Y0, Y1
+	VMOVAPS    Y0, Y2
+	VMOVAPS    Y0, Y3
+	VMOVAPS    Y0, Y4
+	VMOVAPS    Y0, Y5
+	VMOVAPS    Y0, Y6
+	VMOVAPS    Y0, Y7
+	VMOVAPS    Y0, Y8
+	VMOVAPS    Y0, Y9
+	VMOVAPS    Y0, Y10
+	VMOVAPS    Y0, Y11
+	JMP        started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	LEAQ (R10)(DX*2), R11
+	ADDQ CX, R11
+	MOVQ R9, R12
+	MOVQ 32(AX), R13
+
+product:
+	VMOVUPS      (R12), Y12
+	VBROADCASTSS (R10), Y13
+	VFMADD231PS  Y13, Y12, Y0
+	VBROADCASTSS (R10)(CX*1), Y13
+	VFMADD231PS  Y13, Y12, Y1
+	VBROADCASTSS (R10)(CX*2), Y13
+	VFMADD231PS  Y13, Y12, Y2
+	VBROADCASTSS (R10)(DX*1), Y13
+	VFMADD231PS  Y13, Y12, Y3
+	VBROADCASTSS (R10)(CX*4), Y13
+	VFMADD231PS  Y13, Y12, Y4
+	VBROADCASTSS (R10)(BX*1), Y13
+	VFMADD231PS  Y13, Y12, Y5
+	VBROADCASTSS (R10)(DX*2), Y13
+	VFMADD231PS  Y13, Y12, Y6
+	VBROADCASTSS (R11), Y13
+	VFMADD231PS  Y13, Y12, Y7
+	VBROADCASTSS (R11)(CX*1), Y13
+	VFMADD231PS  Y13, Y12, Y8
+	VBROADCASTSS (R11)(CX*2), Y13
+	VFMADD231PS  Y13, Y12, Y9
+	VBROADCASTSS (R11)(DX*1), Y13
+	VFMADD231PS  Y13, Y12, Y10
+	VBROADCASTSS (R11)(CX*4), Y13
+	VFMADD231PS  Y13, Y12, Y11
+	ADDQ         SI, R10
+	ADDQ         SI, R11
+	ADDQ         DI, R12
+	DECQ         R13
+	JNE          product
+	ADDQ         72(AX), R8
+	ADDQ         96(AX), R9
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), R8
+	ADDQ         R8, 24(SP)
+	MOVQ         104(AX), R8
+	ADDQ         R8, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         208(AX), R8
+	CMPQ         80(SP), $0x00
+	JNE          both
+	VCMPPS       $0x03, Y0, Y1, Y12
+	VMAXPS       Y1, Y0, Y0
+	VORPS        Y12, Y0, Y0
+	VMOVUPS      Y0, 96(SP)
+	VCMPPS       $0x03, Y2, Y3, Y0
+	VMAXPS       Y3, Y2, Y2
+	VORPS        Y0, Y2, Y2
+	VMOVUPS      Y2, 128(SP)
+	VCMPPS       $0x03, Y4, Y5, Y0
+	VMAXPS       Y5, Y4, Y4
+	VORPS        Y0, Y4, Y4
+	VMOVUPS      Y4, 160(SP)
+	VCMPPS       $0x03, Y6, Y7, Y0
+	VMAXPS       Y7, Y6, Y6
+	VORPS        Y0, Y6, Y6
+	VMOVUPS      Y6, 192(SP)
+	VCMPPS       $0x03, Y8, Y9, Y0
+	VMAXPS       Y9, Y8, Y8
+	VORPS        Y0, Y8, Y8
+	VMOVUPS      Y8, 224(SP)
+	VCMPPS       $0x03, Y10, Y11, Y0
+	VMAXPS       Y11, Y10, Y10
+	VORPS        Y0, Y10, Y10
+	VMOVUPS      Y10, 256(SP)
+	ADDQ         R8, (SP)
+	MOVQ         $0x00000001, 80(SP)
+	JMP          half
+
+both:
+	SUBQ         R8, (SP)
+	MOVQ         160(AX), R8
+	VXORPS       Y12, Y12, Y12
+	TESTQ        $0x00000002, R8
+	JNE          pool
+	MOVL         $0xff800000, R9
+	VMOVD        R9, X12
+	VPBROADCASTD X12, Y12
+
+pool:
+	TESTQ   $0x00000004, R8
+	JNE     masked
+	MOVQ    8(SP), R8
+	MOVQ    112(AX), R9
+	VCMPPS  $0x03, Y0, Y1, Y13
+	VMAXPS  Y1, Y0, Y0
+	VORPS   Y13, Y0, Y0
+	VCMPPS  $0x03, 96(SP), Y0, Y1
+	VMAXPS  96(SP), Y0, Y0
+	VORPS   Y1, Y0, Y0
+	VMAXPS  Y0, Y12, Y0
+	VMOVUPS Y0, (R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y2, Y3, Y0
+	VMAXPS  Y3, Y2, Y2
+	VORPS   Y0, Y2, Y2
+	VCMPPS  $0x03, 128(SP), Y2, Y0
+	VMAXPS  128(SP), Y2, Y2
+	VORPS   Y0, Y2, Y2
+	VMAXPS  Y2, Y12, Y2
+	VMOVUPS Y2, (R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y4, Y5, Y0
+	VMAXPS  Y5, Y4, Y4
+	VORPS   Y0, Y4, Y4
+	VCMPPS  $0x03, 160(SP), Y4, Y0
+	VMAXPS  160(SP), Y4, Y4
+	VORPS   Y0, Y4, Y4
+	VMAXPS  Y4, Y12, Y4
+	VMOVUPS Y4, (R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y6, Y7, Y0
+	VMAXPS  Y7, Y6, Y6
+	VORPS   Y0, Y6, Y6
+	VCMPPS  $0x03, 192(SP), Y6, Y0
+	VMAXPS  192(SP), Y6, Y6
+	VORPS   Y0, Y6, Y6
+	VMAXPS  Y6, Y12, Y6
+	VMOVUPS Y6, (R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y8, Y9, Y0
+	VMAXPS  Y9, Y8, Y8
+	VORPS   Y0, Y8, Y8
+	VCMPPS  $0x03, 224(SP), Y8, Y0
+	VMAXPS  224(SP), Y8, Y8
+	VORPS   Y0, Y8, Y8
+	VMAXPS  Y8, Y12, Y8
+	VMOVUPS Y8, (R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y10, Y11, Y0
+	VMAXPS  Y11, Y10, Y10
+	VORPS   Y0, Y10, Y10
+	VCMPPS  $0x03, 256(SP), Y10, Y0
+	VMAXPS  256(SP), Y10, Y10
+	VORPS   Y0, Y10, Y10
+	VMAXPS  Y10, Y12, Y10
+	VMOVUPS Y10, (R8)
+	JMP     stored
+
+masked:
+	MOVQ       152(AX), R8
+	VMOVDQU    (R8), Y13
+	MOVQ       8(SP), R8
+	MOVQ       112(AX), R9
+	VCMPPS     $0x03, Y0, Y1, Y14
+	VMAXPS     Y1, Y0, Y0
+	VORPS      Y14, Y0, Y0
+	VCMPPS     $0x03, 96(SP), Y0, Y1
+	VMAXPS     96(SP), Y0, Y0
+	VORPS      Y1, Y0, Y0
+	VMAXPS     Y0, Y12, Y0
+	VMASKMOVPS Y0, Y13, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y2, Y3, Y0
+	VMAXPS     Y3, Y2, Y2
+	VORPS      Y0, Y2, Y2
+	VCMPPS     $0x03, 128(SP), Y2, Y0
+	VMAXPS     128(SP), Y2, Y2
+	VORPS      Y0, Y2, Y2
+	VMAXPS     Y2, Y12, Y2
+	VMASKMOVPS Y2, Y13, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y4, Y5, Y0
+	VMAXPS     Y5, Y4, Y4
+	VORPS      Y0, Y4, Y4
+	VCMPPS     $0x03, 160(SP), Y4, Y0
+	VMAXPS     160(SP), Y4, Y4
+	VORPS      Y0, Y4, Y4
+	VMAXPS     Y4, Y12, Y4
+	VMASKMOVPS Y4, Y13, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y6, Y7, Y0
+	VMAXPS     Y7, Y6, Y6
+	VORPS      Y0, Y6, Y6
+	VCMPPS     $0x03, 192(SP), Y6, Y0
+	VMAXPS     192(SP), Y6, Y6
+	VORPS      Y0, Y6, Y6
+	VMAXPS     Y6, Y12, Y6
+	VMASKMOVPS Y6, Y13, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y8, Y9, Y0
+	VMAXPS     Y9, Y8, Y8
+	VORPS      Y0, Y8, Y8
+	VCMPPS     $0x03, 224(SP), Y8, Y0
+	VMAXPS     224(SP), Y8, Y8
+	VORPS      Y0, Y8, Y8
+	VMAXPS     Y8, Y12, Y8
+	VMASKMOVPS Y8, Y13, (R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y10, Y11, Y0
+	VMAXPS     Y11, Y10, Y10
+	VORPS      Y0, Y10, Y10
+	VCMPPS     $0x03, 256(SP), Y10, Y0
+	VMAXPS     256(SP), Y10, Y10
+	VORPS      Y0, Y10, Y10
+	VMAXPS     Y10, Y12, Y10
+	VMASKMOVPS Y10, Y13, (R8)
+
+stored:
+	MOVQ 128(AX), R8
+	ADDQ R8, (SP)
+	MOVQ 136(AX), R8
+	ADDQ R8, 8(SP)
+	DECQ 16(SP)
+	JNE  tile
+	MOVQ 176(AX), R8
+	ADDQ R8, 56(SP)
+	MOVQ 184(AX), R8
+	ADDQ R8, 64(SP)
+	DECQ 72(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func f32AVX2PooledV2W1(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·f32AVX2PooledV2W1(SB), NOSPLIT, $160-8
+	MOVQ c+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 56(SP)
+	MOVQ 16(AX), CX
+	MOVQ CX, 64(SP)
+	MOVQ 168(AX), CX
+	MOVQ CX, 72(SP)
+	MOVQ 56(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), DX
+	MOVQ 64(AX), DX
+	MOVQ 88(AX), BX
+
+line:
+	MOVQ 56(SP), SI
+	MOVQ SI, (SP)
+	MOVQ 64(SP), SI
+	MOVQ SI, 8(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 16(SP)
+
+tile:
+	MOVQ $0x00000000, 80(SP)
+
+half:
+	MOVQ       24(AX), SI
+	TESTQ      SI, SI
+	JE         noBias
+	VMOVUPS    (SI), Y0
+	MOVQ       152(AX), DI
+	VMOVDQU    (DI), Y1
+	VMASKMOVPS 32(SI), Y1, Y1
+	VMOVAPS    Y0, Y2
+	VMOVAPS    Y1, Y3
+	JMP        started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+started:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 32(SP)
+	MOVQ 48(AX), SI
+	MOVQ SI, 40(SP)
+
+outer:
+	MOVQ 24(SP), SI
+	MOVQ 32(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ R8, 48(SP)
+
+segment:
+	MOVQ SI, R8
+	MOVQ DI, R9
+	MOVQ 32(AX), R10
+
+product:
+	VMOVUPS      (R9), Y4
+	VMOVUPS      32(R9), Y5
+	VBROADCASTSS (R8), Y6
+	VFMADD231PS  Y6, Y4, Y0
+	VFMADD231PS  Y6, Y5, Y1
+	VBROADCASTSS (R8)(CX*1), Y6
+	VFMADD231PS  Y6, Y4, Y2
+	VFMADD231PS  Y6, Y5, Y3
+	ADDQ         DX, R8
+	ADDQ         BX, R9
+	DECQ         R10
+	JNE          product
+	ADDQ         72(AX), SI
+	ADDQ         96(AX), DI
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), SI
+	ADDQ         SI, 24(SP)
+	MOVQ         104(AX), SI
+	ADDQ         SI, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         208(AX), SI
+	CMPQ         80(SP), $0x00
+	JNE          both
+	VCMPPS       $0x03, Y0, Y2, Y4
+	VMAXPS       Y2, Y0, Y0
+	VORPS        Y4, Y0, Y0
+	VMOVUPS      Y0, 96(SP)
+	VCMPPS       $0x03, Y1, Y3, Y0
+	VMAXPS       Y3, Y1, Y1
+	VORPS        Y0, Y1, Y1
+	VMOVUPS      Y1, 128(SP)
+	ADDQ         SI, (SP)
+	MOVQ         $0x00000001, 80(SP)
+	JMP          half
+
+both:
+	SUBQ         SI, (SP)
+	MOVQ         160(AX), SI
+	VXORPS       Y4, Y4, Y4
+	TESTQ        $0x00000002, SI
+	JNE          pool
+	MOVL         $0xff800000, DI
+	VMOVD        DI, X4
+	VPBROADCASTD X4, Y4
+
+pool:
+	TESTQ   $0x00000004, SI
+	JNE     masked
+	MOVQ    8(SP), SI
+	MOVQ    112(AX), DI
+	VCMPPS  $0x03, Y0, Y2, Y5
+	VMAXPS  Y2, Y0, Y0
+	VORPS   Y5, Y0, Y0
+	VCMPPS  $0x03, 96(SP), Y0, Y2
+	VMAXPS  96(SP), Y0, Y0
+	VORPS   Y2, Y0, Y0
+	VMAXPS  Y0, Y4, Y0
+	VMOVUPS Y0, (SI)
+	VCMPPS  $0x03, Y1, Y3, Y0
+	VMAXPS  Y3, Y1, Y1
+	VORPS   Y0, Y1, Y1
+	VCMPPS  $0x03, 128(SP), Y1, Y0
+	VMAXPS  128(SP), Y1, Y1
+	VORPS   Y0, Y1, Y1
+	VMAXPS  Y1, Y4, Y1
+	VMOVUPS Y1, 32(SI)
+	JMP     stored
+
+masked:
+	MOVQ       152(AX), SI
+	VMOVDQU    (SI), Y5
+	MOVQ       8(SP), SI
+	MOVQ       112(AX), DI
+	VCMPPS     $0x03, Y0, Y2, Y6
+	VMAXPS     Y2, Y0, Y0
+	VORPS      Y6, Y0, Y0
+	VCMPPS     $0x03, 96(SP), Y0, Y2
+	VMAXPS     96(SP), Y0, Y0
+	VORPS      Y2, Y0, Y0
+	VMAXPS     Y0, Y4, Y0
+	VMOVUPS    Y0, (SI)
+	VCMPPS     $0x03, Y1, Y3, Y0
+	VMAXPS     Y3, Y1, Y1
+	VORPS      Y0, Y1, Y1
+	VCMPPS     $0x03, 128(SP), Y1, Y0
+	VMAXPS     128(SP), Y1, Y1
+	VORPS      Y0, Y1, Y1
+	VMAXPS     Y1, Y4, Y1
+	VMASKMOVPS Y1, Y5, 32(SI)
+
+stored:
+	MOVQ 128(AX), SI
+	ADDQ SI, (SP)
+	MOVQ 136(AX), SI
+	ADDQ SI, 8(SP)
+	DECQ 16(SP)
+	JNE  tile
+	MOVQ 176(AX), SI
+	ADDQ SI, 56(SP)
+	MOVQ 184(AX), SI
+	ADDQ SI, 64(SP)
+	DECQ 72(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func f32AVX2PooledV2W2(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·f32AVX2PooledV2W2(SB), NOSPLIT, $224-8
+	MOVQ c+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 56(SP)
+	MOVQ 16(AX), CX
+	MOVQ CX, 64(SP)
+	MOVQ 168(AX), CX
+	MOVQ CX, 72(SP)
+	MOVQ 56(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ 64(AX), BX
+	MOVQ 88(AX), SI
+
+line:
+	MOVQ 56(SP), DI
+	MOVQ DI, (SP)
+	MOVQ 64(SP), DI
+	MOVQ DI, 8(SP)
+	MOVQ 120(AX), DI
+	MOVQ DI, 16(SP)
+
+tile:
+	MOVQ $0x00000000, 80(SP)
+
+half:
+	MOVQ       24(AX), DI
+	TESTQ      DI, DI
+	JE         noBias
+	VMOVUPS    (DI), Y0
+	MOVQ       152(AX), R8
+	VMOVDQU    (R8), Y1
+	VMASKMOVPS 32(DI), Y1, Y1
+	VMOVAPS    Y0, Y2
+	VMOVAPS    Y1, Y3
+	VMOVAPS    Y0, Y4
+	VMOVAPS    Y1, Y5
+	VMOVAPS    Y0, Y6
+	VMOVAPS    Y1, Y7
+	JMP        started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+started:
+	MOVQ (SP), DI
+	MOVQ DI, 24(SP)
+	MOVQ 8(AX), DI
+	MOVQ DI, 32(SP)
+	MOVQ 48(AX), DI
+	MOVQ DI, 40(SP)
+
+outer:
+	MOVQ 24(SP), DI
+	MOVQ 32(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ R9, 48(SP)
+
+segment:
+	MOVQ DI, R9
+	MOVQ R8, R10
+	MOVQ 32(AX), R11
+
+product:
+	VMOVUPS      (R10), Y8
+	VMOVUPS      32(R10), Y9
+	VBROADCASTSS (R9), Y10
+	VFMADD231PS  Y10, Y8, Y0
+	VFMADD231PS  Y10, Y9, Y1
+	VBROADCASTSS (R9)(CX*1), Y10
+	VFMADD231PS  Y10, Y8, Y2
+	VFMADD231PS  Y10, Y9, Y3
+	VBROADCASTSS (R9)(CX*2), Y10
+	VFMADD231PS  Y10, Y8, Y4
+	VFMADD231PS  Y10, Y9, Y5
+	VBROADCASTSS (R9)(DX*1), Y10
+	VFMADD231PS  Y10, Y8, Y6
+	VFMADD231PS  Y10, Y9, Y7
+	ADDQ         BX, R9
+	ADDQ         SI, R10
+	DECQ         R11
+	JNE          product
+	ADDQ         72(AX), DI
+	ADDQ         96(AX), R8
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), DI
+	ADDQ         DI, 24(SP)
+	MOVQ         104(AX), DI
+	ADDQ         DI, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         208(AX), DI
+	CMPQ         80(SP), $0x00
+	JNE          both
+	VCMPPS       $0x03, Y0, Y2, Y8
+	VMAXPS       Y2, Y0, Y0
+	VORPS        Y8, Y0, Y0
+	VMOVUPS      Y0, 96(SP)
+	VCMPPS       $0x03, Y1, Y3, Y0
+	VMAXPS       Y3, Y1, Y1
+	VORPS        Y0, Y1, Y1
+	VMOVUPS      Y1, 128(SP)
+	VCMPPS       $0x03, Y4, Y6, Y0
+	VMAXPS       Y6, Y4, Y4
+	VORPS        Y0, Y4, Y4
+	VMOVUPS      Y4, 160(SP)
+	VCMPPS       $0x03, Y5, Y7, Y0
+	VMAXPS       Y7, Y5, Y5
+	VORPS        Y0, Y5, Y5
+	VMOVUPS      Y5, 192(SP)
+	ADDQ         DI, (SP)
+	MOVQ         $0x00000001, 80(SP)
+	JMP          half
+
+both:
+	SUBQ         DI, (SP)
+	MOVQ         160(AX), DI
+	VXORPS       Y8, Y8, Y8
+	TESTQ        $0x00000002, DI
+	JNE          pool
+	MOVL         $0xff800000, R8
+	VMOVD        R8, X8
+	VPBROADCASTD X8, Y8
+
+pool:
+	TESTQ   $0x00000004, DI
+	JNE     masked
+	MOVQ    8(SP), DI
+	MOVQ    112(AX), R8
+	VCMPPS  $0x03, Y0, Y2, Y9
+	VMAXPS  Y2, Y0, Y0
+	VORPS   Y9, Y0, Y0
+	VCMPPS  $0x03, 96(SP), Y0, Y2
+	VMAXPS  96(SP), Y0, Y0
+	VORPS   Y2, Y0, Y0
+	VMAXPS  Y0, Y8, Y0
+	VMOVUPS Y0, (DI)
+	VCMPPS  $0x03, Y1, Y3, Y0
+	VMAXPS  Y3, Y1, Y1
+	VORPS   Y0, Y1, Y1
+	VCMPPS  $0x03, 128(SP), Y1, Y0
+	VMAXPS  128(SP), Y1, Y1
+	VORPS   Y0, Y1, Y1
+	VMAXPS  Y1, Y8, Y1
+	VMOVUPS Y1, 32(DI)
+	ADDQ    R8, DI
+	VCMPPS  $0x03, Y4, Y6, Y0
+	VMAXPS  Y6, Y4, Y4
+	VORPS   Y0, Y4, Y4
+	VCMPPS  $0x03, 160(SP), Y4, Y0
+	VMAXPS  160(SP), Y4, Y4
+	VORPS   Y0, Y4, Y4
+	VMAXPS  Y4, Y8, Y4
+	VMOVUPS Y4, (DI)
+	VCMPPS  $0x03, Y5, Y7, Y0
+	VMAXPS  Y7, Y5, Y5
+	VORPS   Y0, Y5, Y5
+	VCMPPS  $0x03, 192(SP), Y5, Y0
+	VMAXPS  192(SP), Y5, Y5
+	VORPS   Y0, Y5, Y5
+	VMAXPS  Y5, Y8, Y5
+	VMOVUPS Y5, 32(DI)
+	JMP     stored
+
+masked:
+	MOVQ       152(AX), DI
+	VMOVDQU    (DI), Y9
+	MOVQ       8(SP), DI
+	MOVQ       112(AX), R8
+	VCMPPS     $0x03, Y0, Y2, Y10
+	VMAXPS     Y2, Y0, Y0
+	VORPS      Y10, Y0, Y0
+	VCMPPS     $0x03, 96(SP), Y0, Y2
+	VMAXPS     96(SP), Y0, Y0
+	VORPS      Y2, Y0, Y0
+	VMAXPS     Y0, Y8, Y0
+	VMOVUPS    Y0, (DI)
+	VCMPPS     $0x03, Y1, Y3, Y0
+	VMAXPS     Y3, Y1, Y1
+	VORPS      Y0, Y1, Y1
+	VCMPPS     $0x03, 128(SP), Y1, Y0
+	VMAXPS     128(SP), Y1, Y1
+	VORPS      Y0, Y1, Y1
+	VMAXPS     Y1, Y8, Y1
+	VMASKMOVPS Y1, Y9, 32(DI)
+	ADDQ       R8, DI
+	VCMPPS     $0x03, Y4, Y6, Y0
+	VMAXPS     Y6, Y4, Y4
+	VORPS      Y0, Y4, Y4
+	VCMPPS     $0x03, 160(SP), Y4, Y0
+	VMAXPS     160(SP), Y4, Y4
+	VORPS      Y0, Y4, Y4
+	VMAXPS     Y4, Y8, Y4
+	VMOVUPS    Y4, (DI)
+	VCMPPS     $0x03, Y5, Y7, Y0
+	VMAXPS     Y7, Y5, Y5
+	VORPS      Y0, Y5, Y5
+	VCMPPS     $0x03, 192(SP), Y5, Y0
+	VMAXPS     192(SP), Y5, Y5
+	VORPS      Y0, Y5, Y5
+	VMAXPS     Y5, Y8, Y5
+	VMASKMOVPS Y5, Y9, 32(DI)
+
+stored:
+	MOVQ 128(AX), DI
+	ADDQ DI, (SP)
+	MOVQ 136(AX), DI
+	ADDQ DI, 8(SP)
+	DECQ 16(SP)
+	JNE  tile
+	MOVQ 176(AX), DI
+	ADDQ DI, 56(SP)
+	MOVQ 184(AX), DI
+	ADDQ DI, 64(SP)
+	DECQ 72(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
+// func f32AVX2PooledV2W3(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·f32AVX2PooledV2W3(SB), NOSPLIT, $288-8
+	MOVQ c+0(FP), AX
+	MOVQ (AX), CX
+	MOVQ CX, 56(SP)
+	MOVQ 16(AX), CX
+	MOVQ CX, 64(SP)
+	MOVQ 168(AX), CX
+	MOVQ CX, 72(SP)
+	MOVQ 56(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ 64(AX), SI
+	MOVQ 88(AX), DI
+
+line:
+	MOVQ 56(SP), R8
+	MOVQ R8, (SP)
+	MOVQ 64(SP), R8
+	MOVQ R8, 8(SP)
+	MOVQ 120(AX), R8
+	MOVQ R8, 16(SP)
+
+tile:
+	MOVQ $0x00000000, 80(SP)
+
+half:
+	MOVQ       24(AX), R8
+	TESTQ      R8, R8
+	JE         noBias
+	VMOVUPS    (R8), Y0
+	MOVQ       152(AX), R9
+	VMOVDQU    (R9), Y1
+	VMASKMOVPS 32(R8), Y1, Y1
+	VMOVAPS    Y0, Y2
+	VMOVAPS    Y1, Y3
+	VMOVAPS    Y0, Y4
+	VMOVAPS    Y1, Y5
+	VMOVAPS    Y0, Y6
+	VMOVAPS    Y1, Y7
+	VMOVAPS    Y0, Y8
+	VMOVAPS    Y1, Y9
+	VMOVAPS    Y0, Y10
+	VMOVAPS    Y1, Y11
+	JMP        started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+
+started:
+	MOVQ (SP), R8
+	MOVQ R8, 24(SP)
+	MOVQ 8(AX), R8
+	MOVQ R8, 32(SP)
+	MOVQ 48(AX), R8
+	MOVQ R8, 40(SP)
+
+outer:
+	MOVQ 24(SP), R8
+	MOVQ 32(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ R10, 48(SP)
+
+segment:
+	MOVQ R8, R10
+	MOVQ R9, R11
+	MOVQ 32(AX), R12
+
+product:
+	VMOVUPS      (R11), Y12
+	VMOVUPS      32(R11), Y13
+	VBROADCASTSS (R10), Y14
+	VFMADD231PS  Y14, Y12, Y0
+	VFMADD231PS  Y14, Y13, Y1
+	VBROADCASTSS (R10)(CX*1), Y14
+	VFMADD231PS  Y14, Y12, Y2
+	VFMADD231PS  Y14, Y13, Y3
+	VBROADCASTSS (R10)(CX*2), Y14
+	VFMADD231PS  Y14, Y12, Y4
+	VFMADD231PS  Y14, Y13, Y5
+	VBROADCASTSS (R10)(DX*1), Y14
+	VFMADD231PS  Y14, Y12, Y6
+	VFMADD231PS  Y14, Y13, Y7
+	VBROADCASTSS (R10)(CX*4), Y14
+	VFMADD231PS  Y14, Y12, Y8
+	VFMADD231PS  Y14, Y13, Y9
+	VBROADCASTSS (R10)(BX*1), Y14
+	VFMADD231PS  Y14, Y12, Y10
+	VFMADD231PS  Y14, Y13, Y11
+	ADDQ         SI, R10
+	ADDQ         DI, R11
+	DECQ         R12
+	JNE          product
+	ADDQ         72(AX), R8
+	ADDQ         96(AX), R9
+	DECQ         48(SP)
+	JNE          segment
+	MOVQ         80(AX), R8
+	ADDQ         R8, 24(SP)
+	MOVQ         104(AX), R8
+	ADDQ         R8, 32(SP)
+	DECQ         40(SP)
+	JNE          outer
+	MOVQ         208(AX), R8
+	CMPQ         80(SP), $0x00
+	JNE          both
+	VCMPPS       $0x03, Y0, Y2, Y12
+	VMAXPS       Y2, Y0, Y0
+	VORPS        Y12, Y0, Y0
+	VMOVUPS      Y0, 96(SP)
+	VCMPPS       $0x03, Y1, Y3, Y0
+	VMAXPS       Y3, Y1, Y1
+	VORPS        Y0, Y1, Y1
+	VMOVUPS      Y1, 128(SP)
+	VCMPPS       $0x03, Y4, Y6, Y0
+	VMAXPS       Y6, Y4, Y4
+	VORPS        Y0, Y4, Y4
+	VMOVUPS      Y4, 160(SP)
+	VCMPPS       $0x03, Y5, Y7, Y0
+	VMAXPS       Y7, Y5, Y5
+	VORPS        Y0, Y5, Y5
+	VMOVUPS      Y5, 192(SP)
+	VCMPPS       $0x03, Y8, Y10, Y0
+	VMAXPS       Y10, Y8, Y8
+	VORPS        Y0, Y8, Y8
+	VMOVUPS      Y8, 224(SP)
+	VCMPPS       $0x03, Y9, Y11, Y0
+	VMAXPS       Y11, Y9, Y9
+	VORPS        Y0, Y9, Y9
+	VMOVUPS      Y9, 256(SP)
+	ADDQ         R8, (SP)
+	MOVQ         $0x00000001, 80(SP)
+	JMP          half
+
+both:
+	SUBQ         R8, (SP)
+	MOVQ         160(AX), R8
+	VXORPS       Y12, Y12, Y12
+	TESTQ        $0x00000002, R8
+	JNE          pool
+	MOVL         $0xff800000, R9
+	VMOVD        R9, X12
+	VPBROADCASTD X12, Y12
+
+pool:
+	TESTQ   $0x00000004, R8
+	JNE     masked
+	MOVQ    8(SP), R8
+	MOVQ    112(AX), R9
+	VCMPPS  $0x03, Y0, Y2, Y13
+	VMAXPS  Y2, Y0, Y0
+	VORPS   Y13, Y0, Y0
+	VCMPPS  $0x03, 96(SP), Y0, Y2
+	VMAXPS  96(SP), Y0, Y0
+	VORPS   Y2, Y0, Y0
+	VMAXPS  Y0, Y12, Y0
+	VMOVUPS Y0, (R8)
+	VCMPPS  $0x03, Y1, Y3, Y0
+	VMAXPS  Y3, Y1, Y1
+	VORPS   Y0, Y1, Y1
+	VCMPPS  $0x03, 128(SP), Y1, Y0
+	VMAXPS  128(SP), Y1, Y1
+	VORPS   Y0, Y1, Y1
+	VMAXPS  Y1, Y12, Y1
+	VMOVUPS Y1, 32(R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y4, Y6, Y0
+	VMAXPS  Y6, Y4, Y4
+	VORPS   Y0, Y4, Y4
+	VCMPPS  $0x03, 160(SP), Y4, Y0
+	VMAXPS  160(SP), Y4, Y4
+	VORPS   Y0, Y4, Y4
+	VMAXPS  Y4, Y12, Y4
+	VMOVUPS Y4, (R8)
+	VCMPPS  $0x03, Y5, Y7, Y0
+	VMAXPS  Y7, Y5, Y5
+	VORPS   Y0, Y5, Y5
+	VCMPPS  $0x03, 192(SP), Y5, Y0
+	VMAXPS  192(SP), Y5, Y5
+	VORPS   Y0, Y5, Y5
+	VMAXPS  Y5, Y12, Y5
+	VMOVUPS Y5, 32(R8)
+	ADDQ    R9, R8
+	VCMPPS  $0x03, Y8, Y10, Y0
+	VMAXPS  Y10, Y8, Y8
+	VORPS   Y0, Y8, Y8
+	VCMPPS  $0x03, 224(SP), Y8, Y0
+	VMAXPS  224(SP), Y8, Y8
+	VORPS   Y0, Y8, Y8
+	VMAXPS  Y8, Y12, Y8
+	VMOVUPS Y8, (R8)
+	VCMPPS  $0x03, Y9, Y11, Y0
+	VMAXPS  Y11, Y9, Y9
+	VORPS   Y0, Y9, Y9
+	VCMPPS  $0x03, 256(SP), Y9, Y0
+	VMAXPS  256(SP), Y9, Y9
+	VORPS   Y0, Y9, Y9
+	VMAXPS  Y9, Y12, Y9
+	VMOVUPS Y9, 32(R8)
+	JMP     stored
+
+masked:
+	MOVQ       152(AX), R8
+	VMOVDQU    (R8), Y13
+	MOVQ       8(SP), R8
+	MOVQ       112(AX), R9
+	VCMPPS     $0x03, Y0, Y2, Y14
+	VMAXPS     Y2, Y0, Y0
+	VORPS      Y14, Y0, Y0
+	VCMPPS     $0x03, 96(SP), Y0, Y2
+	VMAXPS     96(SP), Y0, Y0
+	VORPS      Y2, Y0, Y0
+	VMAXPS     Y0, Y12, Y0
+	VMOVUPS    Y0, (R8)
+	VCMPPS     $0x03, Y1, Y3, Y0
+	VMAXPS     Y3, Y1, Y1
+	VORPS      Y0, Y1, Y1
+	VCMPPS     $0x03, 128(SP), Y1, Y0
+	VMAXPS     128(SP), Y1, Y1
+	VORPS      Y0, Y1, Y1
+	VMAXPS     Y1, Y12, Y1
+	VMASKMOVPS Y1, Y13, 32(R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y4, Y6, Y0
+	VMAXPS     Y6, Y4, Y4
+	VORPS      Y0, Y4, Y4
+	VCMPPS     $0x03, 160(SP), Y4, Y0
+	VMAXPS     160(SP), Y4, Y4
+	VORPS      Y0, Y4, Y4
+	VMAXPS     Y4, Y12, Y4
+	VMOVUPS    Y4, (R8)
+	VCMPPS     $0x03, Y5, Y7, Y0
+	VMAXPS     Y7, Y5, Y5
+	VORPS      Y0, Y5, Y5
+	VCMPPS     $0x03, 192(SP), Y5, Y0
+	VMAXPS     192(SP), Y5, Y5
+	VORPS      Y0, Y5, Y5
+	VMAXPS     Y5, Y12, Y5
+	VMASKMOVPS Y5, Y13, 32(R8)
+	ADDQ       R9, R8
+	VCMPPS     $0x03, Y8, Y10, Y0
+	VMAXPS     Y10, Y8, Y8
+	VORPS      Y0, Y8, Y8
+	VCMPPS     $0x03, 224(SP), Y8, Y0
+	VMAXPS     224(SP), Y8, Y8
+	VORPS      Y0, Y8, Y8
+	VMAXPS     Y8, Y12, Y8
+	VMOVUPS    Y8, (R8)
+	VCMPPS     $0x03, Y9, Y11, Y0
+	VMAXPS     Y11, Y9, Y9
+	VORPS      Y0, Y9, Y9
+	VCMPPS     $0x03, 256(SP), Y9, Y0
+	VMAXPS     256(SP), Y9, Y9
+	VORPS      Y0, Y9, Y9
+	VMAXPS     Y9, Y12, Y9
+	VMASKMOVPS Y9, Y13, 32(R8)
+
+stored:
+	MOVQ 128(AX), R8
+	ADDQ R8, (SP)
+	MOVQ 136(AX), R8
+	ADDQ R8, 8(SP)
+	DECQ 16(SP)
+	JNE  tile
+	MOVQ 176(AX), R8
+	ADDQ R8, 56(SP)
+	MOVQ 184(AX), R8
+	ADDQ R8, 64(SP)
+	DECQ 72(SP)
+	JNE  line
+	VZEROUPPER
+	RET
+
 // func f32AVX512PooledV1W1(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512PooledV1W1(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512PooledV1W1(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -24419,7 +26689,7 @@ pool:
 
 // func f32AVX512PooledV1W2(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512PooledV1W2(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512PooledV1W2(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -24558,7 +26828,7 @@ pool:
 
 // func f32AVX512PooledV1W3(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512PooledV1W3(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512PooledV1W3(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -24719,7 +26989,7 @@ pool:
 
 // func f32AVX512PooledV2W1(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512PooledV2W1(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512PooledV2W1(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -24858,7 +27128,7 @@ pool:
 
 // func f32AVX512PooledV2W2(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512PooledV2W2(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512PooledV2W2(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -25040,7 +27310,7 @@ pool:
 
 // func f32AVX512PooledV2W3(c uintptr)
 // Requires: AVX, AVX512F
-TEXT ·f32AVX512PooledV2W3(SB), NOSPLIT, $80-8
+TEXT ·f32AVX512PooledV2W3(SB), NOSPLIT, $96-8
 	MOVQ  c+0(FP), AX
 	MOVQ  (AX), CX
 	MOVQ  CX, 56(SP)
@@ -25263,25 +27533,27 @@ pool:
 	VZEROUPPER
 	RET
 
-// func transpose8(dst uintptr, src uintptr, stride uintptr, blocks uintptr)
+// func transpose8(dst uintptr, src uintptr, to uintptr, from uintptr, blocks uintptr)
 // Requires: AVX
-TEXT ·transpose8(SB), NOSPLIT, $0-32
+TEXT ·transpose8(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), AX
 	MOVQ src+8(FP), CX
-	MOVQ stride+16(FP), DX
-	MOVQ blocks+24(FP), BX
-	LEAQ (DX)(DX*2), SI
-	LEAQ (CX)(DX*4), DI
+	MOVQ to+16(FP), DX
+	MOVQ from+24(FP), BX
+	MOVQ blocks+32(FP), SI
+	LEAQ (DX)(DX*2), DI
+	LEAQ (BX)(BX*2), R8
+	LEAQ (CX)(BX*4), R9
 
 block:
 	VMOVUPS    (CX), Y0
-	VMOVUPS    (CX)(DX*1), Y1
-	VMOVUPS    (CX)(DX*2), Y2
-	VMOVUPS    (CX)(SI*1), Y3
-	VMOVUPS    (DI), Y4
-	VMOVUPS    (DI)(DX*1), Y5
-	VMOVUPS    (DI)(DX*2), Y6
-	VMOVUPS    (DI)(SI*1), Y7
+	VMOVUPS    (CX)(BX*1), Y1
+	VMOVUPS    (CX)(BX*2), Y2
+	VMOVUPS    (CX)(R8*1), Y3
+	VMOVUPS    (R9), Y4
+	VMOVUPS    (R9)(BX*1), Y5
+	VMOVUPS    (R9)(BX*2), Y6
+	VMOVUPS    (R9)(R8*1), Y7
 	VUNPCKLPS  Y1, Y0, Y8
 	VUNPCKHPS  Y1, Y0, Y0
 	VUNPCKLPS  Y3, Y2, Y1
@@ -25298,26 +27570,27 @@ block:
 	VSHUFPS    $0xee, Y5, Y3, Y3
 	VSHUFPS    $0x44, Y6, Y4, Y5
 	VSHUFPS    $0xee, Y6, Y4, Y4
+	LEAQ       (AX)(DX*4), R10
 	VPERM2F128 $0x20, Y2, Y7, Y6
 	VPERM2F128 $0x31, Y2, Y7, Y2
 	VMOVUPS    Y6, (AX)
-	VMOVUPS    Y2, 512(AX)
+	VMOVUPS    Y2, (R10)
 	VPERM2F128 $0x20, Y3, Y1, Y2
 	VPERM2F128 $0x31, Y3, Y1, Y1
-	VMOVUPS    Y2, 128(AX)
-	VMOVUPS    Y1, 640(AX)
+	VMOVUPS    Y2, (AX)(DX*1)
+	VMOVUPS    Y1, (R10)(DX*1)
 	VPERM2F128 $0x20, Y5, Y8, Y1
 	VPERM2F128 $0x31, Y5, Y8, Y2
-	VMOVUPS    Y1, 256(AX)
-	VMOVUPS    Y2, 768(AX)
+	VMOVUPS    Y1, (AX)(DX*2)
+	VMOVUPS    Y2, (R10)(DX*2)
 	VPERM2F128 $0x20, Y4, Y0, Y1
 	VPERM2F128 $0x31, Y4, Y0, Y0
-	VMOVUPS    Y1, 384(AX)
-	VMOVUPS    Y0, 896(AX)
+	VMOVUPS    Y1, (AX)(DI*1)
+	VMOVUPS    Y0, (R10)(DI*1)
 	ADDQ       $0x20, CX
-	ADDQ       $0x20, DI
-	ADDQ       $0x00000400, AX
-	DECQ       BX
+	ADDQ       $0x20, R9
+	LEAQ       (AX)(DX*8), AX
+	DECQ       SI
 	JNE        block
 	VZEROUPPER
 	RET
@@ -34708,5 +36981,8299 @@ channelsDone:
 	MOVQ BX, 8(SP)
 	DECQ 16(SP)
 	JNE  group
+	VZEROUPPER
+	RET
+
+// func grouped1AVX2P1(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped1AVX2P1(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), CX
+	MOVQ (AX), CX
+	MOVQ CX, (SP)
+	MOVQ 16(AX), CX
+	MOVQ CX, 8(SP)
+	MOVQ 144(AX), CX
+	MOVQ CX, 16(SP)
+
+line:
+	MOVQ (SP), CX
+	MOVQ CX, 24(SP)
+	MOVQ 8(SP), CX
+	MOVQ CX, 32(SP)
+	MOVQ 120(AX), CX
+	MOVQ CX, 40(SP)
+
+tile:
+	MOVQ    24(AX), CX
+	TESTQ   CX, CX
+	JE      noBias
+	VMOVUPS (CX), Y0
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+
+started:
+	MOVQ 24(SP), CX
+	MOVQ CX, 48(SP)
+	MOVQ 8(AX), CX
+	MOVQ CX, 56(SP)
+	MOVQ 96(AX), CX
+	MOVQ CX, 64(SP)
+
+outer:
+	MOVQ 48(SP), CX
+	MOVQ CX, 72(SP)
+	MOVQ 56(SP), CX
+	MOVQ CX, 80(SP)
+	MOVQ 72(AX), CX
+	MOVQ CX, 88(SP)
+
+segment:
+	MOVQ 72(SP), CX
+	MOVQ 80(SP), DX
+	MOVQ 40(AX), BX
+	MOVQ 32(AX), SI
+
+input:
+	VMOVUPS     (DX), Y1
+	VMOVUPS     (SI), Y2
+	VPERMPS     (CX), Y2, Y2
+	VFMADD231PS Y2, Y1, Y0
+	ADDQ        $0x40, SI
+	ADDQ        56(AX), DX
+	DECQ        BX
+	JNE         input
+	MOVQ        80(AX), CX
+	ADDQ        CX, 72(SP)
+	MOVQ        88(AX), CX
+	ADDQ        CX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), CX
+	ADDQ        CX, 48(SP)
+	MOVQ        112(AX), CX
+	ADDQ        CX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), CX
+	TESTQ       $0x00000001, CX
+	JE          linear
+	VXORPS      Y1, Y1, Y1
+	VMAXPS      Y0, Y1, Y0
+
+linear:
+	MOVQ    32(SP), CX
+	MOVQ    64(AX), DX
+	VMOVUPS Y0, (CX)
+	MOVQ    128(AX), CX
+	ADDQ    CX, 24(SP)
+	MOVQ    136(AX), CX
+	ADDQ    CX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), CX
+	ADDQ    CX, (SP)
+	MOVQ    160(AX), CX
+	ADDQ    CX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX2P2(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped1AVX2P2(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), DX
+	MOVQ (AX), DX
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 144(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 120(AX), DX
+	MOVQ DX, 40(SP)
+
+tile:
+	MOVQ    24(AX), DX
+	TESTQ   DX, DX
+	JE      noBias
+	VMOVUPS (DX), Y0
+	VMOVAPS Y0, Y1
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+started:
+	MOVQ 24(SP), DX
+	MOVQ DX, 48(SP)
+	MOVQ 8(AX), DX
+	MOVQ DX, 56(SP)
+	MOVQ 96(AX), DX
+	MOVQ DX, 64(SP)
+
+outer:
+	MOVQ 48(SP), DX
+	MOVQ DX, 72(SP)
+	MOVQ 56(SP), DX
+	MOVQ DX, 80(SP)
+	MOVQ 72(AX), DX
+	MOVQ DX, 88(SP)
+
+segment:
+	MOVQ 72(SP), DX
+	MOVQ 80(SP), BX
+	MOVQ 40(AX), SI
+	MOVQ 32(AX), DI
+
+input:
+	VMOVUPS     (BX), Y2
+	VMOVUPS     (DI), Y3
+	VPERMPS     (DX), Y3, Y4
+	VFMADD231PS Y4, Y2, Y0
+	VPERMPS     (DX)(CX*1), Y3, Y3
+	VFMADD231PS Y3, Y2, Y1
+	ADDQ        $0x40, DI
+	ADDQ        56(AX), BX
+	DECQ        SI
+	JNE         input
+	MOVQ        80(AX), DX
+	ADDQ        DX, 72(SP)
+	MOVQ        88(AX), DX
+	ADDQ        DX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), DX
+	ADDQ        DX, 48(SP)
+	MOVQ        112(AX), DX
+	ADDQ        DX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), DX
+	TESTQ       $0x00000001, DX
+	JE          linear
+	VXORPS      Y2, Y2, Y2
+	VMAXPS      Y0, Y2, Y0
+	VMAXPS      Y1, Y2, Y1
+
+linear:
+	MOVQ    32(SP), DX
+	MOVQ    64(AX), BX
+	VMOVUPS Y0, (DX)
+	ADDQ    BX, DX
+	VMOVUPS Y1, (DX)
+	MOVQ    128(AX), DX
+	ADDQ    DX, 24(SP)
+	MOVQ    136(AX), DX
+	ADDQ    DX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), DX
+	ADDQ    DX, (SP)
+	MOVQ    160(AX), DX
+	ADDQ    DX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX2P3(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped1AVX2P3(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), DX
+	MOVQ (AX), DX
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 144(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 120(AX), DX
+	MOVQ DX, 40(SP)
+
+tile:
+	MOVQ    24(AX), DX
+	TESTQ   DX, DX
+	JE      noBias
+	VMOVUPS (DX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+
+started:
+	MOVQ 24(SP), DX
+	MOVQ DX, 48(SP)
+	MOVQ 8(AX), DX
+	MOVQ DX, 56(SP)
+	MOVQ 96(AX), DX
+	MOVQ DX, 64(SP)
+
+outer:
+	MOVQ 48(SP), DX
+	MOVQ DX, 72(SP)
+	MOVQ 56(SP), DX
+	MOVQ DX, 80(SP)
+	MOVQ 72(AX), DX
+	MOVQ DX, 88(SP)
+
+segment:
+	MOVQ 72(SP), DX
+	MOVQ 80(SP), BX
+	MOVQ 40(AX), SI
+	MOVQ 32(AX), DI
+
+input:
+	VMOVUPS     (BX), Y3
+	VMOVUPS     (DI), Y4
+	VPERMPS     (DX), Y4, Y5
+	VFMADD231PS Y5, Y3, Y0
+	VPERMPS     (DX)(CX*1), Y4, Y5
+	VFMADD231PS Y5, Y3, Y1
+	VPERMPS     (DX)(CX*2), Y4, Y4
+	VFMADD231PS Y4, Y3, Y2
+	ADDQ        $0x40, DI
+	ADDQ        56(AX), BX
+	DECQ        SI
+	JNE         input
+	MOVQ        80(AX), DX
+	ADDQ        DX, 72(SP)
+	MOVQ        88(AX), DX
+	ADDQ        DX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), DX
+	ADDQ        DX, 48(SP)
+	MOVQ        112(AX), DX
+	ADDQ        DX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), DX
+	TESTQ       $0x00000001, DX
+	JE          linear
+	VXORPS      Y3, Y3, Y3
+	VMAXPS      Y0, Y3, Y0
+	VMAXPS      Y1, Y3, Y1
+	VMAXPS      Y2, Y3, Y2
+
+linear:
+	MOVQ    32(SP), DX
+	MOVQ    64(AX), BX
+	VMOVUPS Y0, (DX)
+	ADDQ    BX, DX
+	VMOVUPS Y1, (DX)
+	ADDQ    BX, DX
+	VMOVUPS Y2, (DX)
+	MOVQ    128(AX), DX
+	ADDQ    DX, 24(SP)
+	MOVQ    136(AX), DX
+	ADDQ    DX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), DX
+	ADDQ    DX, (SP)
+	MOVQ    160(AX), DX
+	ADDQ    DX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX2P4(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped1AVX2P4(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), BX
+	MOVQ BX, (SP)
+	MOVQ 16(AX), BX
+	MOVQ BX, 8(SP)
+	MOVQ 144(AX), BX
+	MOVQ BX, 16(SP)
+
+line:
+	MOVQ (SP), BX
+	MOVQ BX, 24(SP)
+	MOVQ 8(SP), BX
+	MOVQ BX, 32(SP)
+	MOVQ 120(AX), BX
+	MOVQ BX, 40(SP)
+
+tile:
+	MOVQ    24(AX), BX
+	TESTQ   BX, BX
+	JE      noBias
+	VMOVUPS (BX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+started:
+	MOVQ 24(SP), BX
+	MOVQ BX, 48(SP)
+	MOVQ 8(AX), BX
+	MOVQ BX, 56(SP)
+	MOVQ 96(AX), BX
+	MOVQ BX, 64(SP)
+
+outer:
+	MOVQ 48(SP), BX
+	MOVQ BX, 72(SP)
+	MOVQ 56(SP), BX
+	MOVQ BX, 80(SP)
+	MOVQ 72(AX), BX
+	MOVQ BX, 88(SP)
+
+segment:
+	MOVQ 72(SP), BX
+	MOVQ 80(SP), SI
+	MOVQ 40(AX), DI
+	MOVQ 32(AX), R8
+
+input:
+	VMOVUPS     (SI), Y4
+	VMOVUPS     (R8), Y5
+	VPERMPS     (BX), Y5, Y6
+	VFMADD231PS Y6, Y4, Y0
+	VPERMPS     (BX)(CX*1), Y5, Y6
+	VFMADD231PS Y6, Y4, Y1
+	VPERMPS     (BX)(CX*2), Y5, Y6
+	VFMADD231PS Y6, Y4, Y2
+	VPERMPS     (BX)(DX*1), Y5, Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        $0x40, R8
+	ADDQ        56(AX), SI
+	DECQ        DI
+	JNE         input
+	MOVQ        80(AX), BX
+	ADDQ        BX, 72(SP)
+	MOVQ        88(AX), BX
+	ADDQ        BX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), BX
+	ADDQ        BX, 48(SP)
+	MOVQ        112(AX), BX
+	ADDQ        BX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), BX
+	TESTQ       $0x00000001, BX
+	JE          linear
+	VXORPS      Y4, Y4, Y4
+	VMAXPS      Y0, Y4, Y0
+	VMAXPS      Y1, Y4, Y1
+	VMAXPS      Y2, Y4, Y2
+	VMAXPS      Y3, Y4, Y3
+
+linear:
+	MOVQ    32(SP), BX
+	MOVQ    64(AX), SI
+	VMOVUPS Y0, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Y1, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Y2, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Y3, (BX)
+	MOVQ    128(AX), BX
+	ADDQ    BX, 24(SP)
+	MOVQ    136(AX), BX
+	ADDQ    BX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), BX
+	ADDQ    BX, (SP)
+	MOVQ    160(AX), BX
+	ADDQ    BX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX2P5(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped1AVX2P5(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), BX
+	MOVQ BX, (SP)
+	MOVQ 16(AX), BX
+	MOVQ BX, 8(SP)
+	MOVQ 144(AX), BX
+	MOVQ BX, 16(SP)
+
+line:
+	MOVQ (SP), BX
+	MOVQ BX, 24(SP)
+	MOVQ 8(SP), BX
+	MOVQ BX, 32(SP)
+	MOVQ 120(AX), BX
+	MOVQ BX, 40(SP)
+
+tile:
+	MOVQ    24(AX), BX
+	TESTQ   BX, BX
+	JE      noBias
+	VMOVUPS (BX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+
+started:
+	MOVQ 24(SP), BX
+	MOVQ BX, 48(SP)
+	MOVQ 8(AX), BX
+	MOVQ BX, 56(SP)
+	MOVQ 96(AX), BX
+	MOVQ BX, 64(SP)
+
+outer:
+	MOVQ 48(SP), BX
+	MOVQ BX, 72(SP)
+	MOVQ 56(SP), BX
+	MOVQ BX, 80(SP)
+	MOVQ 72(AX), BX
+	MOVQ BX, 88(SP)
+
+segment:
+	MOVQ 72(SP), BX
+	MOVQ 80(SP), SI
+	MOVQ 40(AX), DI
+	MOVQ 32(AX), R8
+
+input:
+	VMOVUPS     (SI), Y5
+	VMOVUPS     (R8), Y6
+	VPERMPS     (BX), Y6, Y7
+	VFMADD231PS Y7, Y5, Y0
+	VPERMPS     (BX)(CX*1), Y6, Y7
+	VFMADD231PS Y7, Y5, Y1
+	VPERMPS     (BX)(CX*2), Y6, Y7
+	VFMADD231PS Y7, Y5, Y2
+	VPERMPS     (BX)(DX*1), Y6, Y7
+	VFMADD231PS Y7, Y5, Y3
+	VPERMPS     (BX)(CX*4), Y6, Y6
+	VFMADD231PS Y6, Y5, Y4
+	ADDQ        $0x40, R8
+	ADDQ        56(AX), SI
+	DECQ        DI
+	JNE         input
+	MOVQ        80(AX), BX
+	ADDQ        BX, 72(SP)
+	MOVQ        88(AX), BX
+	ADDQ        BX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), BX
+	ADDQ        BX, 48(SP)
+	MOVQ        112(AX), BX
+	ADDQ        BX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), BX
+	TESTQ       $0x00000001, BX
+	JE          linear
+	VXORPS      Y5, Y5, Y5
+	VMAXPS      Y0, Y5, Y0
+	VMAXPS      Y1, Y5, Y1
+	VMAXPS      Y2, Y5, Y2
+	VMAXPS      Y3, Y5, Y3
+	VMAXPS      Y4, Y5, Y4
+
+linear:
+	MOVQ    32(SP), BX
+	MOVQ    64(AX), SI
+	VMOVUPS Y0, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Y1, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Y2, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Y3, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Y4, (BX)
+	MOVQ    128(AX), BX
+	ADDQ    BX, 24(SP)
+	MOVQ    136(AX), BX
+	ADDQ    BX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), BX
+	ADDQ    BX, (SP)
+	MOVQ    160(AX), BX
+	ADDQ    BX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX2P6(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped1AVX2P6(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	MOVQ 80(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ 32(AX), R9
+
+input:
+	VMOVUPS     (DI), Y6
+	VMOVUPS     (R9), Y7
+	VPERMPS     (SI), Y7, Y8
+	VFMADD231PS Y8, Y6, Y0
+	VPERMPS     (SI)(CX*1), Y7, Y8
+	VFMADD231PS Y8, Y6, Y1
+	VPERMPS     (SI)(CX*2), Y7, Y8
+	VFMADD231PS Y8, Y6, Y2
+	VPERMPS     (SI)(DX*1), Y7, Y8
+	VFMADD231PS Y8, Y6, Y3
+	VPERMPS     (SI)(CX*4), Y7, Y8
+	VFMADD231PS Y8, Y6, Y4
+	VPERMPS     (SI)(BX*1), Y7, Y7
+	VFMADD231PS Y7, Y6, Y5
+	ADDQ        $0x40, R9
+	ADDQ        56(AX), DI
+	DECQ        R8
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VXORPS      Y6, Y6, Y6
+	VMAXPS      Y0, Y6, Y0
+	VMAXPS      Y1, Y6, Y1
+	VMAXPS      Y2, Y6, Y2
+	VMAXPS      Y3, Y6, Y3
+	VMAXPS      Y4, Y6, Y4
+	VMAXPS      Y5, Y6, Y5
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Y0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y5, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX2P7(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped1AVX2P7(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	MOVQ 80(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ 32(AX), R9
+
+input:
+	VMOVUPS     (DI), Y7
+	VMOVUPS     (R9), Y8
+	VPERMPS     (SI), Y8, Y9
+	VFMADD231PS Y9, Y7, Y0
+	VPERMPS     (SI)(CX*1), Y8, Y9
+	VFMADD231PS Y9, Y7, Y1
+	VPERMPS     (SI)(CX*2), Y8, Y9
+	VFMADD231PS Y9, Y7, Y2
+	VPERMPS     (SI)(DX*1), Y8, Y9
+	VFMADD231PS Y9, Y7, Y3
+	VPERMPS     (SI)(CX*4), Y8, Y9
+	VFMADD231PS Y9, Y7, Y4
+	VPERMPS     (SI)(BX*1), Y8, Y9
+	VFMADD231PS Y9, Y7, Y5
+	VPERMPS     (SI)(DX*2), Y8, Y8
+	VFMADD231PS Y8, Y7, Y6
+	ADDQ        $0x40, R9
+	ADDQ        56(AX), DI
+	DECQ        R8
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VXORPS      Y7, Y7, Y7
+	VMAXPS      Y0, Y7, Y0
+	VMAXPS      Y1, Y7, Y1
+	VMAXPS      Y2, Y7, Y2
+	VMAXPS      Y3, Y7, Y3
+	VMAXPS      Y4, Y7, Y4
+	VMAXPS      Y5, Y7, Y5
+	VMAXPS      Y6, Y7, Y6
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Y0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y6, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX2P8(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped1AVX2P8(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Y8
+	VMOVUPS     (R10), Y9
+	VPERMPS     (SI), Y9, Y10
+	VFMADD231PS Y10, Y8, Y0
+	VPERMPS     (SI)(CX*1), Y9, Y10
+	VFMADD231PS Y10, Y8, Y1
+	VPERMPS     (SI)(CX*2), Y9, Y10
+	VFMADD231PS Y10, Y8, Y2
+	VPERMPS     (SI)(DX*1), Y9, Y10
+	VFMADD231PS Y10, Y8, Y3
+	VPERMPS     (SI)(CX*4), Y9, Y10
+	VFMADD231PS Y10, Y8, Y4
+	VPERMPS     (SI)(BX*1), Y9, Y10
+	VFMADD231PS Y10, Y8, Y5
+	VPERMPS     (SI)(DX*2), Y9, Y10
+	VFMADD231PS Y10, Y8, Y6
+	VPERMPS     (DI), Y9, Y9
+	VFMADD231PS Y9, Y8, Y7
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VXORPS      Y8, Y8, Y8
+	VMAXPS      Y0, Y8, Y0
+	VMAXPS      Y1, Y8, Y1
+	VMAXPS      Y2, Y8, Y2
+	VMAXPS      Y3, Y8, Y3
+	VMAXPS      Y4, Y8, Y4
+	VMAXPS      Y5, Y8, Y5
+	VMAXPS      Y6, Y8, Y6
+	VMAXPS      Y7, Y8, Y7
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Y0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y7, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX2P9(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped1AVX2P9(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	VMOVAPS Y0, Y8
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Y9
+	VMOVUPS     (R10), Y10
+	VPERMPS     (SI), Y10, Y11
+	VFMADD231PS Y11, Y9, Y0
+	VPERMPS     (SI)(CX*1), Y10, Y11
+	VFMADD231PS Y11, Y9, Y1
+	VPERMPS     (SI)(CX*2), Y10, Y11
+	VFMADD231PS Y11, Y9, Y2
+	VPERMPS     (SI)(DX*1), Y10, Y11
+	VFMADD231PS Y11, Y9, Y3
+	VPERMPS     (SI)(CX*4), Y10, Y11
+	VFMADD231PS Y11, Y9, Y4
+	VPERMPS     (SI)(BX*1), Y10, Y11
+	VFMADD231PS Y11, Y9, Y5
+	VPERMPS     (SI)(DX*2), Y10, Y11
+	VFMADD231PS Y11, Y9, Y6
+	VPERMPS     (DI), Y10, Y11
+	VFMADD231PS Y11, Y9, Y7
+	VPERMPS     (DI)(CX*1), Y10, Y10
+	VFMADD231PS Y10, Y9, Y8
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VXORPS      Y9, Y9, Y9
+	VMAXPS      Y0, Y9, Y0
+	VMAXPS      Y1, Y9, Y1
+	VMAXPS      Y2, Y9, Y2
+	VMAXPS      Y3, Y9, Y3
+	VMAXPS      Y4, Y9, Y4
+	VMAXPS      Y5, Y9, Y5
+	VMAXPS      Y6, Y9, Y6
+	VMAXPS      Y7, Y9, Y7
+	VMAXPS      Y8, Y9, Y8
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Y0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y8, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX2P10(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped1AVX2P10(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	VMOVAPS Y0, Y8
+	VMOVAPS Y0, Y9
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Y10
+	VMOVUPS     (R10), Y11
+	VPERMPS     (SI), Y11, Y12
+	VFMADD231PS Y12, Y10, Y0
+	VPERMPS     (SI)(CX*1), Y11, Y12
+	VFMADD231PS Y12, Y10, Y1
+	VPERMPS     (SI)(CX*2), Y11, Y12
+	VFMADD231PS Y12, Y10, Y2
+	VPERMPS     (SI)(DX*1), Y11, Y12
+	VFMADD231PS Y12, Y10, Y3
+	VPERMPS     (SI)(CX*4), Y11, Y12
+	VFMADD231PS Y12, Y10, Y4
+	VPERMPS     (SI)(BX*1), Y11, Y12
+	VFMADD231PS Y12, Y10, Y5
+	VPERMPS     (SI)(DX*2), Y11, Y12
+	VFMADD231PS Y12, Y10, Y6
+	VPERMPS     (DI), Y11, Y12
+	VFMADD231PS Y12, Y10, Y7
+	VPERMPS     (DI)(CX*1), Y11, Y12
+	VFMADD231PS Y12, Y10, Y8
+	VPERMPS     (DI)(CX*2), Y11, Y11
+	VFMADD231PS Y11, Y10, Y9
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VXORPS      Y10, Y10, Y10
+	VMAXPS      Y0, Y10, Y0
+	VMAXPS      Y1, Y10, Y1
+	VMAXPS      Y2, Y10, Y2
+	VMAXPS      Y3, Y10, Y3
+	VMAXPS      Y4, Y10, Y4
+	VMAXPS      Y5, Y10, Y5
+	VMAXPS      Y6, Y10, Y6
+	VMAXPS      Y7, Y10, Y7
+	VMAXPS      Y8, Y10, Y8
+	VMAXPS      Y9, Y10, Y9
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Y0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y8, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y9, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX2P1(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped3AVX2P1(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), DX
+	MOVQ (AX), DX
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 144(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 120(AX), DX
+	MOVQ DX, 40(SP)
+
+tile:
+	MOVQ    24(AX), DX
+	TESTQ   DX, DX
+	JE      noBias
+	VMOVUPS (DX), Y0
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+
+started:
+	MOVQ 24(SP), DX
+	MOVQ DX, 48(SP)
+	MOVQ 8(AX), DX
+	MOVQ DX, 56(SP)
+	MOVQ 96(AX), DX
+	MOVQ DX, 64(SP)
+
+outer:
+	MOVQ 48(SP), DX
+	MOVQ DX, 72(SP)
+	MOVQ 56(SP), DX
+	MOVQ DX, 80(SP)
+	MOVQ 72(AX), DX
+	MOVQ DX, 88(SP)
+
+segment:
+	MOVQ 72(SP), DX
+	MOVQ 80(SP), BX
+	MOVQ 40(AX), SI
+	MOVQ 32(AX), DI
+
+input:
+	VMOVUPS     (BX), Y1
+	VMOVUPS     32(BX), Y2
+	VMOVUPS     64(BX), Y3
+	VMOVUPS     (DI), Y4
+	VPERMPS     (DX), Y4, Y5
+	VFMADD231PS Y5, Y1, Y0
+	VPERMPS     (DX)(CX*1), Y4, Y1
+	VFMADD231PS Y1, Y2, Y0
+	VPERMPS     (DX)(CX*2), Y4, Y1
+	VFMADD231PS Y1, Y3, Y0
+	ADDQ        $0x40, DI
+	ADDQ        56(AX), BX
+	DECQ        SI
+	JNE         input
+	MOVQ        80(AX), DX
+	ADDQ        DX, 72(SP)
+	MOVQ        88(AX), DX
+	ADDQ        DX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), DX
+	ADDQ        DX, 48(SP)
+	MOVQ        112(AX), DX
+	ADDQ        DX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), DX
+	TESTQ       $0x00000001, DX
+	JE          linear
+	VXORPS      Y1, Y1, Y1
+	VMAXPS      Y0, Y1, Y0
+
+linear:
+	MOVQ    32(SP), DX
+	MOVQ    64(AX), BX
+	VMOVUPS Y0, (DX)
+	MOVQ    128(AX), DX
+	ADDQ    DX, 24(SP)
+	MOVQ    136(AX), DX
+	ADDQ    DX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), DX
+	ADDQ    DX, (SP)
+	MOVQ    160(AX), DX
+	ADDQ    DX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX2P2(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped3AVX2P2(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), BX
+	MOVQ BX, (SP)
+	MOVQ 16(AX), BX
+	MOVQ BX, 8(SP)
+	MOVQ 144(AX), BX
+	MOVQ BX, 16(SP)
+
+line:
+	MOVQ (SP), BX
+	MOVQ BX, 24(SP)
+	MOVQ 8(SP), BX
+	MOVQ BX, 32(SP)
+	MOVQ 120(AX), BX
+	MOVQ BX, 40(SP)
+
+tile:
+	MOVQ    24(AX), BX
+	TESTQ   BX, BX
+	JE      noBias
+	VMOVUPS (BX), Y0
+	VMOVAPS Y0, Y1
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+started:
+	MOVQ 24(SP), BX
+	MOVQ BX, 48(SP)
+	MOVQ 8(AX), BX
+	MOVQ BX, 56(SP)
+	MOVQ 96(AX), BX
+	MOVQ BX, 64(SP)
+
+outer:
+	MOVQ 48(SP), BX
+	MOVQ BX, 72(SP)
+	MOVQ 56(SP), BX
+	MOVQ BX, 80(SP)
+	MOVQ 72(AX), BX
+	MOVQ BX, 88(SP)
+
+segment:
+	MOVQ 72(SP), BX
+	MOVQ 80(SP), SI
+	MOVQ 40(AX), DI
+	MOVQ 32(AX), R8
+
+input:
+	VMOVUPS     (SI), Y2
+	VMOVUPS     32(SI), Y3
+	VMOVUPS     64(SI), Y4
+	VMOVUPS     (R8), Y5
+	VPERMPS     (BX), Y5, Y6
+	VFMADD231PS Y6, Y2, Y0
+	VPERMPS     (BX)(CX*1), Y5, Y6
+	VFMADD231PS Y6, Y2, Y1
+	VFMADD231PS Y6, Y3, Y0
+	VPERMPS     (BX)(CX*2), Y5, Y2
+	VFMADD231PS Y2, Y3, Y1
+	VFMADD231PS Y2, Y4, Y0
+	VPERMPS     (BX)(DX*1), Y5, Y2
+	VFMADD231PS Y2, Y4, Y1
+	ADDQ        $0x40, R8
+	ADDQ        56(AX), SI
+	DECQ        DI
+	JNE         input
+	MOVQ        80(AX), BX
+	ADDQ        BX, 72(SP)
+	MOVQ        88(AX), BX
+	ADDQ        BX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), BX
+	ADDQ        BX, 48(SP)
+	MOVQ        112(AX), BX
+	ADDQ        BX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), BX
+	TESTQ       $0x00000001, BX
+	JE          linear
+	VXORPS      Y2, Y2, Y2
+	VMAXPS      Y0, Y2, Y0
+	VMAXPS      Y1, Y2, Y1
+
+linear:
+	MOVQ    32(SP), BX
+	MOVQ    64(AX), SI
+	VMOVUPS Y0, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Y1, (BX)
+	MOVQ    128(AX), BX
+	ADDQ    BX, 24(SP)
+	MOVQ    136(AX), BX
+	ADDQ    BX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), BX
+	ADDQ    BX, (SP)
+	MOVQ    160(AX), BX
+	ADDQ    BX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX2P3(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped3AVX2P3(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), BX
+	MOVQ BX, (SP)
+	MOVQ 16(AX), BX
+	MOVQ BX, 8(SP)
+	MOVQ 144(AX), BX
+	MOVQ BX, 16(SP)
+
+line:
+	MOVQ (SP), BX
+	MOVQ BX, 24(SP)
+	MOVQ 8(SP), BX
+	MOVQ BX, 32(SP)
+	MOVQ 120(AX), BX
+	MOVQ BX, 40(SP)
+
+tile:
+	MOVQ    24(AX), BX
+	TESTQ   BX, BX
+	JE      noBias
+	VMOVUPS (BX), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+
+started:
+	MOVQ 24(SP), BX
+	MOVQ BX, 48(SP)
+	MOVQ 8(AX), BX
+	MOVQ BX, 56(SP)
+	MOVQ 96(AX), BX
+	MOVQ BX, 64(SP)
+
+outer:
+	MOVQ 48(SP), BX
+	MOVQ BX, 72(SP)
+	MOVQ 56(SP), BX
+	MOVQ BX, 80(SP)
+	MOVQ 72(AX), BX
+	MOVQ BX, 88(SP)
+
+segment:
+	MOVQ 72(SP), BX
+	MOVQ 80(SP), SI
+	MOVQ 40(AX), DI
+	MOVQ 32(AX), R8
+
+input:
+	VMOVUPS     (SI), Y3
+	VMOVUPS     32(SI), Y4
+	VMOVUPS     64(SI), Y5
+	VMOVUPS     (R8), Y6
+	VPERMPS     (BX), Y6, Y7
+	VFMADD231PS Y7, Y3, Y0
+	VPERMPS     (BX)(CX*1), Y6, Y7
+	VFMADD231PS Y7, Y3, Y1
+	VFMADD231PS Y7, Y4, Y0
+	VPERMPS     (BX)(CX*2), Y6, Y7
+	VFMADD231PS Y7, Y3, Y2
+	VFMADD231PS Y7, Y4, Y1
+	VFMADD231PS Y7, Y5, Y0
+	VPERMPS     (BX)(DX*1), Y6, Y3
+	VFMADD231PS Y3, Y4, Y2
+	VFMADD231PS Y3, Y5, Y1
+	VPERMPS     (BX)(CX*4), Y6, Y3
+	VFMADD231PS Y3, Y5, Y2
+	ADDQ        $0x40, R8
+	ADDQ        56(AX), SI
+	DECQ        DI
+	JNE         input
+	MOVQ        80(AX), BX
+	ADDQ        BX, 72(SP)
+	MOVQ        88(AX), BX
+	ADDQ        BX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), BX
+	ADDQ        BX, 48(SP)
+	MOVQ        112(AX), BX
+	ADDQ        BX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), BX
+	TESTQ       $0x00000001, BX
+	JE          linear
+	VXORPS      Y3, Y3, Y3
+	VMAXPS      Y0, Y3, Y0
+	VMAXPS      Y1, Y3, Y1
+	VMAXPS      Y2, Y3, Y2
+
+linear:
+	MOVQ    32(SP), BX
+	MOVQ    64(AX), SI
+	VMOVUPS Y0, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Y1, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Y2, (BX)
+	MOVQ    128(AX), BX
+	ADDQ    BX, 24(SP)
+	MOVQ    136(AX), BX
+	ADDQ    BX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), BX
+	ADDQ    BX, (SP)
+	MOVQ    160(AX), BX
+	ADDQ    BX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX2P4(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped3AVX2P4(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	MOVQ 80(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ 32(AX), R9
+
+input:
+	VMOVUPS     (DI), Y4
+	VMOVUPS     32(DI), Y5
+	VMOVUPS     64(DI), Y6
+	VMOVUPS     (R9), Y7
+	VPERMPS     (SI), Y7, Y8
+	VFMADD231PS Y8, Y4, Y0
+	VPERMPS     (SI)(CX*1), Y7, Y8
+	VFMADD231PS Y8, Y4, Y1
+	VFMADD231PS Y8, Y5, Y0
+	VPERMPS     (SI)(CX*2), Y7, Y8
+	VFMADD231PS Y8, Y4, Y2
+	VFMADD231PS Y8, Y5, Y1
+	VFMADD231PS Y8, Y6, Y0
+	VPERMPS     (SI)(DX*1), Y7, Y8
+	VFMADD231PS Y8, Y4, Y3
+	VFMADD231PS Y8, Y5, Y2
+	VFMADD231PS Y8, Y6, Y1
+	VPERMPS     (SI)(CX*4), Y7, Y4
+	VFMADD231PS Y4, Y5, Y3
+	VFMADD231PS Y4, Y6, Y2
+	VPERMPS     (SI)(BX*1), Y7, Y4
+	VFMADD231PS Y4, Y6, Y3
+	ADDQ        $0x40, R9
+	ADDQ        56(AX), DI
+	DECQ        R8
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VXORPS      Y4, Y4, Y4
+	VMAXPS      Y0, Y4, Y0
+	VMAXPS      Y1, Y4, Y1
+	VMAXPS      Y2, Y4, Y2
+	VMAXPS      Y3, Y4, Y3
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Y0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y3, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX2P5(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped3AVX2P5(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	MOVQ 80(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ 32(AX), R9
+
+input:
+	VMOVUPS     (DI), Y5
+	VMOVUPS     32(DI), Y6
+	VMOVUPS     64(DI), Y7
+	VMOVUPS     (R9), Y8
+	VPERMPS     (SI), Y8, Y9
+	VFMADD231PS Y9, Y5, Y0
+	VPERMPS     (SI)(CX*1), Y8, Y9
+	VFMADD231PS Y9, Y5, Y1
+	VFMADD231PS Y9, Y6, Y0
+	VPERMPS     (SI)(CX*2), Y8, Y9
+	VFMADD231PS Y9, Y5, Y2
+	VFMADD231PS Y9, Y6, Y1
+	VFMADD231PS Y9, Y7, Y0
+	VPERMPS     (SI)(DX*1), Y8, Y9
+	VFMADD231PS Y9, Y5, Y3
+	VFMADD231PS Y9, Y6, Y2
+	VFMADD231PS Y9, Y7, Y1
+	VPERMPS     (SI)(CX*4), Y8, Y9
+	VFMADD231PS Y9, Y5, Y4
+	VFMADD231PS Y9, Y6, Y3
+	VFMADD231PS Y9, Y7, Y2
+	VPERMPS     (SI)(BX*1), Y8, Y5
+	VFMADD231PS Y5, Y6, Y4
+	VFMADD231PS Y5, Y7, Y3
+	VPERMPS     (SI)(DX*2), Y8, Y5
+	VFMADD231PS Y5, Y7, Y4
+	ADDQ        $0x40, R9
+	ADDQ        56(AX), DI
+	DECQ        R8
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VXORPS      Y5, Y5, Y5
+	VMAXPS      Y0, Y5, Y0
+	VMAXPS      Y1, Y5, Y1
+	VMAXPS      Y2, Y5, Y2
+	VMAXPS      Y3, Y5, Y3
+	VMAXPS      Y4, Y5, Y4
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Y0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX2P6(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped3AVX2P6(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Y6
+	VMOVUPS     32(R8), Y7
+	VMOVUPS     64(R8), Y8
+	VMOVUPS     (R10), Y9
+	VPERMPS     (SI), Y9, Y10
+	VFMADD231PS Y10, Y6, Y0
+	VPERMPS     (SI)(CX*1), Y9, Y10
+	VFMADD231PS Y10, Y6, Y1
+	VFMADD231PS Y10, Y7, Y0
+	VPERMPS     (SI)(CX*2), Y9, Y10
+	VFMADD231PS Y10, Y6, Y2
+	VFMADD231PS Y10, Y7, Y1
+	VFMADD231PS Y10, Y8, Y0
+	VPERMPS     (SI)(DX*1), Y9, Y10
+	VFMADD231PS Y10, Y6, Y3
+	VFMADD231PS Y10, Y7, Y2
+	VFMADD231PS Y10, Y8, Y1
+	VPERMPS     (SI)(CX*4), Y9, Y10
+	VFMADD231PS Y10, Y6, Y4
+	VFMADD231PS Y10, Y7, Y3
+	VFMADD231PS Y10, Y8, Y2
+	VPERMPS     (SI)(BX*1), Y9, Y10
+	VFMADD231PS Y10, Y6, Y5
+	VFMADD231PS Y10, Y7, Y4
+	VFMADD231PS Y10, Y8, Y3
+	VPERMPS     (SI)(DX*2), Y9, Y6
+	VFMADD231PS Y6, Y7, Y5
+	VFMADD231PS Y6, Y8, Y4
+	VPERMPS     (DI), Y9, Y6
+	VFMADD231PS Y6, Y8, Y5
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VXORPS      Y6, Y6, Y6
+	VMAXPS      Y0, Y6, Y0
+	VMAXPS      Y1, Y6, Y1
+	VMAXPS      Y2, Y6, Y2
+	VMAXPS      Y3, Y6, Y3
+	VMAXPS      Y4, Y6, Y4
+	VMAXPS      Y5, Y6, Y5
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Y0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y5, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX2P7(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped3AVX2P7(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Y7
+	VMOVUPS     32(R8), Y8
+	VMOVUPS     64(R8), Y9
+	VMOVUPS     (R10), Y10
+	VPERMPS     (SI), Y10, Y11
+	VFMADD231PS Y11, Y7, Y0
+	VPERMPS     (SI)(CX*1), Y10, Y11
+	VFMADD231PS Y11, Y7, Y1
+	VFMADD231PS Y11, Y8, Y0
+	VPERMPS     (SI)(CX*2), Y10, Y11
+	VFMADD231PS Y11, Y7, Y2
+	VFMADD231PS Y11, Y8, Y1
+	VFMADD231PS Y11, Y9, Y0
+	VPERMPS     (SI)(DX*1), Y10, Y11
+	VFMADD231PS Y11, Y7, Y3
+	VFMADD231PS Y11, Y8, Y2
+	VFMADD231PS Y11, Y9, Y1
+	VPERMPS     (SI)(CX*4), Y10, Y11
+	VFMADD231PS Y11, Y7, Y4
+	VFMADD231PS Y11, Y8, Y3
+	VFMADD231PS Y11, Y9, Y2
+	VPERMPS     (SI)(BX*1), Y10, Y11
+	VFMADD231PS Y11, Y7, Y5
+	VFMADD231PS Y11, Y8, Y4
+	VFMADD231PS Y11, Y9, Y3
+	VPERMPS     (SI)(DX*2), Y10, Y11
+	VFMADD231PS Y11, Y7, Y6
+	VFMADD231PS Y11, Y8, Y5
+	VFMADD231PS Y11, Y9, Y4
+	VPERMPS     (DI), Y10, Y7
+	VFMADD231PS Y7, Y8, Y6
+	VFMADD231PS Y7, Y9, Y5
+	VPERMPS     (DI)(CX*1), Y10, Y7
+	VFMADD231PS Y7, Y9, Y6
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VXORPS      Y7, Y7, Y7
+	VMAXPS      Y0, Y7, Y0
+	VMAXPS      Y1, Y7, Y1
+	VMAXPS      Y2, Y7, Y2
+	VMAXPS      Y3, Y7, Y3
+	VMAXPS      Y4, Y7, Y4
+	VMAXPS      Y5, Y7, Y5
+	VMAXPS      Y6, Y7, Y6
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Y0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y6, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX2P8(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped3AVX2P8(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Y8
+	VMOVUPS     32(R8), Y9
+	VMOVUPS     64(R8), Y10
+	VMOVUPS     (R10), Y11
+	VPERMPS     (SI), Y11, Y12
+	VFMADD231PS Y12, Y8, Y0
+	VPERMPS     (SI)(CX*1), Y11, Y12
+	VFMADD231PS Y12, Y8, Y1
+	VFMADD231PS Y12, Y9, Y0
+	VPERMPS     (SI)(CX*2), Y11, Y12
+	VFMADD231PS Y12, Y8, Y2
+	VFMADD231PS Y12, Y9, Y1
+	VFMADD231PS Y12, Y10, Y0
+	VPERMPS     (SI)(DX*1), Y11, Y12
+	VFMADD231PS Y12, Y8, Y3
+	VFMADD231PS Y12, Y9, Y2
+	VFMADD231PS Y12, Y10, Y1
+	VPERMPS     (SI)(CX*4), Y11, Y12
+	VFMADD231PS Y12, Y8, Y4
+	VFMADD231PS Y12, Y9, Y3
+	VFMADD231PS Y12, Y10, Y2
+	VPERMPS     (SI)(BX*1), Y11, Y12
+	VFMADD231PS Y12, Y8, Y5
+	VFMADD231PS Y12, Y9, Y4
+	VFMADD231PS Y12, Y10, Y3
+	VPERMPS     (SI)(DX*2), Y11, Y12
+	VFMADD231PS Y12, Y8, Y6
+	VFMADD231PS Y12, Y9, Y5
+	VFMADD231PS Y12, Y10, Y4
+	VPERMPS     (DI), Y11, Y12
+	VFMADD231PS Y12, Y8, Y7
+	VFMADD231PS Y12, Y9, Y6
+	VFMADD231PS Y12, Y10, Y5
+	VPERMPS     (DI)(CX*1), Y11, Y8
+	VFMADD231PS Y8, Y9, Y7
+	VFMADD231PS Y8, Y10, Y6
+	VPERMPS     (DI)(CX*2), Y11, Y8
+	VFMADD231PS Y8, Y10, Y7
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VXORPS      Y8, Y8, Y8
+	VMAXPS      Y0, Y8, Y0
+	VMAXPS      Y1, Y8, Y1
+	VMAXPS      Y2, Y8, Y2
+	VMAXPS      Y3, Y8, Y3
+	VMAXPS      Y4, Y8, Y4
+	VMAXPS      Y5, Y8, Y5
+	VMAXPS      Y6, Y8, Y6
+	VMAXPS      Y7, Y8, Y7
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Y0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y7, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX2P9(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped3AVX2P9(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	VMOVAPS Y0, Y8
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Y9
+	VMOVUPS     32(R8), Y10
+	VMOVUPS     64(R8), Y11
+	VMOVUPS     (R10), Y12
+	VPERMPS     (SI), Y12, Y13
+	VFMADD231PS Y13, Y9, Y0
+	VPERMPS     (SI)(CX*1), Y12, Y13
+	VFMADD231PS Y13, Y9, Y1
+	VFMADD231PS Y13, Y10, Y0
+	VPERMPS     (SI)(CX*2), Y12, Y13
+	VFMADD231PS Y13, Y9, Y2
+	VFMADD231PS Y13, Y10, Y1
+	VFMADD231PS Y13, Y11, Y0
+	VPERMPS     (SI)(DX*1), Y12, Y13
+	VFMADD231PS Y13, Y9, Y3
+	VFMADD231PS Y13, Y10, Y2
+	VFMADD231PS Y13, Y11, Y1
+	VPERMPS     (SI)(CX*4), Y12, Y13
+	VFMADD231PS Y13, Y9, Y4
+	VFMADD231PS Y13, Y10, Y3
+	VFMADD231PS Y13, Y11, Y2
+	VPERMPS     (SI)(BX*1), Y12, Y13
+	VFMADD231PS Y13, Y9, Y5
+	VFMADD231PS Y13, Y10, Y4
+	VFMADD231PS Y13, Y11, Y3
+	VPERMPS     (SI)(DX*2), Y12, Y13
+	VFMADD231PS Y13, Y9, Y6
+	VFMADD231PS Y13, Y10, Y5
+	VFMADD231PS Y13, Y11, Y4
+	VPERMPS     (DI), Y12, Y13
+	VFMADD231PS Y13, Y9, Y7
+	VFMADD231PS Y13, Y10, Y6
+	VFMADD231PS Y13, Y11, Y5
+	VPERMPS     (DI)(CX*1), Y12, Y13
+	VFMADD231PS Y13, Y9, Y8
+	VFMADD231PS Y13, Y10, Y7
+	VFMADD231PS Y13, Y11, Y6
+	VPERMPS     (DI)(CX*2), Y12, Y9
+	VFMADD231PS Y9, Y10, Y8
+	VFMADD231PS Y9, Y11, Y7
+	VPERMPS     (DI)(DX*1), Y12, Y9
+	VFMADD231PS Y9, Y11, Y8
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VXORPS      Y9, Y9, Y9
+	VMAXPS      Y0, Y9, Y0
+	VMAXPS      Y1, Y9, Y1
+	VMAXPS      Y2, Y9, Y2
+	VMAXPS      Y3, Y9, Y3
+	VMAXPS      Y4, Y9, Y4
+	VMAXPS      Y5, Y9, Y5
+	VMAXPS      Y6, Y9, Y6
+	VMAXPS      Y7, Y9, Y7
+	VMAXPS      Y8, Y9, Y8
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Y0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y8, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX2P10(c uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·grouped3AVX2P10(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y0, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y0, Y7
+	VMOVAPS Y0, Y8
+	VMOVAPS Y0, Y9
+	JMP     started
+
+noBias:
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Y10
+	VMOVUPS     32(R8), Y11
+	VMOVUPS     64(R8), Y12
+	VMOVUPS     (R10), Y13
+	VPERMPS     (SI), Y13, Y14
+	VFMADD231PS Y14, Y10, Y0
+	VPERMPS     (SI)(CX*1), Y13, Y14
+	VFMADD231PS Y14, Y10, Y1
+	VFMADD231PS Y14, Y11, Y0
+	VPERMPS     (SI)(CX*2), Y13, Y14
+	VFMADD231PS Y14, Y10, Y2
+	VFMADD231PS Y14, Y11, Y1
+	VFMADD231PS Y14, Y12, Y0
+	VPERMPS     (SI)(DX*1), Y13, Y14
+	VFMADD231PS Y14, Y10, Y3
+	VFMADD231PS Y14, Y11, Y2
+	VFMADD231PS Y14, Y12, Y1
+	VPERMPS     (SI)(CX*4), Y13, Y14
+	VFMADD231PS Y14, Y10, Y4
+	VFMADD231PS Y14, Y11, Y3
+	VFMADD231PS Y14, Y12, Y2
+	VPERMPS     (SI)(BX*1), Y13, Y14
+	VFMADD231PS Y14, Y10, Y5
+	VFMADD231PS Y14, Y11, Y4
+	VFMADD231PS Y14, Y12, Y3
+	VPERMPS     (SI)(DX*2), Y13, Y14
+	VFMADD231PS Y14, Y10, Y6
+	VFMADD231PS Y14, Y11, Y5
+	VFMADD231PS Y14, Y12, Y4
+	VPERMPS     (DI), Y13, Y14
+	VFMADD231PS Y14, Y10, Y7
+	VFMADD231PS Y14, Y11, Y6
+	VFMADD231PS Y14, Y12, Y5
+	VPERMPS     (DI)(CX*1), Y13, Y14
+	VFMADD231PS Y14, Y10, Y8
+	VFMADD231PS Y14, Y11, Y7
+	VFMADD231PS Y14, Y12, Y6
+	VPERMPS     (DI)(CX*2), Y13, Y14
+	VFMADD231PS Y14, Y10, Y9
+	VFMADD231PS Y14, Y11, Y8
+	VFMADD231PS Y14, Y12, Y7
+	VPERMPS     (DI)(DX*1), Y13, Y10
+	VFMADD231PS Y10, Y11, Y9
+	VFMADD231PS Y10, Y12, Y8
+	VPERMPS     (DI)(CX*4), Y13, Y10
+	VFMADD231PS Y10, Y12, Y9
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VXORPS      Y10, Y10, Y10
+	VMAXPS      Y0, Y10, Y0
+	VMAXPS      Y1, Y10, Y1
+	VMAXPS      Y2, Y10, Y2
+	VMAXPS      Y3, Y10, Y3
+	VMAXPS      Y4, Y10, Y4
+	VMAXPS      Y5, Y10, Y5
+	VMAXPS      Y6, Y10, Y6
+	VMAXPS      Y7, Y10, Y7
+	VMAXPS      Y8, Y10, Y8
+	VMAXPS      Y9, Y10, Y9
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Y0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y8, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Y9, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX512P1(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped1AVX512P1(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), CX
+	MOVQ (AX), CX
+	MOVQ CX, (SP)
+	MOVQ 16(AX), CX
+	MOVQ CX, 8(SP)
+	MOVQ 144(AX), CX
+	MOVQ CX, 16(SP)
+
+line:
+	MOVQ (SP), CX
+	MOVQ CX, 24(SP)
+	MOVQ 8(SP), CX
+	MOVQ CX, 32(SP)
+	MOVQ 120(AX), CX
+	MOVQ CX, 40(SP)
+
+tile:
+	MOVQ    24(AX), CX
+	TESTQ   CX, CX
+	JE      noBias
+	VMOVUPS (CX), Z0
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+
+started:
+	MOVQ 24(SP), CX
+	MOVQ CX, 48(SP)
+	MOVQ 8(AX), CX
+	MOVQ CX, 56(SP)
+	MOVQ 96(AX), CX
+	MOVQ CX, 64(SP)
+
+outer:
+	MOVQ 48(SP), CX
+	MOVQ CX, 72(SP)
+	MOVQ 56(SP), CX
+	MOVQ CX, 80(SP)
+	MOVQ 72(AX), CX
+	MOVQ CX, 88(SP)
+
+segment:
+	MOVQ 72(SP), CX
+	MOVQ 80(SP), DX
+	MOVQ 40(AX), BX
+	MOVQ 32(AX), SI
+
+input:
+	VMOVUPS     (DX), Z1
+	VMOVUPS     (SI), Z2
+	VPERMPS     (CX), Z2, Z2
+	VFMADD231PS Z2, Z1, Z0
+	ADDQ        $0x40, SI
+	ADDQ        56(AX), DX
+	DECQ        BX
+	JNE         input
+	MOVQ        80(AX), CX
+	ADDQ        CX, 72(SP)
+	MOVQ        88(AX), CX
+	ADDQ        CX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), CX
+	ADDQ        CX, 48(SP)
+	MOVQ        112(AX), CX
+	ADDQ        CX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), CX
+	TESTQ       $0x00000001, CX
+	JE          linear
+	VPXORD      Z3, Z3, Z3
+	VMAXPS      Z0, Z3, Z0
+
+linear:
+	MOVQ    32(SP), CX
+	MOVQ    64(AX), DX
+	VMOVUPS Z0, (CX)
+	MOVQ    128(AX), CX
+	ADDQ    CX, 24(SP)
+	MOVQ    136(AX), CX
+	ADDQ    CX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), CX
+	ADDQ    CX, (SP)
+	MOVQ    160(AX), CX
+	ADDQ    CX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX512P2(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped1AVX512P2(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), DX
+	MOVQ (AX), DX
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 144(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 120(AX), DX
+	MOVQ DX, 40(SP)
+
+tile:
+	MOVQ    24(AX), DX
+	TESTQ   DX, DX
+	JE      noBias
+	VMOVUPS (DX), Z0
+	VMOVAPS Z0, Z1
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+started:
+	MOVQ 24(SP), DX
+	MOVQ DX, 48(SP)
+	MOVQ 8(AX), DX
+	MOVQ DX, 56(SP)
+	MOVQ 96(AX), DX
+	MOVQ DX, 64(SP)
+
+outer:
+	MOVQ 48(SP), DX
+	MOVQ DX, 72(SP)
+	MOVQ 56(SP), DX
+	MOVQ DX, 80(SP)
+	MOVQ 72(AX), DX
+	MOVQ DX, 88(SP)
+
+segment:
+	MOVQ 72(SP), DX
+	MOVQ 80(SP), BX
+	MOVQ 40(AX), SI
+	MOVQ 32(AX), DI
+
+input:
+	VMOVUPS     (BX), Z2
+	VMOVUPS     (DI), Z3
+	VPERMPS     (DX), Z3, Z4
+	VFMADD231PS Z4, Z2, Z0
+	VPERMPS     (DX)(CX*1), Z3, Z3
+	VFMADD231PS Z3, Z2, Z1
+	ADDQ        $0x40, DI
+	ADDQ        56(AX), BX
+	DECQ        SI
+	JNE         input
+	MOVQ        80(AX), DX
+	ADDQ        DX, 72(SP)
+	MOVQ        88(AX), DX
+	ADDQ        DX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), DX
+	ADDQ        DX, 48(SP)
+	MOVQ        112(AX), DX
+	ADDQ        DX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), DX
+	TESTQ       $0x00000001, DX
+	JE          linear
+	VPXORD      Z5, Z5, Z5
+	VMAXPS      Z0, Z5, Z0
+	VMAXPS      Z1, Z5, Z1
+
+linear:
+	MOVQ    32(SP), DX
+	MOVQ    64(AX), BX
+	VMOVUPS Z0, (DX)
+	ADDQ    BX, DX
+	VMOVUPS Z1, (DX)
+	MOVQ    128(AX), DX
+	ADDQ    DX, 24(SP)
+	MOVQ    136(AX), DX
+	ADDQ    DX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), DX
+	ADDQ    DX, (SP)
+	MOVQ    160(AX), DX
+	ADDQ    DX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX512P3(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped1AVX512P3(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), DX
+	MOVQ (AX), DX
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 144(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 120(AX), DX
+	MOVQ DX, 40(SP)
+
+tile:
+	MOVQ    24(AX), DX
+	TESTQ   DX, DX
+	JE      noBias
+	VMOVUPS (DX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+
+started:
+	MOVQ 24(SP), DX
+	MOVQ DX, 48(SP)
+	MOVQ 8(AX), DX
+	MOVQ DX, 56(SP)
+	MOVQ 96(AX), DX
+	MOVQ DX, 64(SP)
+
+outer:
+	MOVQ 48(SP), DX
+	MOVQ DX, 72(SP)
+	MOVQ 56(SP), DX
+	MOVQ DX, 80(SP)
+	MOVQ 72(AX), DX
+	MOVQ DX, 88(SP)
+
+segment:
+	MOVQ 72(SP), DX
+	MOVQ 80(SP), BX
+	MOVQ 40(AX), SI
+	MOVQ 32(AX), DI
+
+input:
+	VMOVUPS     (BX), Z3
+	VMOVUPS     (DI), Z4
+	VPERMPS     (DX), Z4, Z5
+	VFMADD231PS Z5, Z3, Z0
+	VPERMPS     (DX)(CX*1), Z4, Z5
+	VFMADD231PS Z5, Z3, Z1
+	VPERMPS     (DX)(CX*2), Z4, Z4
+	VFMADD231PS Z4, Z3, Z2
+	ADDQ        $0x40, DI
+	ADDQ        56(AX), BX
+	DECQ        SI
+	JNE         input
+	MOVQ        80(AX), DX
+	ADDQ        DX, 72(SP)
+	MOVQ        88(AX), DX
+	ADDQ        DX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), DX
+	ADDQ        DX, 48(SP)
+	MOVQ        112(AX), DX
+	ADDQ        DX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), DX
+	TESTQ       $0x00000001, DX
+	JE          linear
+	VPXORD      Z6, Z6, Z6
+	VMAXPS      Z0, Z6, Z0
+	VMAXPS      Z1, Z6, Z1
+	VMAXPS      Z2, Z6, Z2
+
+linear:
+	MOVQ    32(SP), DX
+	MOVQ    64(AX), BX
+	VMOVUPS Z0, (DX)
+	ADDQ    BX, DX
+	VMOVUPS Z1, (DX)
+	ADDQ    BX, DX
+	VMOVUPS Z2, (DX)
+	MOVQ    128(AX), DX
+	ADDQ    DX, 24(SP)
+	MOVQ    136(AX), DX
+	ADDQ    DX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), DX
+	ADDQ    DX, (SP)
+	MOVQ    160(AX), DX
+	ADDQ    DX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX512P4(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped1AVX512P4(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), BX
+	MOVQ BX, (SP)
+	MOVQ 16(AX), BX
+	MOVQ BX, 8(SP)
+	MOVQ 144(AX), BX
+	MOVQ BX, 16(SP)
+
+line:
+	MOVQ (SP), BX
+	MOVQ BX, 24(SP)
+	MOVQ 8(SP), BX
+	MOVQ BX, 32(SP)
+	MOVQ 120(AX), BX
+	MOVQ BX, 40(SP)
+
+tile:
+	MOVQ    24(AX), BX
+	TESTQ   BX, BX
+	JE      noBias
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+started:
+	MOVQ 24(SP), BX
+	MOVQ BX, 48(SP)
+	MOVQ 8(AX), BX
+	MOVQ BX, 56(SP)
+	MOVQ 96(AX), BX
+	MOVQ BX, 64(SP)
+
+outer:
+	MOVQ 48(SP), BX
+	MOVQ BX, 72(SP)
+	MOVQ 56(SP), BX
+	MOVQ BX, 80(SP)
+	MOVQ 72(AX), BX
+	MOVQ BX, 88(SP)
+
+segment:
+	MOVQ 72(SP), BX
+	MOVQ 80(SP), SI
+	MOVQ 40(AX), DI
+	MOVQ 32(AX), R8
+
+input:
+	VMOVUPS     (SI), Z4
+	VMOVUPS     (R8), Z5
+	VPERMPS     (BX), Z5, Z6
+	VFMADD231PS Z6, Z4, Z0
+	VPERMPS     (BX)(CX*1), Z5, Z6
+	VFMADD231PS Z6, Z4, Z1
+	VPERMPS     (BX)(CX*2), Z5, Z6
+	VFMADD231PS Z6, Z4, Z2
+	VPERMPS     (BX)(DX*1), Z5, Z5
+	VFMADD231PS Z5, Z4, Z3
+	ADDQ        $0x40, R8
+	ADDQ        56(AX), SI
+	DECQ        DI
+	JNE         input
+	MOVQ        80(AX), BX
+	ADDQ        BX, 72(SP)
+	MOVQ        88(AX), BX
+	ADDQ        BX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), BX
+	ADDQ        BX, 48(SP)
+	MOVQ        112(AX), BX
+	ADDQ        BX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), BX
+	TESTQ       $0x00000001, BX
+	JE          linear
+	VPXORD      Z7, Z7, Z7
+	VMAXPS      Z0, Z7, Z0
+	VMAXPS      Z1, Z7, Z1
+	VMAXPS      Z2, Z7, Z2
+	VMAXPS      Z3, Z7, Z3
+
+linear:
+	MOVQ    32(SP), BX
+	MOVQ    64(AX), SI
+	VMOVUPS Z0, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z1, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z3, (BX)
+	MOVQ    128(AX), BX
+	ADDQ    BX, 24(SP)
+	MOVQ    136(AX), BX
+	ADDQ    BX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), BX
+	ADDQ    BX, (SP)
+	MOVQ    160(AX), BX
+	ADDQ    BX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX512P5(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped1AVX512P5(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), BX
+	MOVQ BX, (SP)
+	MOVQ 16(AX), BX
+	MOVQ BX, 8(SP)
+	MOVQ 144(AX), BX
+	MOVQ BX, 16(SP)
+
+line:
+	MOVQ (SP), BX
+	MOVQ BX, 24(SP)
+	MOVQ 8(SP), BX
+	MOVQ BX, 32(SP)
+	MOVQ 120(AX), BX
+	MOVQ BX, 40(SP)
+
+tile:
+	MOVQ    24(AX), BX
+	TESTQ   BX, BX
+	JE      noBias
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+
+started:
+	MOVQ 24(SP), BX
+	MOVQ BX, 48(SP)
+	MOVQ 8(AX), BX
+	MOVQ BX, 56(SP)
+	MOVQ 96(AX), BX
+	MOVQ BX, 64(SP)
+
+outer:
+	MOVQ 48(SP), BX
+	MOVQ BX, 72(SP)
+	MOVQ 56(SP), BX
+	MOVQ BX, 80(SP)
+	MOVQ 72(AX), BX
+	MOVQ BX, 88(SP)
+
+segment:
+	MOVQ 72(SP), BX
+	MOVQ 80(SP), SI
+	MOVQ 40(AX), DI
+	MOVQ 32(AX), R8
+
+input:
+	VMOVUPS     (SI), Z5
+	VMOVUPS     (R8), Z6
+	VPERMPS     (BX), Z6, Z7
+	VFMADD231PS Z7, Z5, Z0
+	VPERMPS     (BX)(CX*1), Z6, Z7
+	VFMADD231PS Z7, Z5, Z1
+	VPERMPS     (BX)(CX*2), Z6, Z7
+	VFMADD231PS Z7, Z5, Z2
+	VPERMPS     (BX)(DX*1), Z6, Z7
+	VFMADD231PS Z7, Z5, Z3
+	VPERMPS     (BX)(CX*4), Z6, Z6
+	VFMADD231PS Z6, Z5, Z4
+	ADDQ        $0x40, R8
+	ADDQ        56(AX), SI
+	DECQ        DI
+	JNE         input
+	MOVQ        80(AX), BX
+	ADDQ        BX, 72(SP)
+	MOVQ        88(AX), BX
+	ADDQ        BX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), BX
+	ADDQ        BX, 48(SP)
+	MOVQ        112(AX), BX
+	ADDQ        BX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), BX
+	TESTQ       $0x00000001, BX
+	JE          linear
+	VPXORD      Z8, Z8, Z8
+	VMAXPS      Z0, Z8, Z0
+	VMAXPS      Z1, Z8, Z1
+	VMAXPS      Z2, Z8, Z2
+	VMAXPS      Z3, Z8, Z3
+	VMAXPS      Z4, Z8, Z4
+
+linear:
+	MOVQ    32(SP), BX
+	MOVQ    64(AX), SI
+	VMOVUPS Z0, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z1, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z3, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z4, (BX)
+	MOVQ    128(AX), BX
+	ADDQ    BX, 24(SP)
+	MOVQ    136(AX), BX
+	ADDQ    BX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), BX
+	ADDQ    BX, (SP)
+	MOVQ    160(AX), BX
+	ADDQ    BX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX512P6(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped1AVX512P6(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	MOVQ 80(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ 32(AX), R9
+
+input:
+	VMOVUPS     (DI), Z6
+	VMOVUPS     (R9), Z7
+	VPERMPS     (SI), Z7, Z8
+	VFMADD231PS Z8, Z6, Z0
+	VPERMPS     (SI)(CX*1), Z7, Z8
+	VFMADD231PS Z8, Z6, Z1
+	VPERMPS     (SI)(CX*2), Z7, Z8
+	VFMADD231PS Z8, Z6, Z2
+	VPERMPS     (SI)(DX*1), Z7, Z8
+	VFMADD231PS Z8, Z6, Z3
+	VPERMPS     (SI)(CX*4), Z7, Z8
+	VFMADD231PS Z8, Z6, Z4
+	VPERMPS     (SI)(BX*1), Z7, Z7
+	VFMADD231PS Z7, Z6, Z5
+	ADDQ        $0x40, R9
+	ADDQ        56(AX), DI
+	DECQ        R8
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z9, Z9, Z9
+	VMAXPS      Z0, Z9, Z0
+	VMAXPS      Z1, Z9, Z1
+	VMAXPS      Z2, Z9, Z2
+	VMAXPS      Z3, Z9, Z3
+	VMAXPS      Z4, Z9, Z4
+	VMAXPS      Z5, Z9, Z5
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX512P7(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped1AVX512P7(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	MOVQ 80(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ 32(AX), R9
+
+input:
+	VMOVUPS     (DI), Z7
+	VMOVUPS     (R9), Z8
+	VPERMPS     (SI), Z8, Z9
+	VFMADD231PS Z9, Z7, Z0
+	VPERMPS     (SI)(CX*1), Z8, Z9
+	VFMADD231PS Z9, Z7, Z1
+	VPERMPS     (SI)(CX*2), Z8, Z9
+	VFMADD231PS Z9, Z7, Z2
+	VPERMPS     (SI)(DX*1), Z8, Z9
+	VFMADD231PS Z9, Z7, Z3
+	VPERMPS     (SI)(CX*4), Z8, Z9
+	VFMADD231PS Z9, Z7, Z4
+	VPERMPS     (SI)(BX*1), Z8, Z9
+	VFMADD231PS Z9, Z7, Z5
+	VPERMPS     (SI)(DX*2), Z8, Z8
+	VFMADD231PS Z8, Z7, Z6
+	ADDQ        $0x40, R9
+	ADDQ        56(AX), DI
+	DECQ        R8
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z10, Z10, Z10
+	VMAXPS      Z0, Z10, Z0
+	VMAXPS      Z1, Z10, Z1
+	VMAXPS      Z2, Z10, Z2
+	VMAXPS      Z3, Z10, Z3
+	VMAXPS      Z4, Z10, Z4
+	VMAXPS      Z5, Z10, Z5
+	VMAXPS      Z6, Z10, Z6
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX512P8(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped1AVX512P8(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Z8
+	VMOVUPS     (R10), Z9
+	VPERMPS     (SI), Z9, Z10
+	VFMADD231PS Z10, Z8, Z0
+	VPERMPS     (SI)(CX*1), Z9, Z10
+	VFMADD231PS Z10, Z8, Z1
+	VPERMPS     (SI)(CX*2), Z9, Z10
+	VFMADD231PS Z10, Z8, Z2
+	VPERMPS     (SI)(DX*1), Z9, Z10
+	VFMADD231PS Z10, Z8, Z3
+	VPERMPS     (SI)(CX*4), Z9, Z10
+	VFMADD231PS Z10, Z8, Z4
+	VPERMPS     (SI)(BX*1), Z9, Z10
+	VFMADD231PS Z10, Z8, Z5
+	VPERMPS     (SI)(DX*2), Z9, Z10
+	VFMADD231PS Z10, Z8, Z6
+	VPERMPS     (DI), Z9, Z9
+	VFMADD231PS Z9, Z8, Z7
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z11, Z11, Z11
+	VMAXPS      Z0, Z11, Z0
+	VMAXPS      Z1, Z11, Z1
+	VMAXPS      Z2, Z11, Z2
+	VMAXPS      Z3, Z11, Z3
+	VMAXPS      Z4, Z11, Z4
+	VMAXPS      Z5, Z11, Z5
+	VMAXPS      Z6, Z11, Z6
+	VMAXPS      Z7, Z11, Z7
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z7, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX512P9(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped1AVX512P9(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Z9
+	VMOVUPS     (R10), Z10
+	VPERMPS     (SI), Z10, Z11
+	VFMADD231PS Z11, Z9, Z0
+	VPERMPS     (SI)(CX*1), Z10, Z11
+	VFMADD231PS Z11, Z9, Z1
+	VPERMPS     (SI)(CX*2), Z10, Z11
+	VFMADD231PS Z11, Z9, Z2
+	VPERMPS     (SI)(DX*1), Z10, Z11
+	VFMADD231PS Z11, Z9, Z3
+	VPERMPS     (SI)(CX*4), Z10, Z11
+	VFMADD231PS Z11, Z9, Z4
+	VPERMPS     (SI)(BX*1), Z10, Z11
+	VFMADD231PS Z11, Z9, Z5
+	VPERMPS     (SI)(DX*2), Z10, Z11
+	VFMADD231PS Z11, Z9, Z6
+	VPERMPS     (DI), Z10, Z11
+	VFMADD231PS Z11, Z9, Z7
+	VPERMPS     (DI)(CX*1), Z10, Z10
+	VFMADD231PS Z10, Z9, Z8
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z12, Z12, Z12
+	VMAXPS      Z0, Z12, Z0
+	VMAXPS      Z1, Z12, Z1
+	VMAXPS      Z2, Z12, Z2
+	VMAXPS      Z3, Z12, Z3
+	VMAXPS      Z4, Z12, Z4
+	VMAXPS      Z5, Z12, Z5
+	VMAXPS      Z6, Z12, Z6
+	VMAXPS      Z7, Z12, Z7
+	VMAXPS      Z8, Z12, Z8
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX512P10(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped1AVX512P10(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Z10
+	VMOVUPS     (R10), Z11
+	VPERMPS     (SI), Z11, Z12
+	VFMADD231PS Z12, Z10, Z0
+	VPERMPS     (SI)(CX*1), Z11, Z12
+	VFMADD231PS Z12, Z10, Z1
+	VPERMPS     (SI)(CX*2), Z11, Z12
+	VFMADD231PS Z12, Z10, Z2
+	VPERMPS     (SI)(DX*1), Z11, Z12
+	VFMADD231PS Z12, Z10, Z3
+	VPERMPS     (SI)(CX*4), Z11, Z12
+	VFMADD231PS Z12, Z10, Z4
+	VPERMPS     (SI)(BX*1), Z11, Z12
+	VFMADD231PS Z12, Z10, Z5
+	VPERMPS     (SI)(DX*2), Z11, Z12
+	VFMADD231PS Z12, Z10, Z6
+	VPERMPS     (DI), Z11, Z12
+	VFMADD231PS Z12, Z10, Z7
+	VPERMPS     (DI)(CX*1), Z11, Z12
+	VFMADD231PS Z12, Z10, Z8
+	VPERMPS     (DI)(CX*2), Z11, Z11
+	VFMADD231PS Z11, Z10, Z9
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z13, Z13, Z13
+	VMAXPS      Z0, Z13, Z0
+	VMAXPS      Z1, Z13, Z1
+	VMAXPS      Z2, Z13, Z2
+	VMAXPS      Z3, Z13, Z3
+	VMAXPS      Z4, Z13, Z4
+	VMAXPS      Z5, Z13, Z5
+	VMAXPS      Z6, Z13, Z6
+	VMAXPS      Z7, Z13, Z7
+	VMAXPS      Z8, Z13, Z8
+	VMAXPS      Z9, Z13, Z9
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z9, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX512P11(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped1AVX512P11(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Z11
+	VMOVUPS     (R10), Z12
+	VPERMPS     (SI), Z12, Z13
+	VFMADD231PS Z13, Z11, Z0
+	VPERMPS     (SI)(CX*1), Z12, Z13
+	VFMADD231PS Z13, Z11, Z1
+	VPERMPS     (SI)(CX*2), Z12, Z13
+	VFMADD231PS Z13, Z11, Z2
+	VPERMPS     (SI)(DX*1), Z12, Z13
+	VFMADD231PS Z13, Z11, Z3
+	VPERMPS     (SI)(CX*4), Z12, Z13
+	VFMADD231PS Z13, Z11, Z4
+	VPERMPS     (SI)(BX*1), Z12, Z13
+	VFMADD231PS Z13, Z11, Z5
+	VPERMPS     (SI)(DX*2), Z12, Z13
+	VFMADD231PS Z13, Z11, Z6
+	VPERMPS     (DI), Z12, Z13
+	VFMADD231PS Z13, Z11, Z7
+	VPERMPS     (DI)(CX*1), Z12, Z13
+	VFMADD231PS Z13, Z11, Z8
+	VPERMPS     (DI)(CX*2), Z12, Z13
+	VFMADD231PS Z13, Z11, Z9
+	VPERMPS     (DI)(DX*1), Z12, Z12
+	VFMADD231PS Z12, Z11, Z10
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z14, Z14, Z14
+	VMAXPS      Z0, Z14, Z0
+	VMAXPS      Z1, Z14, Z1
+	VMAXPS      Z2, Z14, Z2
+	VMAXPS      Z3, Z14, Z3
+	VMAXPS      Z4, Z14, Z4
+	VMAXPS      Z5, Z14, Z5
+	VMAXPS      Z6, Z14, Z6
+	VMAXPS      Z7, Z14, Z7
+	VMAXPS      Z8, Z14, Z8
+	VMAXPS      Z9, Z14, Z9
+	VMAXPS      Z10, Z14, Z10
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z9, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z10, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX512P12(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped1AVX512P12(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z0, Z11
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Z12
+	VMOVUPS     (R10), Z13
+	VPERMPS     (SI), Z13, Z14
+	VFMADD231PS Z14, Z12, Z0
+	VPERMPS     (SI)(CX*1), Z13, Z14
+	VFMADD231PS Z14, Z12, Z1
+	VPERMPS     (SI)(CX*2), Z13, Z14
+	VFMADD231PS Z14, Z12, Z2
+	VPERMPS     (SI)(DX*1), Z13, Z14
+	VFMADD231PS Z14, Z12, Z3
+	VPERMPS     (SI)(CX*4), Z13, Z14
+	VFMADD231PS Z14, Z12, Z4
+	VPERMPS     (SI)(BX*1), Z13, Z14
+	VFMADD231PS Z14, Z12, Z5
+	VPERMPS     (SI)(DX*2), Z13, Z14
+	VFMADD231PS Z14, Z12, Z6
+	VPERMPS     (DI), Z13, Z14
+	VFMADD231PS Z14, Z12, Z7
+	VPERMPS     (DI)(CX*1), Z13, Z14
+	VFMADD231PS Z14, Z12, Z8
+	VPERMPS     (DI)(CX*2), Z13, Z14
+	VFMADD231PS Z14, Z12, Z9
+	VPERMPS     (DI)(DX*1), Z13, Z14
+	VFMADD231PS Z14, Z12, Z10
+	VPERMPS     (DI)(CX*4), Z13, Z13
+	VFMADD231PS Z13, Z12, Z11
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z15, Z15, Z15
+	VMAXPS      Z0, Z15, Z0
+	VMAXPS      Z1, Z15, Z1
+	VMAXPS      Z2, Z15, Z2
+	VMAXPS      Z3, Z15, Z3
+	VMAXPS      Z4, Z15, Z4
+	VMAXPS      Z5, Z15, Z5
+	VMAXPS      Z6, Z15, Z6
+	VMAXPS      Z7, Z15, Z7
+	VMAXPS      Z8, Z15, Z8
+	VMAXPS      Z9, Z15, Z9
+	VMAXPS      Z10, Z15, Z10
+	VMAXPS      Z11, Z15, Z11
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z9, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z10, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z11, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX512P13(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped1AVX512P13(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z0, Z11
+	VMOVAPS Z0, Z12
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Z13
+	VMOVUPS     (R10), Z14
+	VPERMPS     (SI), Z14, Z15
+	VFMADD231PS Z15, Z13, Z0
+	VPERMPS     (SI)(CX*1), Z14, Z15
+	VFMADD231PS Z15, Z13, Z1
+	VPERMPS     (SI)(CX*2), Z14, Z15
+	VFMADD231PS Z15, Z13, Z2
+	VPERMPS     (SI)(DX*1), Z14, Z15
+	VFMADD231PS Z15, Z13, Z3
+	VPERMPS     (SI)(CX*4), Z14, Z15
+	VFMADD231PS Z15, Z13, Z4
+	VPERMPS     (SI)(BX*1), Z14, Z15
+	VFMADD231PS Z15, Z13, Z5
+	VPERMPS     (SI)(DX*2), Z14, Z15
+	VFMADD231PS Z15, Z13, Z6
+	VPERMPS     (DI), Z14, Z15
+	VFMADD231PS Z15, Z13, Z7
+	VPERMPS     (DI)(CX*1), Z14, Z15
+	VFMADD231PS Z15, Z13, Z8
+	VPERMPS     (DI)(CX*2), Z14, Z15
+	VFMADD231PS Z15, Z13, Z9
+	VPERMPS     (DI)(DX*1), Z14, Z15
+	VFMADD231PS Z15, Z13, Z10
+	VPERMPS     (DI)(CX*4), Z14, Z15
+	VFMADD231PS Z15, Z13, Z11
+	VPERMPS     (DI)(BX*1), Z14, Z14
+	VFMADD231PS Z14, Z13, Z12
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z16, Z16, Z16
+	VMAXPS      Z0, Z16, Z0
+	VMAXPS      Z1, Z16, Z1
+	VMAXPS      Z2, Z16, Z2
+	VMAXPS      Z3, Z16, Z3
+	VMAXPS      Z4, Z16, Z4
+	VMAXPS      Z5, Z16, Z5
+	VMAXPS      Z6, Z16, Z6
+	VMAXPS      Z7, Z16, Z7
+	VMAXPS      Z8, Z16, Z8
+	VMAXPS      Z9, Z16, Z9
+	VMAXPS      Z10, Z16, Z10
+	VMAXPS      Z11, Z16, Z11
+	VMAXPS      Z12, Z16, Z12
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z9, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z10, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z11, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z12, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped1AVX512P14(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped1AVX512P14(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z0, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z0, Z13
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Z14
+	VMOVUPS     (R10), Z15
+	VPERMPS     (SI), Z15, Z16
+	VFMADD231PS Z16, Z14, Z0
+	VPERMPS     (SI)(CX*1), Z15, Z16
+	VFMADD231PS Z16, Z14, Z1
+	VPERMPS     (SI)(CX*2), Z15, Z16
+	VFMADD231PS Z16, Z14, Z2
+	VPERMPS     (SI)(DX*1), Z15, Z16
+	VFMADD231PS Z16, Z14, Z3
+	VPERMPS     (SI)(CX*4), Z15, Z16
+	VFMADD231PS Z16, Z14, Z4
+	VPERMPS     (SI)(BX*1), Z15, Z16
+	VFMADD231PS Z16, Z14, Z5
+	VPERMPS     (SI)(DX*2), Z15, Z16
+	VFMADD231PS Z16, Z14, Z6
+	VPERMPS     (DI), Z15, Z16
+	VFMADD231PS Z16, Z14, Z7
+	VPERMPS     (DI)(CX*1), Z15, Z16
+	VFMADD231PS Z16, Z14, Z8
+	VPERMPS     (DI)(CX*2), Z15, Z16
+	VFMADD231PS Z16, Z14, Z9
+	VPERMPS     (DI)(DX*1), Z15, Z16
+	VFMADD231PS Z16, Z14, Z10
+	VPERMPS     (DI)(CX*4), Z15, Z16
+	VFMADD231PS Z16, Z14, Z11
+	VPERMPS     (DI)(BX*1), Z15, Z16
+	VFMADD231PS Z16, Z14, Z12
+	VPERMPS     (DI)(DX*2), Z15, Z15
+	VFMADD231PS Z15, Z14, Z13
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z17, Z17, Z17
+	VMAXPS      Z0, Z17, Z0
+	VMAXPS      Z1, Z17, Z1
+	VMAXPS      Z2, Z17, Z2
+	VMAXPS      Z3, Z17, Z3
+	VMAXPS      Z4, Z17, Z4
+	VMAXPS      Z5, Z17, Z5
+	VMAXPS      Z6, Z17, Z6
+	VMAXPS      Z7, Z17, Z7
+	VMAXPS      Z8, Z17, Z8
+	VMAXPS      Z9, Z17, Z9
+	VMAXPS      Z10, Z17, Z10
+	VMAXPS      Z11, Z17, Z11
+	VMAXPS      Z12, Z17, Z12
+	VMAXPS      Z13, Z17, Z13
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z9, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z10, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z11, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z12, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z13, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX512P1(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped3AVX512P1(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), DX
+	MOVQ (AX), DX
+	MOVQ DX, (SP)
+	MOVQ 16(AX), DX
+	MOVQ DX, 8(SP)
+	MOVQ 144(AX), DX
+	MOVQ DX, 16(SP)
+
+line:
+	MOVQ (SP), DX
+	MOVQ DX, 24(SP)
+	MOVQ 8(SP), DX
+	MOVQ DX, 32(SP)
+	MOVQ 120(AX), DX
+	MOVQ DX, 40(SP)
+
+tile:
+	MOVQ    24(AX), DX
+	TESTQ   DX, DX
+	JE      noBias
+	VMOVUPS (DX), Z0
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+
+started:
+	MOVQ 24(SP), DX
+	MOVQ DX, 48(SP)
+	MOVQ 8(AX), DX
+	MOVQ DX, 56(SP)
+	MOVQ 96(AX), DX
+	MOVQ DX, 64(SP)
+
+outer:
+	MOVQ 48(SP), DX
+	MOVQ DX, 72(SP)
+	MOVQ 56(SP), DX
+	MOVQ DX, 80(SP)
+	MOVQ 72(AX), DX
+	MOVQ DX, 88(SP)
+
+segment:
+	MOVQ 72(SP), DX
+	MOVQ 80(SP), BX
+	MOVQ 40(AX), SI
+	MOVQ 32(AX), DI
+
+input:
+	VMOVUPS     (BX), Z1
+	VMOVUPS     64(BX), Z2
+	VMOVUPS     128(BX), Z3
+	VMOVUPS     (DI), Z4
+	VPERMPS     (DX), Z4, Z5
+	VFMADD231PS Z5, Z1, Z0
+	VPERMPS     (DX)(CX*1), Z4, Z1
+	VFMADD231PS Z1, Z2, Z0
+	VPERMPS     (DX)(CX*2), Z4, Z1
+	VFMADD231PS Z1, Z3, Z0
+	ADDQ        $0x40, DI
+	ADDQ        56(AX), BX
+	DECQ        SI
+	JNE         input
+	MOVQ        80(AX), DX
+	ADDQ        DX, 72(SP)
+	MOVQ        88(AX), DX
+	ADDQ        DX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), DX
+	ADDQ        DX, 48(SP)
+	MOVQ        112(AX), DX
+	ADDQ        DX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), DX
+	TESTQ       $0x00000001, DX
+	JE          linear
+	VPXORD      Z6, Z6, Z6
+	VMAXPS      Z0, Z6, Z0
+
+linear:
+	MOVQ    32(SP), DX
+	MOVQ    64(AX), BX
+	VMOVUPS Z0, (DX)
+	MOVQ    128(AX), DX
+	ADDQ    DX, 24(SP)
+	MOVQ    136(AX), DX
+	ADDQ    DX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), DX
+	ADDQ    DX, (SP)
+	MOVQ    160(AX), DX
+	ADDQ    DX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX512P2(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped3AVX512P2(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), BX
+	MOVQ BX, (SP)
+	MOVQ 16(AX), BX
+	MOVQ BX, 8(SP)
+	MOVQ 144(AX), BX
+	MOVQ BX, 16(SP)
+
+line:
+	MOVQ (SP), BX
+	MOVQ BX, 24(SP)
+	MOVQ 8(SP), BX
+	MOVQ BX, 32(SP)
+	MOVQ 120(AX), BX
+	MOVQ BX, 40(SP)
+
+tile:
+	MOVQ    24(AX), BX
+	TESTQ   BX, BX
+	JE      noBias
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+
+started:
+	MOVQ 24(SP), BX
+	MOVQ BX, 48(SP)
+	MOVQ 8(AX), BX
+	MOVQ BX, 56(SP)
+	MOVQ 96(AX), BX
+	MOVQ BX, 64(SP)
+
+outer:
+	MOVQ 48(SP), BX
+	MOVQ BX, 72(SP)
+	MOVQ 56(SP), BX
+	MOVQ BX, 80(SP)
+	MOVQ 72(AX), BX
+	MOVQ BX, 88(SP)
+
+segment:
+	MOVQ 72(SP), BX
+	MOVQ 80(SP), SI
+	MOVQ 40(AX), DI
+	MOVQ 32(AX), R8
+
+input:
+	VMOVUPS     (SI), Z2
+	VMOVUPS     64(SI), Z3
+	VMOVUPS     128(SI), Z4
+	VMOVUPS     (R8), Z5
+	VPERMPS     (BX), Z5, Z6
+	VFMADD231PS Z6, Z2, Z0
+	VPERMPS     (BX)(CX*1), Z5, Z6
+	VFMADD231PS Z6, Z2, Z1
+	VFMADD231PS Z6, Z3, Z0
+	VPERMPS     (BX)(CX*2), Z5, Z2
+	VFMADD231PS Z2, Z3, Z1
+	VFMADD231PS Z2, Z4, Z0
+	VPERMPS     (BX)(DX*1), Z5, Z2
+	VFMADD231PS Z2, Z4, Z1
+	ADDQ        $0x40, R8
+	ADDQ        56(AX), SI
+	DECQ        DI
+	JNE         input
+	MOVQ        80(AX), BX
+	ADDQ        BX, 72(SP)
+	MOVQ        88(AX), BX
+	ADDQ        BX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), BX
+	ADDQ        BX, 48(SP)
+	MOVQ        112(AX), BX
+	ADDQ        BX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), BX
+	TESTQ       $0x00000001, BX
+	JE          linear
+	VPXORD      Z7, Z7, Z7
+	VMAXPS      Z0, Z7, Z0
+	VMAXPS      Z1, Z7, Z1
+
+linear:
+	MOVQ    32(SP), BX
+	MOVQ    64(AX), SI
+	VMOVUPS Z0, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z1, (BX)
+	MOVQ    128(AX), BX
+	ADDQ    BX, 24(SP)
+	MOVQ    136(AX), BX
+	ADDQ    BX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), BX
+	ADDQ    BX, (SP)
+	MOVQ    160(AX), BX
+	ADDQ    BX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX512P3(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped3AVX512P3(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), BX
+	MOVQ BX, (SP)
+	MOVQ 16(AX), BX
+	MOVQ BX, 8(SP)
+	MOVQ 144(AX), BX
+	MOVQ BX, 16(SP)
+
+line:
+	MOVQ (SP), BX
+	MOVQ BX, 24(SP)
+	MOVQ 8(SP), BX
+	MOVQ BX, 32(SP)
+	MOVQ 120(AX), BX
+	MOVQ BX, 40(SP)
+
+tile:
+	MOVQ    24(AX), BX
+	TESTQ   BX, BX
+	JE      noBias
+	VMOVUPS (BX), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+
+started:
+	MOVQ 24(SP), BX
+	MOVQ BX, 48(SP)
+	MOVQ 8(AX), BX
+	MOVQ BX, 56(SP)
+	MOVQ 96(AX), BX
+	MOVQ BX, 64(SP)
+
+outer:
+	MOVQ 48(SP), BX
+	MOVQ BX, 72(SP)
+	MOVQ 56(SP), BX
+	MOVQ BX, 80(SP)
+	MOVQ 72(AX), BX
+	MOVQ BX, 88(SP)
+
+segment:
+	MOVQ 72(SP), BX
+	MOVQ 80(SP), SI
+	MOVQ 40(AX), DI
+	MOVQ 32(AX), R8
+
+input:
+	VMOVUPS     (SI), Z3
+	VMOVUPS     64(SI), Z4
+	VMOVUPS     128(SI), Z5
+	VMOVUPS     (R8), Z6
+	VPERMPS     (BX), Z6, Z7
+	VFMADD231PS Z7, Z3, Z0
+	VPERMPS     (BX)(CX*1), Z6, Z7
+	VFMADD231PS Z7, Z3, Z1
+	VFMADD231PS Z7, Z4, Z0
+	VPERMPS     (BX)(CX*2), Z6, Z7
+	VFMADD231PS Z7, Z3, Z2
+	VFMADD231PS Z7, Z4, Z1
+	VFMADD231PS Z7, Z5, Z0
+	VPERMPS     (BX)(DX*1), Z6, Z3
+	VFMADD231PS Z3, Z4, Z2
+	VFMADD231PS Z3, Z5, Z1
+	VPERMPS     (BX)(CX*4), Z6, Z3
+	VFMADD231PS Z3, Z5, Z2
+	ADDQ        $0x40, R8
+	ADDQ        56(AX), SI
+	DECQ        DI
+	JNE         input
+	MOVQ        80(AX), BX
+	ADDQ        BX, 72(SP)
+	MOVQ        88(AX), BX
+	ADDQ        BX, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), BX
+	ADDQ        BX, 48(SP)
+	MOVQ        112(AX), BX
+	ADDQ        BX, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), BX
+	TESTQ       $0x00000001, BX
+	JE          linear
+	VPXORD      Z8, Z8, Z8
+	VMAXPS      Z0, Z8, Z0
+	VMAXPS      Z1, Z8, Z1
+	VMAXPS      Z2, Z8, Z2
+
+linear:
+	MOVQ    32(SP), BX
+	MOVQ    64(AX), SI
+	VMOVUPS Z0, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z1, (BX)
+	ADDQ    SI, BX
+	VMOVUPS Z2, (BX)
+	MOVQ    128(AX), BX
+	ADDQ    BX, 24(SP)
+	MOVQ    136(AX), BX
+	ADDQ    BX, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), BX
+	ADDQ    BX, (SP)
+	MOVQ    160(AX), BX
+	ADDQ    BX, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX512P4(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped3AVX512P4(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	MOVQ 80(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ 32(AX), R9
+
+input:
+	VMOVUPS     (DI), Z4
+	VMOVUPS     64(DI), Z5
+	VMOVUPS     128(DI), Z6
+	VMOVUPS     (R9), Z7
+	VPERMPS     (SI), Z7, Z8
+	VFMADD231PS Z8, Z4, Z0
+	VPERMPS     (SI)(CX*1), Z7, Z8
+	VFMADD231PS Z8, Z4, Z1
+	VFMADD231PS Z8, Z5, Z0
+	VPERMPS     (SI)(CX*2), Z7, Z8
+	VFMADD231PS Z8, Z4, Z2
+	VFMADD231PS Z8, Z5, Z1
+	VFMADD231PS Z8, Z6, Z0
+	VPERMPS     (SI)(DX*1), Z7, Z8
+	VFMADD231PS Z8, Z4, Z3
+	VFMADD231PS Z8, Z5, Z2
+	VFMADD231PS Z8, Z6, Z1
+	VPERMPS     (SI)(CX*4), Z7, Z4
+	VFMADD231PS Z4, Z5, Z3
+	VFMADD231PS Z4, Z6, Z2
+	VPERMPS     (SI)(BX*1), Z7, Z4
+	VFMADD231PS Z4, Z6, Z3
+	ADDQ        $0x40, R9
+	ADDQ        56(AX), DI
+	DECQ        R8
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z9, Z9, Z9
+	VMAXPS      Z0, Z9, Z0
+	VMAXPS      Z1, Z9, Z1
+	VMAXPS      Z2, Z9, Z2
+	VMAXPS      Z3, Z9, Z3
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX512P5(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped3AVX512P5(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	MOVQ 80(SP), DI
+	MOVQ 40(AX), R8
+	MOVQ 32(AX), R9
+
+input:
+	VMOVUPS     (DI), Z5
+	VMOVUPS     64(DI), Z6
+	VMOVUPS     128(DI), Z7
+	VMOVUPS     (R9), Z8
+	VPERMPS     (SI), Z8, Z9
+	VFMADD231PS Z9, Z5, Z0
+	VPERMPS     (SI)(CX*1), Z8, Z9
+	VFMADD231PS Z9, Z5, Z1
+	VFMADD231PS Z9, Z6, Z0
+	VPERMPS     (SI)(CX*2), Z8, Z9
+	VFMADD231PS Z9, Z5, Z2
+	VFMADD231PS Z9, Z6, Z1
+	VFMADD231PS Z9, Z7, Z0
+	VPERMPS     (SI)(DX*1), Z8, Z9
+	VFMADD231PS Z9, Z5, Z3
+	VFMADD231PS Z9, Z6, Z2
+	VFMADD231PS Z9, Z7, Z1
+	VPERMPS     (SI)(CX*4), Z8, Z9
+	VFMADD231PS Z9, Z5, Z4
+	VFMADD231PS Z9, Z6, Z3
+	VFMADD231PS Z9, Z7, Z2
+	VPERMPS     (SI)(BX*1), Z8, Z5
+	VFMADD231PS Z5, Z6, Z4
+	VFMADD231PS Z5, Z7, Z3
+	VPERMPS     (SI)(DX*2), Z8, Z5
+	VFMADD231PS Z5, Z7, Z4
+	ADDQ        $0x40, R9
+	ADDQ        56(AX), DI
+	DECQ        R8
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z10, Z10, Z10
+	VMAXPS      Z0, Z10, Z0
+	VMAXPS      Z1, Z10, Z1
+	VMAXPS      Z2, Z10, Z2
+	VMAXPS      Z3, Z10, Z3
+	VMAXPS      Z4, Z10, Z4
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX512P6(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped3AVX512P6(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Z6
+	VMOVUPS     64(R8), Z7
+	VMOVUPS     128(R8), Z8
+	VMOVUPS     (R10), Z9
+	VPERMPS     (SI), Z9, Z10
+	VFMADD231PS Z10, Z6, Z0
+	VPERMPS     (SI)(CX*1), Z9, Z10
+	VFMADD231PS Z10, Z6, Z1
+	VFMADD231PS Z10, Z7, Z0
+	VPERMPS     (SI)(CX*2), Z9, Z10
+	VFMADD231PS Z10, Z6, Z2
+	VFMADD231PS Z10, Z7, Z1
+	VFMADD231PS Z10, Z8, Z0
+	VPERMPS     (SI)(DX*1), Z9, Z10
+	VFMADD231PS Z10, Z6, Z3
+	VFMADD231PS Z10, Z7, Z2
+	VFMADD231PS Z10, Z8, Z1
+	VPERMPS     (SI)(CX*4), Z9, Z10
+	VFMADD231PS Z10, Z6, Z4
+	VFMADD231PS Z10, Z7, Z3
+	VFMADD231PS Z10, Z8, Z2
+	VPERMPS     (SI)(BX*1), Z9, Z10
+	VFMADD231PS Z10, Z6, Z5
+	VFMADD231PS Z10, Z7, Z4
+	VFMADD231PS Z10, Z8, Z3
+	VPERMPS     (SI)(DX*2), Z9, Z6
+	VFMADD231PS Z6, Z7, Z5
+	VFMADD231PS Z6, Z8, Z4
+	VPERMPS     (DI), Z9, Z6
+	VFMADD231PS Z6, Z8, Z5
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z11, Z11, Z11
+	VMAXPS      Z0, Z11, Z0
+	VMAXPS      Z1, Z11, Z1
+	VMAXPS      Z2, Z11, Z2
+	VMAXPS      Z3, Z11, Z3
+	VMAXPS      Z4, Z11, Z4
+	VMAXPS      Z5, Z11, Z5
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX512P7(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped3AVX512P7(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Z7
+	VMOVUPS     64(R8), Z8
+	VMOVUPS     128(R8), Z9
+	VMOVUPS     (R10), Z10
+	VPERMPS     (SI), Z10, Z11
+	VFMADD231PS Z11, Z7, Z0
+	VPERMPS     (SI)(CX*1), Z10, Z11
+	VFMADD231PS Z11, Z7, Z1
+	VFMADD231PS Z11, Z8, Z0
+	VPERMPS     (SI)(CX*2), Z10, Z11
+	VFMADD231PS Z11, Z7, Z2
+	VFMADD231PS Z11, Z8, Z1
+	VFMADD231PS Z11, Z9, Z0
+	VPERMPS     (SI)(DX*1), Z10, Z11
+	VFMADD231PS Z11, Z7, Z3
+	VFMADD231PS Z11, Z8, Z2
+	VFMADD231PS Z11, Z9, Z1
+	VPERMPS     (SI)(CX*4), Z10, Z11
+	VFMADD231PS Z11, Z7, Z4
+	VFMADD231PS Z11, Z8, Z3
+	VFMADD231PS Z11, Z9, Z2
+	VPERMPS     (SI)(BX*1), Z10, Z11
+	VFMADD231PS Z11, Z7, Z5
+	VFMADD231PS Z11, Z8, Z4
+	VFMADD231PS Z11, Z9, Z3
+	VPERMPS     (SI)(DX*2), Z10, Z11
+	VFMADD231PS Z11, Z7, Z6
+	VFMADD231PS Z11, Z8, Z5
+	VFMADD231PS Z11, Z9, Z4
+	VPERMPS     (DI), Z10, Z7
+	VFMADD231PS Z7, Z8, Z6
+	VFMADD231PS Z7, Z9, Z5
+	VPERMPS     (DI)(CX*1), Z10, Z7
+	VFMADD231PS Z7, Z9, Z6
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z12, Z12, Z12
+	VMAXPS      Z0, Z12, Z0
+	VMAXPS      Z1, Z12, Z1
+	VMAXPS      Z2, Z12, Z2
+	VMAXPS      Z3, Z12, Z3
+	VMAXPS      Z4, Z12, Z4
+	VMAXPS      Z5, Z12, Z5
+	VMAXPS      Z6, Z12, Z6
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX512P8(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped3AVX512P8(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Z8
+	VMOVUPS     64(R8), Z9
+	VMOVUPS     128(R8), Z10
+	VMOVUPS     (R10), Z11
+	VPERMPS     (SI), Z11, Z12
+	VFMADD231PS Z12, Z8, Z0
+	VPERMPS     (SI)(CX*1), Z11, Z12
+	VFMADD231PS Z12, Z8, Z1
+	VFMADD231PS Z12, Z9, Z0
+	VPERMPS     (SI)(CX*2), Z11, Z12
+	VFMADD231PS Z12, Z8, Z2
+	VFMADD231PS Z12, Z9, Z1
+	VFMADD231PS Z12, Z10, Z0
+	VPERMPS     (SI)(DX*1), Z11, Z12
+	VFMADD231PS Z12, Z8, Z3
+	VFMADD231PS Z12, Z9, Z2
+	VFMADD231PS Z12, Z10, Z1
+	VPERMPS     (SI)(CX*4), Z11, Z12
+	VFMADD231PS Z12, Z8, Z4
+	VFMADD231PS Z12, Z9, Z3
+	VFMADD231PS Z12, Z10, Z2
+	VPERMPS     (SI)(BX*1), Z11, Z12
+	VFMADD231PS Z12, Z8, Z5
+	VFMADD231PS Z12, Z9, Z4
+	VFMADD231PS Z12, Z10, Z3
+	VPERMPS     (SI)(DX*2), Z11, Z12
+	VFMADD231PS Z12, Z8, Z6
+	VFMADD231PS Z12, Z9, Z5
+	VFMADD231PS Z12, Z10, Z4
+	VPERMPS     (DI), Z11, Z12
+	VFMADD231PS Z12, Z8, Z7
+	VFMADD231PS Z12, Z9, Z6
+	VFMADD231PS Z12, Z10, Z5
+	VPERMPS     (DI)(CX*1), Z11, Z8
+	VFMADD231PS Z8, Z9, Z7
+	VFMADD231PS Z8, Z10, Z6
+	VPERMPS     (DI)(CX*2), Z11, Z8
+	VFMADD231PS Z8, Z10, Z7
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z13, Z13, Z13
+	VMAXPS      Z0, Z13, Z0
+	VMAXPS      Z1, Z13, Z1
+	VMAXPS      Z2, Z13, Z2
+	VMAXPS      Z3, Z13, Z3
+	VMAXPS      Z4, Z13, Z4
+	VMAXPS      Z5, Z13, Z5
+	VMAXPS      Z6, Z13, Z6
+	VMAXPS      Z7, Z13, Z7
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z7, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX512P9(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped3AVX512P9(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Z9
+	VMOVUPS     64(R8), Z10
+	VMOVUPS     128(R8), Z11
+	VMOVUPS     (R10), Z12
+	VPERMPS     (SI), Z12, Z13
+	VFMADD231PS Z13, Z9, Z0
+	VPERMPS     (SI)(CX*1), Z12, Z13
+	VFMADD231PS Z13, Z9, Z1
+	VFMADD231PS Z13, Z10, Z0
+	VPERMPS     (SI)(CX*2), Z12, Z13
+	VFMADD231PS Z13, Z9, Z2
+	VFMADD231PS Z13, Z10, Z1
+	VFMADD231PS Z13, Z11, Z0
+	VPERMPS     (SI)(DX*1), Z12, Z13
+	VFMADD231PS Z13, Z9, Z3
+	VFMADD231PS Z13, Z10, Z2
+	VFMADD231PS Z13, Z11, Z1
+	VPERMPS     (SI)(CX*4), Z12, Z13
+	VFMADD231PS Z13, Z9, Z4
+	VFMADD231PS Z13, Z10, Z3
+	VFMADD231PS Z13, Z11, Z2
+	VPERMPS     (SI)(BX*1), Z12, Z13
+	VFMADD231PS Z13, Z9, Z5
+	VFMADD231PS Z13, Z10, Z4
+	VFMADD231PS Z13, Z11, Z3
+	VPERMPS     (SI)(DX*2), Z12, Z13
+	VFMADD231PS Z13, Z9, Z6
+	VFMADD231PS Z13, Z10, Z5
+	VFMADD231PS Z13, Z11, Z4
+	VPERMPS     (DI), Z12, Z13
+	VFMADD231PS Z13, Z9, Z7
+	VFMADD231PS Z13, Z10, Z6
+	VFMADD231PS Z13, Z11, Z5
+	VPERMPS     (DI)(CX*1), Z12, Z13
+	VFMADD231PS Z13, Z9, Z8
+	VFMADD231PS Z13, Z10, Z7
+	VFMADD231PS Z13, Z11, Z6
+	VPERMPS     (DI)(CX*2), Z12, Z9
+	VFMADD231PS Z9, Z10, Z8
+	VFMADD231PS Z9, Z11, Z7
+	VPERMPS     (DI)(DX*1), Z12, Z9
+	VFMADD231PS Z9, Z11, Z8
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z14, Z14, Z14
+	VMAXPS      Z0, Z14, Z0
+	VMAXPS      Z1, Z14, Z1
+	VMAXPS      Z2, Z14, Z2
+	VMAXPS      Z3, Z14, Z3
+	VMAXPS      Z4, Z14, Z4
+	VMAXPS      Z5, Z14, Z5
+	VMAXPS      Z6, Z14, Z6
+	VMAXPS      Z7, Z14, Z7
+	VMAXPS      Z8, Z14, Z8
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX512P10(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped3AVX512P10(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Z10
+	VMOVUPS     64(R8), Z11
+	VMOVUPS     128(R8), Z12
+	VMOVUPS     (R10), Z13
+	VPERMPS     (SI), Z13, Z14
+	VFMADD231PS Z14, Z10, Z0
+	VPERMPS     (SI)(CX*1), Z13, Z14
+	VFMADD231PS Z14, Z10, Z1
+	VFMADD231PS Z14, Z11, Z0
+	VPERMPS     (SI)(CX*2), Z13, Z14
+	VFMADD231PS Z14, Z10, Z2
+	VFMADD231PS Z14, Z11, Z1
+	VFMADD231PS Z14, Z12, Z0
+	VPERMPS     (SI)(DX*1), Z13, Z14
+	VFMADD231PS Z14, Z10, Z3
+	VFMADD231PS Z14, Z11, Z2
+	VFMADD231PS Z14, Z12, Z1
+	VPERMPS     (SI)(CX*4), Z13, Z14
+	VFMADD231PS Z14, Z10, Z4
+	VFMADD231PS Z14, Z11, Z3
+	VFMADD231PS Z14, Z12, Z2
+	VPERMPS     (SI)(BX*1), Z13, Z14
+	VFMADD231PS Z14, Z10, Z5
+	VFMADD231PS Z14, Z11, Z4
+	VFMADD231PS Z14, Z12, Z3
+	VPERMPS     (SI)(DX*2), Z13, Z14
+	VFMADD231PS Z14, Z10, Z6
+	VFMADD231PS Z14, Z11, Z5
+	VFMADD231PS Z14, Z12, Z4
+	VPERMPS     (DI), Z13, Z14
+	VFMADD231PS Z14, Z10, Z7
+	VFMADD231PS Z14, Z11, Z6
+	VFMADD231PS Z14, Z12, Z5
+	VPERMPS     (DI)(CX*1), Z13, Z14
+	VFMADD231PS Z14, Z10, Z8
+	VFMADD231PS Z14, Z11, Z7
+	VFMADD231PS Z14, Z12, Z6
+	VPERMPS     (DI)(CX*2), Z13, Z14
+	VFMADD231PS Z14, Z10, Z9
+	VFMADD231PS Z14, Z11, Z8
+	VFMADD231PS Z14, Z12, Z7
+	VPERMPS     (DI)(DX*1), Z13, Z10
+	VFMADD231PS Z10, Z11, Z9
+	VFMADD231PS Z10, Z12, Z8
+	VPERMPS     (DI)(CX*4), Z13, Z10
+	VFMADD231PS Z10, Z12, Z9
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z15, Z15, Z15
+	VMAXPS      Z0, Z15, Z0
+	VMAXPS      Z1, Z15, Z1
+	VMAXPS      Z2, Z15, Z2
+	VMAXPS      Z3, Z15, Z3
+	VMAXPS      Z4, Z15, Z4
+	VMAXPS      Z5, Z15, Z5
+	VMAXPS      Z6, Z15, Z6
+	VMAXPS      Z7, Z15, Z7
+	VMAXPS      Z8, Z15, Z8
+	VMAXPS      Z9, Z15, Z9
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z9, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX512P11(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped3AVX512P11(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Z11
+	VMOVUPS     64(R8), Z12
+	VMOVUPS     128(R8), Z13
+	VMOVUPS     (R10), Z14
+	VPERMPS     (SI), Z14, Z15
+	VFMADD231PS Z15, Z11, Z0
+	VPERMPS     (SI)(CX*1), Z14, Z15
+	VFMADD231PS Z15, Z11, Z1
+	VFMADD231PS Z15, Z12, Z0
+	VPERMPS     (SI)(CX*2), Z14, Z15
+	VFMADD231PS Z15, Z11, Z2
+	VFMADD231PS Z15, Z12, Z1
+	VFMADD231PS Z15, Z13, Z0
+	VPERMPS     (SI)(DX*1), Z14, Z15
+	VFMADD231PS Z15, Z11, Z3
+	VFMADD231PS Z15, Z12, Z2
+	VFMADD231PS Z15, Z13, Z1
+	VPERMPS     (SI)(CX*4), Z14, Z15
+	VFMADD231PS Z15, Z11, Z4
+	VFMADD231PS Z15, Z12, Z3
+	VFMADD231PS Z15, Z13, Z2
+	VPERMPS     (SI)(BX*1), Z14, Z15
+	VFMADD231PS Z15, Z11, Z5
+	VFMADD231PS Z15, Z12, Z4
+	VFMADD231PS Z15, Z13, Z3
+	VPERMPS     (SI)(DX*2), Z14, Z15
+	VFMADD231PS Z15, Z11, Z6
+	VFMADD231PS Z15, Z12, Z5
+	VFMADD231PS Z15, Z13, Z4
+	VPERMPS     (DI), Z14, Z15
+	VFMADD231PS Z15, Z11, Z7
+	VFMADD231PS Z15, Z12, Z6
+	VFMADD231PS Z15, Z13, Z5
+	VPERMPS     (DI)(CX*1), Z14, Z15
+	VFMADD231PS Z15, Z11, Z8
+	VFMADD231PS Z15, Z12, Z7
+	VFMADD231PS Z15, Z13, Z6
+	VPERMPS     (DI)(CX*2), Z14, Z15
+	VFMADD231PS Z15, Z11, Z9
+	VFMADD231PS Z15, Z12, Z8
+	VFMADD231PS Z15, Z13, Z7
+	VPERMPS     (DI)(DX*1), Z14, Z15
+	VFMADD231PS Z15, Z11, Z10
+	VFMADD231PS Z15, Z12, Z9
+	VFMADD231PS Z15, Z13, Z8
+	VPERMPS     (DI)(CX*4), Z14, Z11
+	VFMADD231PS Z11, Z12, Z10
+	VFMADD231PS Z11, Z13, Z9
+	VPERMPS     (DI)(BX*1), Z14, Z11
+	VFMADD231PS Z11, Z13, Z10
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z16, Z16, Z16
+	VMAXPS      Z0, Z16, Z0
+	VMAXPS      Z1, Z16, Z1
+	VMAXPS      Z2, Z16, Z2
+	VMAXPS      Z3, Z16, Z3
+	VMAXPS      Z4, Z16, Z4
+	VMAXPS      Z5, Z16, Z5
+	VMAXPS      Z6, Z16, Z6
+	VMAXPS      Z7, Z16, Z7
+	VMAXPS      Z8, Z16, Z8
+	VMAXPS      Z9, Z16, Z9
+	VMAXPS      Z10, Z16, Z10
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z9, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z10, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX512P12(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped3AVX512P12(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z0, Z11
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	MOVQ 80(SP), R8
+	MOVQ 40(AX), R9
+	MOVQ 32(AX), R10
+
+input:
+	VMOVUPS     (R8), Z12
+	VMOVUPS     64(R8), Z13
+	VMOVUPS     128(R8), Z14
+	VMOVUPS     (R10), Z15
+	VPERMPS     (SI), Z15, Z16
+	VFMADD231PS Z16, Z12, Z0
+	VPERMPS     (SI)(CX*1), Z15, Z16
+	VFMADD231PS Z16, Z12, Z1
+	VFMADD231PS Z16, Z13, Z0
+	VPERMPS     (SI)(CX*2), Z15, Z16
+	VFMADD231PS Z16, Z12, Z2
+	VFMADD231PS Z16, Z13, Z1
+	VFMADD231PS Z16, Z14, Z0
+	VPERMPS     (SI)(DX*1), Z15, Z16
+	VFMADD231PS Z16, Z12, Z3
+	VFMADD231PS Z16, Z13, Z2
+	VFMADD231PS Z16, Z14, Z1
+	VPERMPS     (SI)(CX*4), Z15, Z16
+	VFMADD231PS Z16, Z12, Z4
+	VFMADD231PS Z16, Z13, Z3
+	VFMADD231PS Z16, Z14, Z2
+	VPERMPS     (SI)(BX*1), Z15, Z16
+	VFMADD231PS Z16, Z12, Z5
+	VFMADD231PS Z16, Z13, Z4
+	VFMADD231PS Z16, Z14, Z3
+	VPERMPS     (SI)(DX*2), Z15, Z16
+	VFMADD231PS Z16, Z12, Z6
+	VFMADD231PS Z16, Z13, Z5
+	VFMADD231PS Z16, Z14, Z4
+	VPERMPS     (DI), Z15, Z16
+	VFMADD231PS Z16, Z12, Z7
+	VFMADD231PS Z16, Z13, Z6
+	VFMADD231PS Z16, Z14, Z5
+	VPERMPS     (DI)(CX*1), Z15, Z16
+	VFMADD231PS Z16, Z12, Z8
+	VFMADD231PS Z16, Z13, Z7
+	VFMADD231PS Z16, Z14, Z6
+	VPERMPS     (DI)(CX*2), Z15, Z16
+	VFMADD231PS Z16, Z12, Z9
+	VFMADD231PS Z16, Z13, Z8
+	VFMADD231PS Z16, Z14, Z7
+	VPERMPS     (DI)(DX*1), Z15, Z16
+	VFMADD231PS Z16, Z12, Z10
+	VFMADD231PS Z16, Z13, Z9
+	VFMADD231PS Z16, Z14, Z8
+	VPERMPS     (DI)(CX*4), Z15, Z16
+	VFMADD231PS Z16, Z12, Z11
+	VFMADD231PS Z16, Z13, Z10
+	VFMADD231PS Z16, Z14, Z9
+	VPERMPS     (DI)(BX*1), Z15, Z12
+	VFMADD231PS Z12, Z13, Z11
+	VFMADD231PS Z12, Z14, Z10
+	VPERMPS     (DI)(DX*2), Z15, Z12
+	VFMADD231PS Z12, Z14, Z11
+	ADDQ        $0x40, R10
+	ADDQ        56(AX), R8
+	DECQ        R9
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z17, Z17, Z17
+	VMAXPS      Z0, Z17, Z0
+	VMAXPS      Z1, Z17, Z1
+	VMAXPS      Z2, Z17, Z2
+	VMAXPS      Z3, Z17, Z3
+	VMAXPS      Z4, Z17, Z4
+	VMAXPS      Z5, Z17, Z5
+	VMAXPS      Z6, Z17, Z6
+	VMAXPS      Z7, Z17, Z7
+	VMAXPS      Z8, Z17, Z8
+	VMAXPS      Z9, Z17, Z9
+	VMAXPS      Z10, Z17, Z10
+	VMAXPS      Z11, Z17, Z11
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z9, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z10, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z11, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX512P13(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped3AVX512P13(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z0, Z11
+	VMOVAPS Z0, Z12
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	LEAQ (DI)(DX*2), R8
+	ADDQ CX, R8
+	MOVQ 80(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ 32(AX), R11
+
+input:
+	VMOVUPS     (R9), Z13
+	VMOVUPS     64(R9), Z14
+	VMOVUPS     128(R9), Z15
+	VMOVUPS     (R11), Z16
+	VPERMPS     (SI), Z16, Z17
+	VFMADD231PS Z17, Z13, Z0
+	VPERMPS     (SI)(CX*1), Z16, Z17
+	VFMADD231PS Z17, Z13, Z1
+	VFMADD231PS Z17, Z14, Z0
+	VPERMPS     (SI)(CX*2), Z16, Z17
+	VFMADD231PS Z17, Z13, Z2
+	VFMADD231PS Z17, Z14, Z1
+	VFMADD231PS Z17, Z15, Z0
+	VPERMPS     (SI)(DX*1), Z16, Z17
+	VFMADD231PS Z17, Z13, Z3
+	VFMADD231PS Z17, Z14, Z2
+	VFMADD231PS Z17, Z15, Z1
+	VPERMPS     (SI)(CX*4), Z16, Z17
+	VFMADD231PS Z17, Z13, Z4
+	VFMADD231PS Z17, Z14, Z3
+	VFMADD231PS Z17, Z15, Z2
+	VPERMPS     (SI)(BX*1), Z16, Z17
+	VFMADD231PS Z17, Z13, Z5
+	VFMADD231PS Z17, Z14, Z4
+	VFMADD231PS Z17, Z15, Z3
+	VPERMPS     (SI)(DX*2), Z16, Z17
+	VFMADD231PS Z17, Z13, Z6
+	VFMADD231PS Z17, Z14, Z5
+	VFMADD231PS Z17, Z15, Z4
+	VPERMPS     (DI), Z16, Z17
+	VFMADD231PS Z17, Z13, Z7
+	VFMADD231PS Z17, Z14, Z6
+	VFMADD231PS Z17, Z15, Z5
+	VPERMPS     (DI)(CX*1), Z16, Z17
+	VFMADD231PS Z17, Z13, Z8
+	VFMADD231PS Z17, Z14, Z7
+	VFMADD231PS Z17, Z15, Z6
+	VPERMPS     (DI)(CX*2), Z16, Z17
+	VFMADD231PS Z17, Z13, Z9
+	VFMADD231PS Z17, Z14, Z8
+	VFMADD231PS Z17, Z15, Z7
+	VPERMPS     (DI)(DX*1), Z16, Z17
+	VFMADD231PS Z17, Z13, Z10
+	VFMADD231PS Z17, Z14, Z9
+	VFMADD231PS Z17, Z15, Z8
+	VPERMPS     (DI)(CX*4), Z16, Z17
+	VFMADD231PS Z17, Z13, Z11
+	VFMADD231PS Z17, Z14, Z10
+	VFMADD231PS Z17, Z15, Z9
+	VPERMPS     (DI)(BX*1), Z16, Z17
+	VFMADD231PS Z17, Z13, Z12
+	VFMADD231PS Z17, Z14, Z11
+	VFMADD231PS Z17, Z15, Z10
+	VPERMPS     (DI)(DX*2), Z16, Z13
+	VFMADD231PS Z13, Z14, Z12
+	VFMADD231PS Z13, Z15, Z11
+	VPERMPS     (R8), Z16, Z13
+	VFMADD231PS Z13, Z15, Z12
+	ADDQ        $0x40, R11
+	ADDQ        56(AX), R9
+	DECQ        R10
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z18, Z18, Z18
+	VMAXPS      Z0, Z18, Z0
+	VMAXPS      Z1, Z18, Z1
+	VMAXPS      Z2, Z18, Z2
+	VMAXPS      Z3, Z18, Z3
+	VMAXPS      Z4, Z18, Z4
+	VMAXPS      Z5, Z18, Z5
+	VMAXPS      Z6, Z18, Z6
+	VMAXPS      Z7, Z18, Z7
+	VMAXPS      Z8, Z18, Z8
+	VMAXPS      Z9, Z18, Z9
+	VMAXPS      Z10, Z18, Z10
+	VMAXPS      Z11, Z18, Z11
+	VMAXPS      Z12, Z18, Z12
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z9, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z10, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z11, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z12, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func grouped3AVX512P14(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·grouped3AVX512P14(SB), NOSPLIT, $96-8
+	MOVQ c+0(FP), AX
+	MOVQ 48(AX), CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (CX)(CX*4), BX
+	MOVQ (AX), SI
+	MOVQ SI, (SP)
+	MOVQ 16(AX), SI
+	MOVQ SI, 8(SP)
+	MOVQ 144(AX), SI
+	MOVQ SI, 16(SP)
+
+line:
+	MOVQ (SP), SI
+	MOVQ SI, 24(SP)
+	MOVQ 8(SP), SI
+	MOVQ SI, 32(SP)
+	MOVQ 120(AX), SI
+	MOVQ SI, 40(SP)
+
+tile:
+	MOVQ    24(AX), SI
+	TESTQ   SI, SI
+	JE      noBias
+	VMOVUPS (SI), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z0, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z0, Z7
+	VMOVAPS Z0, Z8
+	VMOVAPS Z0, Z9
+	VMOVAPS Z0, Z10
+	VMOVAPS Z0, Z11
+	VMOVAPS Z0, Z12
+	VMOVAPS Z0, Z13
+	JMP     started
+
+noBias:
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+
+started:
+	MOVQ 24(SP), SI
+	MOVQ SI, 48(SP)
+	MOVQ 8(AX), SI
+	MOVQ SI, 56(SP)
+	MOVQ 96(AX), SI
+	MOVQ SI, 64(SP)
+
+outer:
+	MOVQ 48(SP), SI
+	MOVQ SI, 72(SP)
+	MOVQ 56(SP), SI
+	MOVQ SI, 80(SP)
+	MOVQ 72(AX), SI
+	MOVQ SI, 88(SP)
+
+segment:
+	MOVQ 72(SP), SI
+	LEAQ (SI)(DX*2), DI
+	ADDQ CX, DI
+	LEAQ (DI)(DX*2), R8
+	ADDQ CX, R8
+	MOVQ 80(SP), R9
+	MOVQ 40(AX), R10
+	MOVQ 32(AX), R11
+
+input:
+	VMOVUPS     (R9), Z14
+	VMOVUPS     64(R9), Z15
+	VMOVUPS     128(R9), Z16
+	VMOVUPS     (R11), Z17
+	VPERMPS     (SI), Z17, Z18
+	VFMADD231PS Z18, Z14, Z0
+	VPERMPS     (SI)(CX*1), Z17, Z18
+	VFMADD231PS Z18, Z14, Z1
+	VFMADD231PS Z18, Z15, Z0
+	VPERMPS     (SI)(CX*2), Z17, Z18
+	VFMADD231PS Z18, Z14, Z2
+	VFMADD231PS Z18, Z15, Z1
+	VFMADD231PS Z18, Z16, Z0
+	VPERMPS     (SI)(DX*1), Z17, Z18
+	VFMADD231PS Z18, Z14, Z3
+	VFMADD231PS Z18, Z15, Z2
+	VFMADD231PS Z18, Z16, Z1
+	VPERMPS     (SI)(CX*4), Z17, Z18
+	VFMADD231PS Z18, Z14, Z4
+	VFMADD231PS Z18, Z15, Z3
+	VFMADD231PS Z18, Z16, Z2
+	VPERMPS     (SI)(BX*1), Z17, Z18
+	VFMADD231PS Z18, Z14, Z5
+	VFMADD231PS Z18, Z15, Z4
+	VFMADD231PS Z18, Z16, Z3
+	VPERMPS     (SI)(DX*2), Z17, Z18
+	VFMADD231PS Z18, Z14, Z6
+	VFMADD231PS Z18, Z15, Z5
+	VFMADD231PS Z18, Z16, Z4
+	VPERMPS     (DI), Z17, Z18
+	VFMADD231PS Z18, Z14, Z7
+	VFMADD231PS Z18, Z15, Z6
+	VFMADD231PS Z18, Z16, Z5
+	VPERMPS     (DI)(CX*1), Z17, Z18
+	VFMADD231PS Z18, Z14, Z8
+	VFMADD231PS Z18, Z15, Z7
+	VFMADD231PS Z18, Z16, Z6
+	VPERMPS     (DI)(CX*2), Z17, Z18
+	VFMADD231PS Z18, Z14, Z9
+	VFMADD231PS Z18, Z15, Z8
+	VFMADD231PS Z18, Z16, Z7
+	VPERMPS     (DI)(DX*1), Z17, Z18
+	VFMADD231PS Z18, Z14, Z10
+	VFMADD231PS Z18, Z15, Z9
+	VFMADD231PS Z18, Z16, Z8
+	VPERMPS     (DI)(CX*4), Z17, Z18
+	VFMADD231PS Z18, Z14, Z11
+	VFMADD231PS Z18, Z15, Z10
+	VFMADD231PS Z18, Z16, Z9
+	VPERMPS     (DI)(BX*1), Z17, Z18
+	VFMADD231PS Z18, Z14, Z12
+	VFMADD231PS Z18, Z15, Z11
+	VFMADD231PS Z18, Z16, Z10
+	VPERMPS     (DI)(DX*2), Z17, Z18
+	VFMADD231PS Z18, Z14, Z13
+	VFMADD231PS Z18, Z15, Z12
+	VFMADD231PS Z18, Z16, Z11
+	VPERMPS     (R8), Z17, Z14
+	VFMADD231PS Z14, Z15, Z13
+	VFMADD231PS Z14, Z16, Z12
+	VPERMPS     (R8)(CX*1), Z17, Z14
+	VFMADD231PS Z14, Z16, Z13
+	ADDQ        $0x40, R11
+	ADDQ        56(AX), R9
+	DECQ        R10
+	JNE         input
+	MOVQ        80(AX), SI
+	ADDQ        SI, 72(SP)
+	MOVQ        88(AX), SI
+	ADDQ        SI, 80(SP)
+	DECQ        88(SP)
+	JNE         segment
+	MOVQ        104(AX), SI
+	ADDQ        SI, 48(SP)
+	MOVQ        112(AX), SI
+	ADDQ        SI, 56(SP)
+	DECQ        64(SP)
+	JNE         outer
+	MOVQ        168(AX), SI
+	TESTQ       $0x00000001, SI
+	JE          linear
+	VPXORD      Z19, Z19, Z19
+	VMAXPS      Z0, Z19, Z0
+	VMAXPS      Z1, Z19, Z1
+	VMAXPS      Z2, Z19, Z2
+	VMAXPS      Z3, Z19, Z3
+	VMAXPS      Z4, Z19, Z4
+	VMAXPS      Z5, Z19, Z5
+	VMAXPS      Z6, Z19, Z6
+	VMAXPS      Z7, Z19, Z7
+	VMAXPS      Z8, Z19, Z8
+	VMAXPS      Z9, Z19, Z9
+	VMAXPS      Z10, Z19, Z10
+	VMAXPS      Z11, Z19, Z11
+	VMAXPS      Z12, Z19, Z12
+	VMAXPS      Z13, Z19, Z13
+
+linear:
+	MOVQ    32(SP), SI
+	MOVQ    64(AX), DI
+	VMOVUPS Z0, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z1, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z2, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z3, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z4, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z5, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z6, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z7, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z8, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z9, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z10, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z11, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z12, (SI)
+	ADDQ    DI, SI
+	VMOVUPS Z13, (SI)
+	MOVQ    128(AX), SI
+	ADDQ    SI, 24(SP)
+	MOVQ    136(AX), SI
+	ADDQ    SI, 32(SP)
+	DECQ    40(SP)
+	JNE     tile
+	MOVQ    152(AX), SI
+	ADDQ    SI, (SP)
+	MOVQ    160(AX), SI
+	ADDQ    SI, 8(SP)
+	DECQ    16(SP)
+	JNE     line
+	VZEROUPPER
+	RET
+
+// func groupedSums1AVX2I2(c uintptr)
+// Requires: AVX, FMA3
+TEXT ·groupedSums1AVX2I2(SB), NOSPLIT, $0-8
+	MOVQ   c+0(FP), AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+	MOVQ   24(AX), SI
+	MOVQ   40(AX), SI
+	MOVQ   48(AX), DI
+
+line:
+	MOVQ CX, R8
+	MOVQ DX, R9
+	MOVQ 32(AX), R10
+
+pixel:
+	VMOVUPS     (R9), Y2
+	ADDQ        DI, R9
+	VPERMILPS   $0xa0, (R8), Y3
+	VFMADD231PS Y3, Y2, Y0
+	VPERMILPS   $0xf5, (R8), Y3
+	VFMADD231PS Y3, Y2, Y1
+	ADDQ        SI, R8
+	DECQ        R10
+	JNE         pixel
+	ADDQ        64(AX), CX
+	ADDQ        72(AX), DX
+	DECQ        BX
+	JNE         line
+	MOVQ        16(AX), CX
+	MOVQ        88(AX), AX
+	VADDPS      (CX), Y0, Y0
+	VMOVUPS     Y0, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Y1, Y1
+	VMOVUPS     Y1, (CX)
+	VZEROUPPER
+	RET
+
+// func groupedSums1AVX2I4(c uintptr)
+// Requires: AVX, FMA3
+TEXT ·groupedSums1AVX2I4(SB), NOSPLIT, $0-8
+	MOVQ   c+0(FP), AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+	MOVQ   24(AX), SI
+	MOVQ   40(AX), SI
+	MOVQ   48(AX), DI
+
+line:
+	MOVQ CX, R8
+	MOVQ DX, R9
+	MOVQ 32(AX), R10
+
+pixel:
+	VMOVUPS     (R9), Y4
+	ADDQ        DI, R9
+	VPERMILPS   $0x00, (R8), Y5
+	VFMADD231PS Y5, Y4, Y0
+	VPERMILPS   $0x55, (R8), Y5
+	VFMADD231PS Y5, Y4, Y1
+	VPERMILPS   $0xaa, (R8), Y5
+	VFMADD231PS Y5, Y4, Y2
+	VPERMILPS   $0xff, (R8), Y5
+	VFMADD231PS Y5, Y4, Y3
+	ADDQ        SI, R8
+	DECQ        R10
+	JNE         pixel
+	ADDQ        64(AX), CX
+	ADDQ        72(AX), DX
+	DECQ        BX
+	JNE         line
+	MOVQ        16(AX), CX
+	MOVQ        88(AX), AX
+	VADDPS      (CX), Y0, Y0
+	VMOVUPS     Y0, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Y1, Y1
+	VMOVUPS     Y1, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Y2, Y2
+	VMOVUPS     Y2, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Y3, Y3
+	VMOVUPS     Y3, (CX)
+	VZEROUPPER
+	RET
+
+// func groupedSums3AVX2I2(c uintptr)
+// Requires: AVX, FMA3
+TEXT ·groupedSums3AVX2I2(SB), NOSPLIT, $0-8
+	MOVQ   c+0(FP), AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+	MOVQ   24(AX), SI
+	MOVQ   40(AX), SI
+	MOVQ   48(AX), DI
+
+line:
+	MOVQ        CX, R8
+	MOVQ        DX, R9
+	MOVQ        32(AX), R10
+	VMOVUPS     (R9), Y6
+	ADDQ        DI, R9
+	TESTQ       $0x00000001, 96(AX)
+	JNE         second
+	VPERMILPS   $0xa0, (R8), Y7
+	VFMADD231PS Y7, Y6, Y0
+	VPERMILPS   $0xf5, (R8), Y7
+	VFMADD231PS Y7, Y6, Y1
+	ADDQ        SI, R8
+
+second:
+	VMOVAPS     Y6, Y7
+	VMOVUPS     (R9), Y6
+	ADDQ        DI, R9
+	VPERMILPS   $0xa0, (R8), Y8
+	VFMADD231PS Y8, Y6, Y0
+	VFMADD231PS Y8, Y7, Y2
+	VPERMILPS   $0xf5, (R8), Y8
+	VFMADD231PS Y8, Y6, Y1
+	VFMADD231PS Y8, Y7, Y3
+	ADDQ        SI, R8
+	SUBQ        $0x02, R10
+	JE          end
+
+pixel:
+	VMOVAPS     Y7, Y8
+	VMOVAPS     Y6, Y7
+	VMOVUPS     (R9), Y6
+	ADDQ        DI, R9
+	VPERMILPS   $0xa0, (R8), Y9
+	VFMADD231PS Y9, Y6, Y0
+	VFMADD231PS Y9, Y7, Y2
+	VFMADD231PS Y9, Y8, Y4
+	VPERMILPS   $0xf5, (R8), Y9
+	VFMADD231PS Y9, Y6, Y1
+	VFMADD231PS Y9, Y7, Y3
+	VFMADD231PS Y9, Y8, Y5
+	ADDQ        SI, R8
+	DECQ        R10
+	JNE         pixel
+
+end:
+	VMOVAPS     Y7, Y8
+	VMOVAPS     Y6, Y7
+	VPERMILPS   $0xa0, (R8), Y9
+	VFMADD231PS Y9, Y7, Y2
+	VFMADD231PS Y9, Y8, Y4
+	VPERMILPS   $0xf5, (R8), Y9
+	VFMADD231PS Y9, Y7, Y3
+	VFMADD231PS Y9, Y8, Y5
+	ADDQ        SI, R8
+	TESTQ       $0x00000002, 96(AX)
+	JNE         ended
+	VMOVAPS     Y7, Y8
+	VMOVAPS     Y6, Y7
+	VPERMILPS   $0xa0, (R8), Y6
+	VFMADD231PS Y6, Y8, Y4
+	VPERMILPS   $0xf5, (R8), Y6
+	VFMADD231PS Y6, Y8, Y5
+	ADDQ        SI, R8
+
+ended:
+	ADDQ    64(AX), CX
+	ADDQ    72(AX), DX
+	DECQ    BX
+	JNE     line
+	MOVQ    16(AX), DX
+	MOVQ    88(AX), BX
+	MOVQ    DX, CX
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Y1, Y1
+	VMOVUPS Y1, (CX)
+	ADDQ    80(AX), DX
+	MOVQ    DX, CX
+	VADDPS  (CX), Y2, Y2
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Y3, Y3
+	VMOVUPS Y3, (CX)
+	ADDQ    80(AX), DX
+	MOVQ    DX, CX
+	VADDPS  (CX), Y4, Y4
+	VMOVUPS Y4, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Y5, Y5
+	VMOVUPS Y5, (CX)
+	VZEROUPPER
+	RET
+
+// func groupedSums3AVX2I4(c uintptr)
+// Requires: AVX, FMA3
+TEXT ·groupedSums3AVX2I4(SB), NOSPLIT, $0-8
+	MOVQ   c+0(FP), AX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+	VXORPS Y4, Y4, Y4
+	VXORPS Y5, Y5, Y5
+	VXORPS Y6, Y6, Y6
+	VXORPS Y7, Y7, Y7
+	VXORPS Y8, Y8, Y8
+	VXORPS Y9, Y9, Y9
+	VXORPS Y10, Y10, Y10
+	VXORPS Y11, Y11, Y11
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+	MOVQ   24(AX), SI
+	MOVQ   40(AX), SI
+	MOVQ   48(AX), DI
+
+line:
+	MOVQ        CX, R8
+	MOVQ        DX, R9
+	MOVQ        32(AX), R10
+	VMOVUPS     (R9), Y12
+	ADDQ        DI, R9
+	TESTQ       $0x00000001, 96(AX)
+	JNE         second
+	VPERMILPS   $0x00, (R8), Y13
+	VFMADD231PS Y13, Y12, Y0
+	VPERMILPS   $0x55, (R8), Y13
+	VFMADD231PS Y13, Y12, Y1
+	VPERMILPS   $0xaa, (R8), Y13
+	VFMADD231PS Y13, Y12, Y2
+	VPERMILPS   $0xff, (R8), Y13
+	VFMADD231PS Y13, Y12, Y3
+	ADDQ        SI, R8
+
+second:
+	VMOVAPS     Y12, Y13
+	VMOVUPS     (R9), Y12
+	ADDQ        DI, R9
+	VPERMILPS   $0x00, (R8), Y14
+	VFMADD231PS Y14, Y12, Y0
+	VFMADD231PS Y14, Y13, Y4
+	VPERMILPS   $0x55, (R8), Y14
+	VFMADD231PS Y14, Y12, Y1
+	VFMADD231PS Y14, Y13, Y5
+	VPERMILPS   $0xaa, (R8), Y14
+	VFMADD231PS Y14, Y12, Y2
+	VFMADD231PS Y14, Y13, Y6
+	VPERMILPS   $0xff, (R8), Y14
+	VFMADD231PS Y14, Y12, Y3
+	VFMADD231PS Y14, Y13, Y7
+	ADDQ        SI, R8
+	SUBQ        $0x02, R10
+	JE          end
+
+pixel:
+	VMOVAPS     Y13, Y14
+	VMOVAPS     Y12, Y13
+	VMOVUPS     (R9), Y12
+	ADDQ        DI, R9
+	VPERMILPS   $0x00, (R8), Y15
+	VFMADD231PS Y15, Y12, Y0
+	VFMADD231PS Y15, Y13, Y4
+	VFMADD231PS Y15, Y14, Y8
+	VPERMILPS   $0x55, (R8), Y15
+	VFMADD231PS Y15, Y12, Y1
+	VFMADD231PS Y15, Y13, Y5
+	VFMADD231PS Y15, Y14, Y9
+	VPERMILPS   $0xaa, (R8), Y15
+	VFMADD231PS Y15, Y12, Y2
+	VFMADD231PS Y15, Y13, Y6
+	VFMADD231PS Y15, Y14, Y10
+	VPERMILPS   $0xff, (R8), Y15
+	VFMADD231PS Y15, Y12, Y3
+	VFMADD231PS Y15, Y13, Y7
+	VFMADD231PS Y15, Y14, Y11
+	ADDQ        SI, R8
+	DECQ        R10
+	JNE         pixel
+
+end:
+	VMOVAPS     Y13, Y14
+	VMOVAPS     Y12, Y13
+	VPERMILPS   $0x00, (R8), Y15
+	VFMADD231PS Y15, Y13, Y4
+	VFMADD231PS Y15, Y14, Y8
+	VPERMILPS   $0x55, (R8), Y15
+	VFMADD231PS Y15, Y13, Y5
+	VFMADD231PS Y15, Y14, Y9
+	VPERMILPS   $0xaa, (R8), Y15
+	VFMADD231PS Y15, Y13, Y6
+	VFMADD231PS Y15, Y14, Y10
+	VPERMILPS   $0xff, (R8), Y15
+	VFMADD231PS Y15, Y13, Y7
+	VFMADD231PS Y15, Y14, Y11
+	ADDQ        SI, R8
+	TESTQ       $0x00000002, 96(AX)
+	JNE         ended
+	VMOVAPS     Y13, Y14
+	VMOVAPS     Y12, Y13
+	VPERMILPS   $0x00, (R8), Y12
+	VFMADD231PS Y12, Y14, Y8
+	VPERMILPS   $0x55, (R8), Y12
+	VFMADD231PS Y12, Y14, Y9
+	VPERMILPS   $0xaa, (R8), Y12
+	VFMADD231PS Y12, Y14, Y10
+	VPERMILPS   $0xff, (R8), Y12
+	VFMADD231PS Y12, Y14, Y11
+	ADDQ        SI, R8
+
+ended:
+	ADDQ    64(AX), CX
+	ADDQ    72(AX), DX
+	DECQ    BX
+	JNE     line
+	MOVQ    16(AX), DX
+	MOVQ    88(AX), BX
+	MOVQ    DX, CX
+	VADDPS  (CX), Y0, Y0
+	VMOVUPS Y0, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Y1, Y1
+	VMOVUPS Y1, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Y2, Y2
+	VMOVUPS Y2, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Y3, Y3
+	VMOVUPS Y3, (CX)
+	ADDQ    80(AX), DX
+	MOVQ    DX, CX
+	VADDPS  (CX), Y4, Y4
+	VMOVUPS Y4, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Y5, Y5
+	VMOVUPS Y5, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Y6, Y6
+	VMOVUPS Y6, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Y7, Y7
+	VMOVUPS Y7, (CX)
+	ADDQ    80(AX), DX
+	MOVQ    DX, CX
+	VADDPS  (CX), Y8, Y8
+	VMOVUPS Y8, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Y9, Y9
+	VMOVUPS Y9, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Y10, Y10
+	VMOVUPS Y10, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Y11, Y11
+	VMOVUPS Y11, (CX)
+	VZEROUPPER
+	RET
+
+// func groupedSums1AVX512I2(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·groupedSums1AVX512I2(SB), NOSPLIT, $0-8
+	MOVQ   c+0(FP), AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+	MOVQ   24(AX), SI
+	MOVQ   40(AX), SI
+	MOVQ   48(AX), DI
+
+line:
+	MOVQ CX, R8
+	MOVQ DX, R9
+	MOVQ 32(AX), R10
+
+pixel:
+	VMOVUPS     (R9), Z2
+	ADDQ        DI, R9
+	VPERMILPS   $0xa0, (R8), Z3
+	VFMADD231PS Z3, Z2, Z0
+	VPERMILPS   $0xf5, (R8), Z3
+	VFMADD231PS Z3, Z2, Z1
+	ADDQ        SI, R8
+	DECQ        R10
+	JNE         pixel
+	ADDQ        64(AX), CX
+	ADDQ        72(AX), DX
+	DECQ        BX
+	JNE         line
+	MOVQ        16(AX), CX
+	MOVQ        88(AX), AX
+	VADDPS      (CX), Z0, Z0
+	VMOVUPS     Z0, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Z1, Z1
+	VMOVUPS     Z1, (CX)
+	VZEROUPPER
+	RET
+
+// func groupedSums1AVX512I4(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·groupedSums1AVX512I4(SB), NOSPLIT, $0-8
+	MOVQ   c+0(FP), AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+	MOVQ   24(AX), SI
+	MOVQ   40(AX), SI
+	MOVQ   48(AX), DI
+
+line:
+	MOVQ CX, R8
+	MOVQ DX, R9
+	MOVQ 32(AX), R10
+
+pixel:
+	VMOVUPS     (R9), Z4
+	ADDQ        DI, R9
+	VPERMILPS   $0x00, (R8), Z5
+	VFMADD231PS Z5, Z4, Z0
+	VPERMILPS   $0x55, (R8), Z5
+	VFMADD231PS Z5, Z4, Z1
+	VPERMILPS   $0xaa, (R8), Z5
+	VFMADD231PS Z5, Z4, Z2
+	VPERMILPS   $0xff, (R8), Z5
+	VFMADD231PS Z5, Z4, Z3
+	ADDQ        SI, R8
+	DECQ        R10
+	JNE         pixel
+	ADDQ        64(AX), CX
+	ADDQ        72(AX), DX
+	DECQ        BX
+	JNE         line
+	MOVQ        16(AX), CX
+	MOVQ        88(AX), AX
+	VADDPS      (CX), Z0, Z0
+	VMOVUPS     Z0, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Z1, Z1
+	VMOVUPS     Z1, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Z2, Z2
+	VMOVUPS     Z2, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Z3, Z3
+	VMOVUPS     Z3, (CX)
+	VZEROUPPER
+	RET
+
+// func groupedSums1AVX512I8(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·groupedSums1AVX512I8(SB), NOSPLIT, $0-8
+	MOVQ    c+0(FP), AX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    56(AX), BX
+	MOVQ    24(AX), SI
+	MOVQ    40(AX), DI
+	MOVQ    48(AX), R8
+	VMOVUPS (SI), Z8
+	VMOVUPS 64(SI), Z9
+	VMOVUPS 128(SI), Z10
+	VMOVUPS 192(SI), Z11
+	VMOVUPS 256(SI), Z12
+	VMOVUPS 320(SI), Z13
+	VMOVUPS 384(SI), Z14
+	VMOVUPS 448(SI), Z15
+
+line:
+	MOVQ CX, SI
+	MOVQ DX, R9
+	MOVQ 32(AX), R10
+
+pixel:
+	VMOVUPS     (R9), Z16
+	ADDQ        R8, R9
+	VPERMPS     (SI), Z8, Z17
+	VFMADD231PS Z17, Z16, Z0
+	VPERMPS     (SI), Z9, Z17
+	VFMADD231PS Z17, Z16, Z1
+	VPERMPS     (SI), Z10, Z17
+	VFMADD231PS Z17, Z16, Z2
+	VPERMPS     (SI), Z11, Z17
+	VFMADD231PS Z17, Z16, Z3
+	VPERMPS     (SI), Z12, Z17
+	VFMADD231PS Z17, Z16, Z4
+	VPERMPS     (SI), Z13, Z17
+	VFMADD231PS Z17, Z16, Z5
+	VPERMPS     (SI), Z14, Z17
+	VFMADD231PS Z17, Z16, Z6
+	VPERMPS     (SI), Z15, Z17
+	VFMADD231PS Z17, Z16, Z7
+	ADDQ        DI, SI
+	DECQ        R10
+	JNE         pixel
+	ADDQ        64(AX), CX
+	ADDQ        72(AX), DX
+	DECQ        BX
+	JNE         line
+	MOVQ        16(AX), CX
+	MOVQ        88(AX), AX
+	VADDPS      (CX), Z0, Z0
+	VMOVUPS     Z0, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Z1, Z1
+	VMOVUPS     Z1, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Z2, Z2
+	VMOVUPS     Z2, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Z3, Z3
+	VMOVUPS     Z3, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Z4, Z4
+	VMOVUPS     Z4, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Z5, Z5
+	VMOVUPS     Z5, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Z6, Z6
+	VMOVUPS     Z6, (CX)
+	ADDQ        AX, CX
+	VADDPS      (CX), Z7, Z7
+	VMOVUPS     Z7, (CX)
+	VZEROUPPER
+	RET
+
+// func groupedSums3AVX512I2(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·groupedSums3AVX512I2(SB), NOSPLIT, $0-8
+	MOVQ   c+0(FP), AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+	MOVQ   24(AX), SI
+	MOVQ   40(AX), SI
+	MOVQ   48(AX), DI
+
+line:
+	MOVQ        CX, R8
+	MOVQ        DX, R9
+	MOVQ        32(AX), R10
+	VMOVUPS     (R9), Z6
+	ADDQ        DI, R9
+	TESTQ       $0x00000001, 96(AX)
+	JNE         second
+	VPERMILPS   $0xa0, (R8), Z7
+	VFMADD231PS Z7, Z6, Z0
+	VPERMILPS   $0xf5, (R8), Z7
+	VFMADD231PS Z7, Z6, Z1
+	ADDQ        SI, R8
+
+second:
+	VMOVAPS     Z6, Z7
+	VMOVUPS     (R9), Z6
+	ADDQ        DI, R9
+	VPERMILPS   $0xa0, (R8), Z8
+	VFMADD231PS Z8, Z6, Z0
+	VFMADD231PS Z8, Z7, Z2
+	VPERMILPS   $0xf5, (R8), Z8
+	VFMADD231PS Z8, Z6, Z1
+	VFMADD231PS Z8, Z7, Z3
+	ADDQ        SI, R8
+	SUBQ        $0x02, R10
+	JE          end
+
+pixel:
+	VMOVAPS     Z7, Z8
+	VMOVAPS     Z6, Z7
+	VMOVUPS     (R9), Z6
+	ADDQ        DI, R9
+	VPERMILPS   $0xa0, (R8), Z9
+	VFMADD231PS Z9, Z6, Z0
+	VFMADD231PS Z9, Z7, Z2
+	VFMADD231PS Z9, Z8, Z4
+	VPERMILPS   $0xf5, (R8), Z9
+	VFMADD231PS Z9, Z6, Z1
+	VFMADD231PS Z9, Z7, Z3
+	VFMADD231PS Z9, Z8, Z5
+	ADDQ        SI, R8
+	DECQ        R10
+	JNE         pixel
+
+end:
+	VMOVAPS     Z7, Z8
+	VMOVAPS     Z6, Z7
+	VPERMILPS   $0xa0, (R8), Z9
+	VFMADD231PS Z9, Z7, Z2
+	VFMADD231PS Z9, Z8, Z4
+	VPERMILPS   $0xf5, (R8), Z9
+	VFMADD231PS Z9, Z7, Z3
+	VFMADD231PS Z9, Z8, Z5
+	ADDQ        SI, R8
+	TESTQ       $0x00000002, 96(AX)
+	JNE         ended
+	VMOVAPS     Z7, Z8
+	VMOVAPS     Z6, Z7
+	VPERMILPS   $0xa0, (R8), Z6
+	VFMADD231PS Z6, Z8, Z4
+	VPERMILPS   $0xf5, (R8), Z6
+	VFMADD231PS Z6, Z8, Z5
+	ADDQ        SI, R8
+
+ended:
+	ADDQ    64(AX), CX
+	ADDQ    72(AX), DX
+	DECQ    BX
+	JNE     line
+	MOVQ    16(AX), DX
+	MOVQ    88(AX), BX
+	MOVQ    DX, CX
+	VADDPS  (CX), Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    80(AX), DX
+	MOVQ    DX, CX
+	VADDPS  (CX), Z2, Z2
+	VMOVUPS Z2, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z3, Z3
+	VMOVUPS Z3, (CX)
+	ADDQ    80(AX), DX
+	MOVQ    DX, CX
+	VADDPS  (CX), Z4, Z4
+	VMOVUPS Z4, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z5, Z5
+	VMOVUPS Z5, (CX)
+	VZEROUPPER
+	RET
+
+// func groupedSums3AVX512I4(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·groupedSums3AVX512I4(SB), NOSPLIT, $0-8
+	MOVQ   c+0(FP), AX
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	MOVQ   (AX), CX
+	MOVQ   8(AX), DX
+	MOVQ   56(AX), BX
+	MOVQ   24(AX), SI
+	MOVQ   40(AX), SI
+	MOVQ   48(AX), DI
+
+line:
+	MOVQ        CX, R8
+	MOVQ        DX, R9
+	MOVQ        32(AX), R10
+	VMOVUPS     (R9), Z12
+	ADDQ        DI, R9
+	TESTQ       $0x00000001, 96(AX)
+	JNE         second
+	VPERMILPS   $0x00, (R8), Z13
+	VFMADD231PS Z13, Z12, Z0
+	VPERMILPS   $0x55, (R8), Z13
+	VFMADD231PS Z13, Z12, Z1
+	VPERMILPS   $0xaa, (R8), Z13
+	VFMADD231PS Z13, Z12, Z2
+	VPERMILPS   $0xff, (R8), Z13
+	VFMADD231PS Z13, Z12, Z3
+	ADDQ        SI, R8
+
+second:
+	VMOVAPS     Z12, Z13
+	VMOVUPS     (R9), Z12
+	ADDQ        DI, R9
+	VPERMILPS   $0x00, (R8), Z14
+	VFMADD231PS Z14, Z12, Z0
+	VFMADD231PS Z14, Z13, Z4
+	VPERMILPS   $0x55, (R8), Z14
+	VFMADD231PS Z14, Z12, Z1
+	VFMADD231PS Z14, Z13, Z5
+	VPERMILPS   $0xaa, (R8), Z14
+	VFMADD231PS Z14, Z12, Z2
+	VFMADD231PS Z14, Z13, Z6
+	VPERMILPS   $0xff, (R8), Z14
+	VFMADD231PS Z14, Z12, Z3
+	VFMADD231PS Z14, Z13, Z7
+	ADDQ        SI, R8
+	SUBQ        $0x02, R10
+	JE          end
+
+pixel:
+	VMOVAPS     Z13, Z14
+	VMOVAPS     Z12, Z13
+	VMOVUPS     (R9), Z12
+	ADDQ        DI, R9
+	VPERMILPS   $0x00, (R8), Z15
+	VFMADD231PS Z15, Z12, Z0
+	VFMADD231PS Z15, Z13, Z4
+	VFMADD231PS Z15, Z14, Z8
+	VPERMILPS   $0x55, (R8), Z15
+	VFMADD231PS Z15, Z12, Z1
+	VFMADD231PS Z15, Z13, Z5
+	VFMADD231PS Z15, Z14, Z9
+	VPERMILPS   $0xaa, (R8), Z15
+	VFMADD231PS Z15, Z12, Z2
+	VFMADD231PS Z15, Z13, Z6
+	VFMADD231PS Z15, Z14, Z10
+	VPERMILPS   $0xff, (R8), Z15
+	VFMADD231PS Z15, Z12, Z3
+	VFMADD231PS Z15, Z13, Z7
+	VFMADD231PS Z15, Z14, Z11
+	ADDQ        SI, R8
+	DECQ        R10
+	JNE         pixel
+
+end:
+	VMOVAPS     Z13, Z14
+	VMOVAPS     Z12, Z13
+	VPERMILPS   $0x00, (R8), Z15
+	VFMADD231PS Z15, Z13, Z4
+	VFMADD231PS Z15, Z14, Z8
+	VPERMILPS   $0x55, (R8), Z15
+	VFMADD231PS Z15, Z13, Z5
+	VFMADD231PS Z15, Z14, Z9
+	VPERMILPS   $0xaa, (R8), Z15
+	VFMADD231PS Z15, Z13, Z6
+	VFMADD231PS Z15, Z14, Z10
+	VPERMILPS   $0xff, (R8), Z15
+	VFMADD231PS Z15, Z13, Z7
+	VFMADD231PS Z15, Z14, Z11
+	ADDQ        SI, R8
+	TESTQ       $0x00000002, 96(AX)
+	JNE         ended
+	VMOVAPS     Z13, Z14
+	VMOVAPS     Z12, Z13
+	VPERMILPS   $0x00, (R8), Z12
+	VFMADD231PS Z12, Z14, Z8
+	VPERMILPS   $0x55, (R8), Z12
+	VFMADD231PS Z12, Z14, Z9
+	VPERMILPS   $0xaa, (R8), Z12
+	VFMADD231PS Z12, Z14, Z10
+	VPERMILPS   $0xff, (R8), Z12
+	VFMADD231PS Z12, Z14, Z11
+	ADDQ        SI, R8
+
+ended:
+	ADDQ    64(AX), CX
+	ADDQ    72(AX), DX
+	DECQ    BX
+	JNE     line
+	MOVQ    16(AX), DX
+	MOVQ    88(AX), BX
+	MOVQ    DX, CX
+	VADDPS  (CX), Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z2, Z2
+	VMOVUPS Z2, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z3, Z3
+	VMOVUPS Z3, (CX)
+	ADDQ    80(AX), DX
+	MOVQ    DX, CX
+	VADDPS  (CX), Z4, Z4
+	VMOVUPS Z4, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z5, Z5
+	VMOVUPS Z5, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z6, Z6
+	VMOVUPS Z6, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z7, Z7
+	VMOVUPS Z7, (CX)
+	ADDQ    80(AX), DX
+	MOVQ    DX, CX
+	VADDPS  (CX), Z8, Z8
+	VMOVUPS Z8, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z9, Z9
+	VMOVUPS Z9, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z10, Z10
+	VMOVUPS Z10, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z11, Z11
+	VMOVUPS Z11, (CX)
+	VZEROUPPER
+	RET
+
+// func groupedSums3AVX512I8(c uintptr)
+// Requires: AVX, AVX512F
+TEXT ·groupedSums3AVX512I8(SB), NOSPLIT, $0-8
+	MOVQ    c+0(FP), AX
+	VPXORD  Z0, Z0, Z0
+	VPXORD  Z1, Z1, Z1
+	VPXORD  Z2, Z2, Z2
+	VPXORD  Z3, Z3, Z3
+	VPXORD  Z4, Z4, Z4
+	VPXORD  Z5, Z5, Z5
+	VPXORD  Z6, Z6, Z6
+	VPXORD  Z7, Z7, Z7
+	VPXORD  Z8, Z8, Z8
+	VPXORD  Z9, Z9, Z9
+	VPXORD  Z10, Z10, Z10
+	VPXORD  Z11, Z11, Z11
+	VPXORD  Z12, Z12, Z12
+	VPXORD  Z13, Z13, Z13
+	VPXORD  Z14, Z14, Z14
+	VPXORD  Z15, Z15, Z15
+	VPXORD  Z16, Z16, Z16
+	VPXORD  Z17, Z17, Z17
+	VPXORD  Z18, Z18, Z18
+	VPXORD  Z19, Z19, Z19
+	VPXORD  Z20, Z20, Z20
+	VPXORD  Z21, Z21, Z21
+	VPXORD  Z22, Z22, Z22
+	VPXORD  Z23, Z23, Z23
+	MOVQ    (AX), CX
+	MOVQ    8(AX), DX
+	MOVQ    56(AX), BX
+	MOVQ    24(AX), SI
+	MOVQ    40(AX), DI
+	MOVQ    48(AX), R8
+	VMOVUPS (SI), Z24
+	VMOVUPS 64(SI), Z25
+	VMOVUPS 128(SI), Z26
+	VMOVUPS 192(SI), Z27
+
+line:
+	MOVQ        CX, R9
+	MOVQ        DX, R10
+	MOVQ        32(AX), R11
+	VMOVUPS     (R10), Z28
+	ADDQ        R8, R10
+	TESTQ       $0x00000001, 96(AX)
+	JNE         second
+	VPERMPS     (R9), Z24, Z29
+	VFMADD231PS Z29, Z28, Z0
+	VPERMPS     (R9), Z25, Z29
+	VFMADD231PS Z29, Z28, Z1
+	VPERMPS     (R9), Z26, Z29
+	VFMADD231PS Z29, Z28, Z2
+	VPERMPS     (R9), Z27, Z29
+	VFMADD231PS Z29, Z28, Z3
+	VMOVUPS     256(SI), Z29
+	VPERMPS     (R9), Z29, Z29
+	VFMADD231PS Z29, Z28, Z4
+	VMOVUPS     320(SI), Z29
+	VPERMPS     (R9), Z29, Z29
+	VFMADD231PS Z29, Z28, Z5
+	VMOVUPS     384(SI), Z29
+	VPERMPS     (R9), Z29, Z29
+	VFMADD231PS Z29, Z28, Z6
+	VMOVUPS     448(SI), Z29
+	VPERMPS     (R9), Z29, Z29
+	VFMADD231PS Z29, Z28, Z7
+	ADDQ        DI, R9
+
+second:
+	VMOVAPS     Z28, Z29
+	VMOVUPS     (R10), Z28
+	ADDQ        R8, R10
+	VPERMPS     (R9), Z24, Z30
+	VFMADD231PS Z30, Z28, Z0
+	VFMADD231PS Z30, Z29, Z8
+	VPERMPS     (R9), Z25, Z30
+	VFMADD231PS Z30, Z28, Z1
+	VFMADD231PS Z30, Z29, Z9
+	VPERMPS     (R9), Z26, Z30
+	VFMADD231PS Z30, Z28, Z2
+	VFMADD231PS Z30, Z29, Z10
+	VPERMPS     (R9), Z27, Z30
+	VFMADD231PS Z30, Z28, Z3
+	VFMADD231PS Z30, Z29, Z11
+	VMOVUPS     256(SI), Z30
+	VPERMPS     (R9), Z30, Z30
+	VFMADD231PS Z30, Z28, Z4
+	VFMADD231PS Z30, Z29, Z12
+	VMOVUPS     320(SI), Z30
+	VPERMPS     (R9), Z30, Z30
+	VFMADD231PS Z30, Z28, Z5
+	VFMADD231PS Z30, Z29, Z13
+	VMOVUPS     384(SI), Z30
+	VPERMPS     (R9), Z30, Z30
+	VFMADD231PS Z30, Z28, Z6
+	VFMADD231PS Z30, Z29, Z14
+	VMOVUPS     448(SI), Z30
+	VPERMPS     (R9), Z30, Z30
+	VFMADD231PS Z30, Z28, Z7
+	VFMADD231PS Z30, Z29, Z15
+	ADDQ        DI, R9
+	SUBQ        $0x02, R11
+	JE          end
+
+pixel:
+	VMOVAPS     Z29, Z30
+	VMOVAPS     Z28, Z29
+	VMOVUPS     (R10), Z28
+	ADDQ        R8, R10
+	VPERMPS     (R9), Z24, Z31
+	VFMADD231PS Z31, Z28, Z0
+	VFMADD231PS Z31, Z29, Z8
+	VFMADD231PS Z31, Z30, Z16
+	VPERMPS     (R9), Z25, Z31
+	VFMADD231PS Z31, Z28, Z1
+	VFMADD231PS Z31, Z29, Z9
+	VFMADD231PS Z31, Z30, Z17
+	VPERMPS     (R9), Z26, Z31
+	VFMADD231PS Z31, Z28, Z2
+	VFMADD231PS Z31, Z29, Z10
+	VFMADD231PS Z31, Z30, Z18
+	VPERMPS     (R9), Z27, Z31
+	VFMADD231PS Z31, Z28, Z3
+	VFMADD231PS Z31, Z29, Z11
+	VFMADD231PS Z31, Z30, Z19
+	VMOVUPS     256(SI), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z28, Z4
+	VFMADD231PS Z31, Z29, Z12
+	VFMADD231PS Z31, Z30, Z20
+	VMOVUPS     320(SI), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z28, Z5
+	VFMADD231PS Z31, Z29, Z13
+	VFMADD231PS Z31, Z30, Z21
+	VMOVUPS     384(SI), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z28, Z6
+	VFMADD231PS Z31, Z29, Z14
+	VFMADD231PS Z31, Z30, Z22
+	VMOVUPS     448(SI), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z28, Z7
+	VFMADD231PS Z31, Z29, Z15
+	VFMADD231PS Z31, Z30, Z23
+	ADDQ        DI, R9
+	DECQ        R11
+	JNE         pixel
+
+end:
+	VMOVAPS     Z29, Z30
+	VMOVAPS     Z28, Z29
+	VPERMPS     (R9), Z24, Z31
+	VFMADD231PS Z31, Z29, Z8
+	VFMADD231PS Z31, Z30, Z16
+	VPERMPS     (R9), Z25, Z31
+	VFMADD231PS Z31, Z29, Z9
+	VFMADD231PS Z31, Z30, Z17
+	VPERMPS     (R9), Z26, Z31
+	VFMADD231PS Z31, Z29, Z10
+	VFMADD231PS Z31, Z30, Z18
+	VPERMPS     (R9), Z27, Z31
+	VFMADD231PS Z31, Z29, Z11
+	VFMADD231PS Z31, Z30, Z19
+	VMOVUPS     256(SI), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z29, Z12
+	VFMADD231PS Z31, Z30, Z20
+	VMOVUPS     320(SI), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z29, Z13
+	VFMADD231PS Z31, Z30, Z21
+	VMOVUPS     384(SI), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z29, Z14
+	VFMADD231PS Z31, Z30, Z22
+	VMOVUPS     448(SI), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z29, Z15
+	VFMADD231PS Z31, Z30, Z23
+	ADDQ        DI, R9
+	TESTQ       $0x00000002, 96(AX)
+	JNE         ended
+	VMOVAPS     Z29, Z30
+	VMOVAPS     Z28, Z29
+	VPERMPS     (R9), Z24, Z28
+	VFMADD231PS Z28, Z30, Z16
+	VPERMPS     (R9), Z25, Z28
+	VFMADD231PS Z28, Z30, Z17
+	VPERMPS     (R9), Z26, Z28
+	VFMADD231PS Z28, Z30, Z18
+	VPERMPS     (R9), Z27, Z28
+	VFMADD231PS Z28, Z30, Z19
+	VMOVUPS     256(SI), Z28
+	VPERMPS     (R9), Z28, Z28
+	VFMADD231PS Z28, Z30, Z20
+	VMOVUPS     320(SI), Z28
+	VPERMPS     (R9), Z28, Z28
+	VFMADD231PS Z28, Z30, Z21
+	VMOVUPS     384(SI), Z28
+	VPERMPS     (R9), Z28, Z28
+	VFMADD231PS Z28, Z30, Z22
+	VMOVUPS     448(SI), Z28
+	VPERMPS     (R9), Z28, Z28
+	VFMADD231PS Z28, Z30, Z23
+	ADDQ        DI, R9
+
+ended:
+	ADDQ    64(AX), CX
+	ADDQ    72(AX), DX
+	DECQ    BX
+	JNE     line
+	MOVQ    16(AX), DX
+	MOVQ    88(AX), BX
+	MOVQ    DX, CX
+	VADDPS  (CX), Z0, Z0
+	VMOVUPS Z0, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z1, Z1
+	VMOVUPS Z1, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z2, Z2
+	VMOVUPS Z2, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z3, Z3
+	VMOVUPS Z3, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z4, Z4
+	VMOVUPS Z4, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z5, Z5
+	VMOVUPS Z5, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z6, Z6
+	VMOVUPS Z6, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z7, Z7
+	VMOVUPS Z7, (CX)
+	ADDQ    80(AX), DX
+	MOVQ    DX, CX
+	VADDPS  (CX), Z8, Z8
+	VMOVUPS Z8, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z9, Z9
+	VMOVUPS Z9, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z10, Z10
+	VMOVUPS Z10, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z11, Z11
+	VMOVUPS Z11, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z12, Z12
+	VMOVUPS Z12, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z13, Z13
+	VMOVUPS Z13, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z14, Z14
+	VMOVUPS Z14, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z15, Z15
+	VMOVUPS Z15, (CX)
+	ADDQ    80(AX), DX
+	MOVQ    DX, CX
+	VADDPS  (CX), Z16, Z16
+	VMOVUPS Z16, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z17, Z17
+	VMOVUPS Z17, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z18, Z18
+	VMOVUPS Z18, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z19, Z19
+	VMOVUPS Z19, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z20, Z20
+	VMOVUPS Z20, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z21, Z21
+	VMOVUPS Z21, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z22, Z22
+	VMOVUPS Z22, (CX)
+	ADDQ    BX, CX
+	VADDPS  (CX), Z23, Z23
+	VMOVUPS Z23, (CX)
 	VZEROUPPER
 	RET

@@ -182,8 +182,8 @@ func rowProduct[T Float](dst, x, b []T, stride int) bool {
 	return true
 }
 
-// transpose packs the first columns of a transposed panel; it returns how many.
-func transpose[T Float](_, _ []T, _, _, _ int) int { return 0 }
+// transpose stores the first columns of a transpose; it returns how many.
+func transpose[T Float](_, _ []T, _, _, _, _ int) int { return 0 }
 
 // copyPanel packs a panel of whole rows; it reports whether it did.
 func copyPanel[T Float](_, _ []T, _, _ int) bool { return false }

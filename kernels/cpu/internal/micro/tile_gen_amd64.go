@@ -352,6 +352,36 @@ func callF64AVX512ChannelsV2(rows int, c *call) {
 }
 
 //go:noinline
+func callF32AVX2PooledV1(windows int, c *call) {
+	switch windows {
+	case 1:
+		f32AVX2PooledV1W1(c)
+	case 2:
+		f32AVX2PooledV1W2(c)
+	case 3:
+		f32AVX2PooledV1W3(c)
+	case 4:
+		f32AVX2PooledV1W4(c)
+	case 5:
+		f32AVX2PooledV1W5(c)
+	case 6:
+		f32AVX2PooledV1W6(c)
+	}
+}
+
+//go:noinline
+func callF32AVX2PooledV2(windows int, c *call) {
+	switch windows {
+	case 1:
+		f32AVX2PooledV2W1(c)
+	case 2:
+		f32AVX2PooledV2W2(c)
+	case 3:
+		f32AVX2PooledV2W3(c)
+	}
+}
+
+//go:noinline
 func callF32AVX512PooledV1(windows int, c *call) {
 	switch windows {
 	case 1:
@@ -484,6 +514,170 @@ func callSlideSumsAVX512(rows int, c *slideCall) {
 		slideSumsAVX512R2(c)
 	case 3:
 		slideSumsAVX512R3(c)
+	}
+}
+
+//go:noinline
+func callGrouped1AVX2(pixels int, c *groupedCall) {
+	switch pixels {
+	case 1:
+		grouped1AVX2P1(c)
+	case 2:
+		grouped1AVX2P2(c)
+	case 3:
+		grouped1AVX2P3(c)
+	case 4:
+		grouped1AVX2P4(c)
+	case 5:
+		grouped1AVX2P5(c)
+	case 6:
+		grouped1AVX2P6(c)
+	case 7:
+		grouped1AVX2P7(c)
+	case 8:
+		grouped1AVX2P8(c)
+	case 9:
+		grouped1AVX2P9(c)
+	case 10:
+		grouped1AVX2P10(c)
+	}
+}
+
+//go:noinline
+func callGrouped3AVX2(pixels int, c *groupedCall) {
+	switch pixels {
+	case 1:
+		grouped3AVX2P1(c)
+	case 2:
+		grouped3AVX2P2(c)
+	case 3:
+		grouped3AVX2P3(c)
+	case 4:
+		grouped3AVX2P4(c)
+	case 5:
+		grouped3AVX2P5(c)
+	case 6:
+		grouped3AVX2P6(c)
+	case 7:
+		grouped3AVX2P7(c)
+	case 8:
+		grouped3AVX2P8(c)
+	case 9:
+		grouped3AVX2P9(c)
+	case 10:
+		grouped3AVX2P10(c)
+	}
+}
+
+//go:noinline
+func callGrouped1AVX512(pixels int, c *groupedCall) {
+	switch pixels {
+	case 1:
+		grouped1AVX512P1(c)
+	case 2:
+		grouped1AVX512P2(c)
+	case 3:
+		grouped1AVX512P3(c)
+	case 4:
+		grouped1AVX512P4(c)
+	case 5:
+		grouped1AVX512P5(c)
+	case 6:
+		grouped1AVX512P6(c)
+	case 7:
+		grouped1AVX512P7(c)
+	case 8:
+		grouped1AVX512P8(c)
+	case 9:
+		grouped1AVX512P9(c)
+	case 10:
+		grouped1AVX512P10(c)
+	case 11:
+		grouped1AVX512P11(c)
+	case 12:
+		grouped1AVX512P12(c)
+	case 13:
+		grouped1AVX512P13(c)
+	case 14:
+		grouped1AVX512P14(c)
+	}
+}
+
+//go:noinline
+func callGrouped3AVX512(pixels int, c *groupedCall) {
+	switch pixels {
+	case 1:
+		grouped3AVX512P1(c)
+	case 2:
+		grouped3AVX512P2(c)
+	case 3:
+		grouped3AVX512P3(c)
+	case 4:
+		grouped3AVX512P4(c)
+	case 5:
+		grouped3AVX512P5(c)
+	case 6:
+		grouped3AVX512P6(c)
+	case 7:
+		grouped3AVX512P7(c)
+	case 8:
+		grouped3AVX512P8(c)
+	case 9:
+		grouped3AVX512P9(c)
+	case 10:
+		grouped3AVX512P10(c)
+	case 11:
+		grouped3AVX512P11(c)
+	case 12:
+		grouped3AVX512P12(c)
+	case 13:
+		grouped3AVX512P13(c)
+	case 14:
+		grouped3AVX512P14(c)
+	}
+}
+
+//go:noinline
+func callGroupedSums1AVX2(inputs int, c *groupedSumsCall) {
+	switch inputs {
+	case 2:
+		groupedSums1AVX2I2(c)
+	case 4:
+		groupedSums1AVX2I4(c)
+	}
+}
+
+//go:noinline
+func callGroupedSums3AVX2(inputs int, c *groupedSumsCall) {
+	switch inputs {
+	case 2:
+		groupedSums3AVX2I2(c)
+	case 4:
+		groupedSums3AVX2I4(c)
+	}
+}
+
+//go:noinline
+func callGroupedSums1AVX512(inputs int, c *groupedSumsCall) {
+	switch inputs {
+	case 2:
+		groupedSums1AVX512I2(c)
+	case 4:
+		groupedSums1AVX512I4(c)
+	case 8:
+		groupedSums1AVX512I8(c)
+	}
+}
+
+//go:noinline
+func callGroupedSums3AVX512(inputs int, c *groupedSumsCall) {
+	switch inputs {
+	case 2:
+		groupedSums3AVX512I2(c)
+	case 4:
+		groupedSums3AVX512I4(c)
+	case 8:
+		groupedSums3AVX512I8(c)
 	}
 }
 
@@ -860,6 +1054,33 @@ func f64AVX512ChannelsV2R3(c *call)
 func f64AVX512ChannelsV2R4(c *call)
 
 //go:noescape
+func f32AVX2PooledV1W1(c *call)
+
+//go:noescape
+func f32AVX2PooledV1W2(c *call)
+
+//go:noescape
+func f32AVX2PooledV1W3(c *call)
+
+//go:noescape
+func f32AVX2PooledV1W4(c *call)
+
+//go:noescape
+func f32AVX2PooledV1W5(c *call)
+
+//go:noescape
+func f32AVX2PooledV1W6(c *call)
+
+//go:noescape
+func f32AVX2PooledV2W1(c *call)
+
+//go:noescape
+func f32AVX2PooledV2W2(c *call)
+
+//go:noescape
+func f32AVX2PooledV2W3(c *call)
+
+//go:noescape
 func f32AVX512PooledV1W1(c *call)
 
 //go:noescape
@@ -991,6 +1212,180 @@ func slideSumsAVX512R2(c *slideCall)
 //go:noescape
 func slideSumsAVX512R3(c *slideCall)
 
+//go:noescape
+func grouped1AVX2P1(c *groupedCall)
+
+//go:noescape
+func grouped1AVX2P2(c *groupedCall)
+
+//go:noescape
+func grouped1AVX2P3(c *groupedCall)
+
+//go:noescape
+func grouped1AVX2P4(c *groupedCall)
+
+//go:noescape
+func grouped1AVX2P5(c *groupedCall)
+
+//go:noescape
+func grouped1AVX2P6(c *groupedCall)
+
+//go:noescape
+func grouped1AVX2P7(c *groupedCall)
+
+//go:noescape
+func grouped1AVX2P8(c *groupedCall)
+
+//go:noescape
+func grouped1AVX2P9(c *groupedCall)
+
+//go:noescape
+func grouped1AVX2P10(c *groupedCall)
+
+//go:noescape
+func grouped3AVX2P1(c *groupedCall)
+
+//go:noescape
+func grouped3AVX2P2(c *groupedCall)
+
+//go:noescape
+func grouped3AVX2P3(c *groupedCall)
+
+//go:noescape
+func grouped3AVX2P4(c *groupedCall)
+
+//go:noescape
+func grouped3AVX2P5(c *groupedCall)
+
+//go:noescape
+func grouped3AVX2P6(c *groupedCall)
+
+//go:noescape
+func grouped3AVX2P7(c *groupedCall)
+
+//go:noescape
+func grouped3AVX2P8(c *groupedCall)
+
+//go:noescape
+func grouped3AVX2P9(c *groupedCall)
+
+//go:noescape
+func grouped3AVX2P10(c *groupedCall)
+
+//go:noescape
+func grouped1AVX512P1(c *groupedCall)
+
+//go:noescape
+func grouped1AVX512P2(c *groupedCall)
+
+//go:noescape
+func grouped1AVX512P3(c *groupedCall)
+
+//go:noescape
+func grouped1AVX512P4(c *groupedCall)
+
+//go:noescape
+func grouped1AVX512P5(c *groupedCall)
+
+//go:noescape
+func grouped1AVX512P6(c *groupedCall)
+
+//go:noescape
+func grouped1AVX512P7(c *groupedCall)
+
+//go:noescape
+func grouped1AVX512P8(c *groupedCall)
+
+//go:noescape
+func grouped1AVX512P9(c *groupedCall)
+
+//go:noescape
+func grouped1AVX512P10(c *groupedCall)
+
+//go:noescape
+func grouped1AVX512P11(c *groupedCall)
+
+//go:noescape
+func grouped1AVX512P12(c *groupedCall)
+
+//go:noescape
+func grouped1AVX512P13(c *groupedCall)
+
+//go:noescape
+func grouped1AVX512P14(c *groupedCall)
+
+//go:noescape
+func grouped3AVX512P1(c *groupedCall)
+
+//go:noescape
+func grouped3AVX512P2(c *groupedCall)
+
+//go:noescape
+func grouped3AVX512P3(c *groupedCall)
+
+//go:noescape
+func grouped3AVX512P4(c *groupedCall)
+
+//go:noescape
+func grouped3AVX512P5(c *groupedCall)
+
+//go:noescape
+func grouped3AVX512P6(c *groupedCall)
+
+//go:noescape
+func grouped3AVX512P7(c *groupedCall)
+
+//go:noescape
+func grouped3AVX512P8(c *groupedCall)
+
+//go:noescape
+func grouped3AVX512P9(c *groupedCall)
+
+//go:noescape
+func grouped3AVX512P10(c *groupedCall)
+
+//go:noescape
+func grouped3AVX512P11(c *groupedCall)
+
+//go:noescape
+func grouped3AVX512P12(c *groupedCall)
+
+//go:noescape
+func grouped3AVX512P13(c *groupedCall)
+
+//go:noescape
+func grouped3AVX512P14(c *groupedCall)
+
+//go:noescape
+func groupedSums1AVX2I2(c *groupedSumsCall)
+
+//go:noescape
+func groupedSums1AVX2I4(c *groupedSumsCall)
+
+//go:noescape
+func groupedSums3AVX2I2(c *groupedSumsCall)
+
+//go:noescape
+func groupedSums3AVX2I4(c *groupedSumsCall)
+
+//go:noescape
+func groupedSums1AVX512I2(c *groupedSumsCall)
+
+//go:noescape
+func groupedSums1AVX512I4(c *groupedSumsCall)
+
+//go:noescape
+func groupedSums1AVX512I8(c *groupedSumsCall)
+
+//go:noescape
+func groupedSums3AVX512I2(c *groupedSumsCall)
+
+//go:noescape
+func groupedSums3AVX512I4(c *groupedSumsCall)
+
+//go:noescape
+func groupedSums3AVX512I8(c *groupedSumsCall)
+
 //go:noinline
 func callCopyRows(dst, src unsafe.Pointer, stride, rows uintptr) {
 	copyRows(dst, src, stride, rows)
@@ -1000,12 +1395,12 @@ func callCopyRows(dst, src unsafe.Pointer, stride, rows uintptr) {
 func copyRows(dst, src unsafe.Pointer, stride, rows uintptr)
 
 //go:noinline
-func callTranspose8(dst, src unsafe.Pointer, stride, blocks uintptr) {
-	transpose8(dst, src, stride, blocks)
+func callTranspose8(dst, src unsafe.Pointer, to, from, blocks uintptr) {
+	transpose8(dst, src, to, from, blocks)
 }
 
 //go:noescape
-func transpose8(dst, src unsafe.Pointer, stride, blocks uintptr)
+func transpose8(dst, src unsafe.Pointer, to, from, blocks uintptr)
 
 //go:noinline
 func callRowProduct(wide, eight bool, dst, x, b unsafe.Pointer, groups, vectors, stride uintptr, mask uint64, maskTable unsafe.Pointer) {

@@ -14,8 +14,8 @@ func vector[T Float](_ isa.Level, t *Tile[T], cols int) {
 // vectorChannels is vector for RunChannels. It returns the number of columns it computed.
 func vectorChannels[T Float](isa.Level, *Tile[T]) int { return 0 }
 
-// transpose packs the first columns of a transposed panel; it returns how many.
-func transpose[T Float](_, _ []T, _, _, _ int) int { return 0 }
+// transpose stores the first columns of a transpose; it returns how many.
+func transpose[T Float](_, _ []T, _, _, _, _ int) int { return 0 }
 
 // copyPanel packs a panel of whole rows; it reports whether it did.
 func copyPanel[T Float](_, _ []T, _, _ int) bool { return false }

@@ -1,0 +1,87 @@
+package gemm
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// A product of few rows with a transposed matrix, C[M, N] = A[M, K]·B[N, K]ᵀ, is the gradient of a layer's input: A is small, and B, the
+// weights, would have to be transposed into panels at every step. It is computed as Cᵀ = B·Aᵀ: A is packed instead, B is read in place as
+// the operand of single numbers, and blocks of Cᵀ are transposed into C while they are in the first-level cache. The sums are the same, number by
+// number.
+
+const (
+	turnedRows    = 56 // of Cᵀ in a block
+	turnedMinRows = 14
+	turnedLanes   = 16 // rows of A, the columns of Cᵀ, should fill vectors
+)
+
+// isTurned reports whether computing the transpose costs less than packing B would: transposing a number of A or C into a cache costs a little
+// less than packing one of B, which goes through memory.
+func (a *Args[T]) isTurned() bool {
+	if !a.TransB || a.Packed || a.Accumulate || a.Bias != nil || a.Batch != [2]int{1, 1} || a.N < turnedMinRows {
+		return false
+	}
+	padded := ceil(a.M, turnedLanes) * turnedLanes
+	return 8*padded <= 9*a.M && a.M*(a.K+a.N) <= 5*a.K*a.N/4
+}
+
+// turnedTask computes blocks of Cᵀ.
+type turnedTask[T Float] struct{ job *job[T] }
+
+// turnedBlock is the number of rows of Cᵀ in a block.
+func (a *Args[T]) turnedBlock(workers int) int {
+	blocks := ceil(a.N, turnedRows)
+	if workers > 1 {
+		blocks = max(blocks, min(wantChunks*workers, a.N/turnedMinRows))
+		blocks = ceil(blocks, workers) * workers
+	}
+	return ceil(a.N, blocks)
+}
+
+// turnedScratch is the packed A, and a block of Cᵀ for each worker.
+func (a *Args[T]) turnedScratch(workers int) (packed, block int) {
+	return PackedSize[T](a.M, a.K), a.turnedBlock(workers) * a.M
+}
+
+// runTurned packs A and then computes the blocks.
+func (j *job[T]) runTurned(p *pool.Pool) {
+	a := &j.args
+	packed, _ := a.turnedScratch(p.Size())
+	j.plan.shared, j.scratch = j.scratch[:packed], j.scratch[packed:]
+	PackB(p, j.plan.shared, a.A, a.K, a.M, a.LDA, !a.TransA)
+	j.plan.rows = a.turnedBlock(p.Size())
+	p.Parallel(ceil(a.N, j.plan.rows), 1, &j.turned)
+}
+
+// Run computes the blocks [lo, hi).
+func (t *turnedTask[T]) Run(worker, lo, hi int) {
+	j := t.job
+	size := j.plan.rows * j.args.M
+	block := j.scratch[worker*size : (worker+1)*size]
+	for i := lo; i < hi; i++ {
+		n := i * j.plan.rows
+		rows := min(j.plan.rows, j.args.N-n)
+		j.turnedRows(block, n, rows)
+		micro.Transpose(j.args.C[n:], block, rows, j.args.M, j.args.LDC, j.args.M)
+	}
+}
+
+// turnedRows computes the rows [n, n+rows) of Cᵀ, without gaps.
+func (j *job[T]) turnedRows(block []T, n, rows int) {
+	a := &j.args
+	width := micro.PanelWidth[T]()
+	t := micro.Tile[T]{Rows: rows, Segments: 1, Outer: 1, ARow: a.LDB, AK: 1, BK: width, CRow: a.M}
+	blocks := ceil(a.K, blockK())
+	for i := range blocks {
+		k := i * a.K / blocks
+		t.K = (i+1)*a.K/blocks - k
+		t.A = a.B[n*a.LDB+k:]
+		t.Accumulate, t.ReLU = i > 0, a.ReLU && i == blocks-1
+		for m := 0; m < a.M; m += width {
+			t.Cols = min(width, a.M-m)
+			t.B, t.C = j.plan.shared[m*a.K+k*width:], block[m:]
+			micro.Run(&t)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+package gemm
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+// inputGradients are products that are computed as their transposes.
+var inputGradients = []Args[float32]{
+	{M: 64, N: 512, K: 512, TransB: true},
+	{M: 16, N: 100, K: 90, TransB: true, ReLU: true},
+	{M: 15, N: 57, K: 1100, TransB: true, ReLU: true}, // several blocks of sums
+	{M: 31, N: 400, K: 133, TransB: true, TransA: true},
+	{M: 127, N: 333, K: 800, TransB: true},
+}
+
+func turned(a *Args[float32]) bool {
+	n := a.normal()
+	return n.isTurned()
+}
+
+func TestTurned(t *testing.T) {
+	rng := rand.New(rand.NewPCG(21, 22))
+	for _, level := range isa.Levels() {
+		t.Run(level.String(), func(t *testing.T) {
+			defer isa.Override(level)()
+			for _, workers := range []int{1, 2, 3, 7} {
+				p := pool.New(workers)
+				for _, g := range inputGradients {
+					for _, pad := range []int{0, 3} {
+						a := g
+						fill(rng, &a, pad, false)
+						require.True(t, turned(&a), "%+v", g)
+						check(t, p, &a)
+					}
+				}
+				p.Close()
+			}
+		})
+	}
+}
+
+// TestTurnedSameBits compares with the product of a B that is stored the other way round, which is not turned.
+func TestTurnedSameBits(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 24))
+	p := pool.New(2)
+	defer p.Close()
+	for _, g := range inputGradients {
+		a := g
+		fill(rng, &a, 0, false)
+		b := a
+		b.TransB, b.LDB, b.B, b.C = false, 0, make([]float32, len(a.B)), make([]float32, len(a.C))
+		for n := range a.N {
+			for k := range a.K {
+				b.B[k*a.N+n] = a.B[n*a.K+k]
+			}
+		}
+		require.True(t, turned(&a))
+		require.False(t, turned(&b))
+		for _, x := range []*Args[float32]{&a, &b} {
+			Run(p, x, make([]float32, ScratchSize(x, p.Size())))
+		}
+		require.Equal(t, b.C, a.C)
+	}
+}
+
+// TestNotTurned lists products for which the transpose would be wrong or slower.
+func TestNotTurned(t *testing.T) {
+	for name, change := range map[string]func(*Args[float32]){
+		"B not transposed": func(a *Args[float32]) { a.TransB = false },
+		"packed B":         func(a *Args[float32]) { a.Packed = true },
+		"added":            func(a *Args[float32]) { a.Accumulate = true },
+		"bias":             func(a *Args[float32]) { a.Bias = make([]float32, a.N) },
+		"batch":            func(a *Args[float32]) { a.Batch = [2]int{1, 2} },
+		"many rows":        func(a *Args[float32]) { a.M = 2048 },
+		"half a vector":    func(a *Args[float32]) { a.M = 8 },
+		"few columns":      func(a *Args[float32]) { a.N = 10 },
+	} {
+		a := &Args[float32]{M: 64, N: 512, K: 512, TransB: true}
+		require.True(t, turned(a))
+		change(a)
+		require.False(t, turned(a), name)
+	}
+}
+
+func TestTurnedKeepsNaN(t *testing.T) {
+	a := inputGradients[1]
+	fill(rand.New(rand.NewPCG(25, 26)), &a, 0, false)
+	a.A[5*a.K+3] = float32(math.NaN())
+	Run(nil, &a, make([]float32, ScratchSize(&a, 1)))
+	for n := range a.N {
+		require.True(t, math.IsNaN(float64(a.C[5*a.N+n])), "column %d", n)
+		require.False(t, math.IsNaN(float64(a.C[4*a.N+n])), "column %d", n)
+	}
+}

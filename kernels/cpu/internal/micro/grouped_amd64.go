@@ -1,0 +1,122 @@
+package micro
+
+import (
+	"math/bits"
+	"runtime"
+	"unsafe"
+)
+
+const hasGrouped = true
+
+// groupedCall is the argument block of the assembly; internal/asmgen/micro knows its layout. Strides count bytes.
+type groupedCall struct {
+	a, b, c, bias, indices unsafe.Pointer
+	inputs                 int
+	aRow, bK, cRow         int
+	segments               int
+	aSegment, bSegment     int
+	outer                  int
+	aOuter, bOuter         int
+	tiles, aTile, cTile    int
+	lines, aLine, cLine    int
+	flags                  int
+}
+
+const groupedReLU = 1
+
+const widestGroups = 8 // of several in a vector
+
+// placesOf holds, for groups of 2, 4 and 8 channels and each input i of a group, the lanes that are to hold it: those of input i of the group of
+// each lane.
+var placesOf = func() (places [3][widestGroups][16]int32) {
+	for p := range places {
+		size := 2 << p
+		for i := range size {
+			for lane := range 16 {
+				places[p][i][lane] = int32(lane/size*size + i)
+			}
+		}
+	}
+	return places
+}()
+
+// places returns the places for groups of the given size.
+func places(size int) unsafe.Pointer {
+	return unsafe.Pointer(&placesOf[bits.Len(uint(size))-2])
+}
+
+// maxGroupedRows is the largest number of rows of a tile for which internal/asmgen/micro makes a function.
+func maxGroupedRows(wide bool) int {
+	if wide {
+		return 14
+	}
+	return 10
+}
+
+func runGrouped[T Float](g *Grouped[T]) {
+	c := groupedCall{b: unsafe.Pointer(&g.B[0]), inputs: g.Size, indices: places(g.Size), aRow: 4 * g.ARow, bK: 4 * g.BK, cRow: 4 * g.CRow,
+		segments: g.Segments, aSegment: 4 * g.ASegment, bSegment: 4 * g.BSegment, outer: g.Outer, aOuter: 4 * g.AOuter, bOuter: 4 * g.BOuter,
+		aLine: 4 * g.ALine, cLine: 4 * g.CLine}
+	if g.Bias != nil {
+		c.bias = unsafe.Pointer(&g.Bias[0])
+	}
+	if g.ReLU {
+		c.flags = groupedReLU
+	}
+	wide := g.Lanes == 16
+	// All tiles get the same number of rows or one more.
+	tiles := (g.Rows-1)/maxGroupedRows(wide) + 1
+	rows, more := g.Rows/tiles, g.Rows%tiles
+	perLine := 2 * g.Lanes * g.Taps * g.Size * g.Segments * g.Outer * g.Rows
+	first := 0
+	for _, part := range [2]struct{ tiles, rows int }{{more, rows + 1}, {tiles - more, rows}} {
+		c.tiles, c.aTile, c.cTile = part.tiles, part.rows*c.aRow, part.rows*c.cRow
+		for line := 0; line < g.Lines && part.tiles > 0; line += c.lines {
+			c.lines = min(max(maxCallFlops/perLine, 1), g.Lines-line)
+			c.a, c.c = unsafe.Pointer(&g.A[line*g.ALine+first*g.ARow]), unsafe.Pointer(&g.C[line*g.CLine+first*g.CRow])
+			switch {
+			case wide && g.Taps == 3:
+				callGrouped3AVX512(part.rows, &c)
+			case wide:
+				callGrouped1AVX512(part.rows, &c)
+			case g.Taps == 3:
+				callGrouped3AVX2(part.rows, &c)
+			default:
+				callGrouped1AVX2(part.rows, &c)
+			}
+		}
+		first += part.tiles * part.rows
+	}
+	runtime.KeepAlive(g)
+}
+
+// groupedSumsCall is the argument block of the assembly of sums; internal/asmgen/micro knows its layout. Strides count bytes.
+type groupedSumsCall struct {
+	a, b, c, indices       unsafe.Pointer
+	pixels, aPixel, bPixel int
+	lines, aLine, bLine    int
+	cTap, cInput           int
+	flags                  int
+}
+
+func runGroupedSums[T Float](g *GroupedSums[T]) {
+	c := groupedSumsCall{c: unsafe.Pointer(&g.C[0]), indices: places(g.Size), pixels: g.Pixels, aPixel: 4 * g.APixel, bPixel: 4 * g.BPixel,
+		aLine: 4 * g.ALine, bLine: 4 * g.BLine, cTap: 4 * g.CTap, cInput: 4 * g.CInput, flags: slideFlags(g.Left, g.Right, false)}
+	wide := g.Lanes == 16
+	perCall := max(maxCallFlops/(2*g.Lanes*g.Taps*g.Size*g.Pixels), 1) // lines
+	for line := 0; line < g.Lines; line += c.lines {
+		c.lines = min(g.Lines-line, perCall)
+		c.a, c.b = unsafe.Pointer(&g.A[line*g.ALine]), unsafe.Pointer(&g.B[line*g.BLine])
+		switch {
+		case wide && g.Taps == 3:
+			callGroupedSums3AVX512(g.Size, &c)
+		case wide:
+			callGroupedSums1AVX512(g.Size, &c)
+		case g.Taps == 3:
+			callGroupedSums3AVX2(g.Size, &c)
+		default:
+			callGroupedSums1AVX2(g.Size, &c)
+		}
+	}
+	runtime.KeepAlive(g)
+}
