@@ -5,6 +5,7 @@ import (
 	"runtime"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
@@ -35,6 +36,7 @@ type Long[T Float] struct {
 
 	args                  Args[T]
 	rows, cols, rowChunks int
+	panels                []T // of B, one for each worker
 }
 
 // Run computes the product; the bits are those of [Run].
@@ -49,6 +51,9 @@ func (l *Long[T]) Run(p *pool.Pool, a *Args[T]) {
 	}
 	workers := min(p.Size(), runtime.GOMAXPROCS(0))
 	l.chunk(workers)
+	if size := p.Size() * longPanel[T](); len(l.panels) < size {
+		l.panels = make([]T, size)
+	}
 	p.Parallel(l.rowChunks*ceil(a.N, l.cols), 1, l.task())
 	l.args = Args[T]{}
 }
@@ -65,6 +70,15 @@ func (l *Long[T]) chunk(workers int) {
 	}
 }
 
+// longPanel returns how many numbers of B a worker copies, so that its rows do not compete for places in the first-level cache: lower tiles than
+// those of AVX-512 read each of them too often to fetch it from the second level. 0: it reads B in place.
+func longPanel[T Float]() int {
+	if level := isa.Active(); level == isa.AVX512 || level == isa.Portable {
+		return 0
+	}
+	return micro.PanelWidth[T]() * blockK()
+}
+
 func sizeOf[T Float]() uintptr {
 	return uintptr(4 * (32 / micro.PanelWidth[T]()))
 }
@@ -74,19 +88,20 @@ type longTask[T Float] Long[T]
 func (l *Long[T]) task() pool.Task { return (*longTask[T])(l) }
 
 // Run implements pool.Task: it computes chunks of C.
-func (l *longTask[T]) Run(_, lo, hi int) {
+func (l *longTask[T]) Run(worker, lo, hi int) {
+	size := longPanel[T]()
 	for chunk := lo; chunk < hi; chunk++ {
 		m := chunk % l.rowChunks * l.rows
-		l.block(m, min(l.rows, l.args.M-m), chunk/l.rowChunks*l.cols)
+		l.block(m, min(l.rows, l.args.M-m), chunk/l.rowChunks*l.cols, l.panels[worker*size:(worker+1)*size])
 	}
 }
 
-// block computes the chunk of C that starts at row m and column n.
-func (l *longTask[T]) block(m, rows, n int) {
+// block computes the chunk of C that starts at row m and column n; panel is memory for a panel of B, or empty.
+func (l *longTask[T]) block(m, rows, n int, panel []T) {
 	a := &l.args
 	width := micro.PanelWidth[T]()
 	end := min(n+l.cols, a.N)
-	t := micro.Tile[T]{Rows: rows, Segments: 1, Outer: 1, ARow: 1, AK: a.LDA, BK: a.LDB, CRow: a.LDC}
+	t := micro.Tile[T]{Rows: rows, Segments: 1, Outer: 1, ARow: 1, AK: a.LDA, BK: a.LDB, NextStep: a.LDB, CRow: a.LDC}
 	blocks := ceil(a.K, blockK())
 	for i := range blocks {
 		k, next := i*a.K/blocks, (i+1)*a.K/blocks
@@ -96,6 +111,10 @@ func (l *longTask[T]) block(m, rows, n int) {
 		for c := n; c < end; c += width {
 			t.Cols = min(width, end-c)
 			t.B, t.C, t.Next = a.B[k*a.LDB+c:], a.C[m*a.LDC+c:], nil
+			if len(panel) > 0 {
+				micro.PackPanel(panel, t.B, t.K, t.Cols, a.LDB, 1)
+				t.B, t.BK = panel, width
+			}
 			switch {
 			case c+width < end:
 				t.Next = a.B[k*a.LDB+c+width:]

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -76,5 +77,26 @@ func TestLongRefuses(t *testing.T) {
 		assert.False(t, IsLong(&a), name)
 		var l Long[float32]
 		assert.Panics(t, func() { l.Run(nil, &a) }, fmt.Sprint("runs ", name))
+	}
+}
+
+// BenchmarkLong forms the gradients of the weights of recurrent and dense layers over all examples and steps.
+func BenchmarkLong(b *testing.B) {
+	for _, s := range [][3]int{{128, 512, 6400}, {64, 512, 6400}, {128, 128, 2048}, {512, 128, 2048}, {256, 768, 4096}} {
+		b.Run(fmt.Sprintf("%dx%dx%d", s[0], s[1], s[2]), func(b *testing.B) {
+			b.ReportAllocs()
+			a := Args[float32]{M: s[0], N: s[1], K: s[2], TransA: true}
+			fill(rand.New(rand.NewPCG(1, 1)), &a, 0, false)
+			var l Long[float32]
+			best := math.Inf(1)
+			for b.Loop() {
+				start := time.Now()
+				l.Run(nil, &a)
+				best = min(best, float64(time.Since(start).Nanoseconds()))
+			}
+			flops := 2 * float64(s[0]) * float64(s[1]) * float64(s[2])
+			b.ReportMetric(flops*float64(b.N)/float64(b.Elapsed().Nanoseconds()), "GFLOP/s")
+			b.ReportMetric(flops/best, "best-GFLOP/s")
+		})
 	}
 }
