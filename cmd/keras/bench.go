@@ -139,14 +139,16 @@ func (f *benchFlags) count(ctx context.Context, path string, batch *synthetic) (
 	if err != nil {
 		return 0, err
 	}
-	before := len(cpu.Profiles())
-	cpu.SetProfiling(true)
-	defer cpu.SetProfiling(false)
+	measurement, err := cpu.StartMeasurement()
+	if err != nil {
+		return 0, err
+	}
+	defer measurement.Stop()
 	if err := f.steps(ctx, m, batch, 1); err != nil {
 		return 0, err
 	}
 	flops := 0.0
-	for _, p := range cpu.Profiles()[before:] {
+	for _, p := range measurement.Stop() {
 		for _, op := range p.Ops {
 			flops += float64(op.FLOPs) * float64(op.Calls)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -34,7 +35,7 @@ func TestProfile(t *testing.T) {
 	model := filepath.Join(smallModel(t), "model.keras")
 	status, stdout, stderr := execute(t, "profile", model, "--batch-size", "4", "--seconds", "0.05", "--json")
 	require.Zero(t, status, stderr)
-	var table []operation
+	var table callbacks.ProfileTable
 	require.NoError(t, json.Unmarshal([]byte(stdout), &table))
 	require.NotEmpty(t, table)
 	total, products := 0.0, 0

@@ -89,8 +89,15 @@ func newSynthetic(ctx context.Context, m *keras.Model, batch int, targets bool) 
 func vocabulary(m *keras.Model, in *layers.KerasTensor) int {
 	smallest := 0
 	take := func(l layers.Layer) {
-		if e, ok := l.(*layers.Embedding); ok && (smallest == 0 || e.InputDim < smallest) {
-			smallest = e.InputDim
+		size := 0
+		switch e := l.(type) {
+		case *layers.Embedding:
+			size = e.InputDim
+		case *layers.ReversibleEmbedding:
+			size = e.InputDim
+		}
+		if size > 0 && (smallest == 0 || size < smallest) {
+			smallest = size
 		}
 	}
 	seen := map[*layers.Node]bool{}

@@ -26,7 +26,9 @@ type executable struct {
 	written  []*buffer // by the call that runs, of this backend
 	meets    bool      // other replicas wait for this one
 	closed   bool
-	stats    kernels.Stats
+
+	unmeasured bool // whether steps are timed without a measurement
+	stats      kernels.Stats
 }
 
 // port is an input or output of the program.

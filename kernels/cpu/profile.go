@@ -64,9 +64,10 @@ func Profiles() []ProgramProfile {
 	return all
 }
 
-// register lists the executable for Profiles if profiling is on.
+// register lists the executable for Profiles if profiling is on, and for measurements.
 func (e *executable) register() {
-	if !e.rt.profiling {
+	e.enlist()
+	if !profiles.on.Load() {
 		return
 	}
 	profiles.mu.Lock()

@@ -77,7 +77,7 @@ func columnBlocks[T Float](s *Shape) (width, perGroup, all int) {
 		}
 		return width, all, all
 	}
-	if l := groupedLanes[T](s); l > 0 {
+	if l := groupedSumsLanes[T](s); l > 0 {
 		vectors := s.OutChannels / l
 		vectors = ceil(vectors, ceil(wantChunks, max(s.Batch, 1))) // images give chunks enough, if there are many
 		return vectors * l, 1, ceil(s.OutChannels, vectors*l)
@@ -164,7 +164,7 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	if c.slides = slidesSums[T](&n); c.slides {
 		c.height, c.sliding = c.axes[1].spans(c.height[:0]), c.axes[2].sliding()
 	}
-	if c.lanes = groupedLanes[T](&n); c.lanes > 0 {
+	if c.lanes = groupedSumsLanes[T](&n); c.lanes > 0 {
 		c.sliding = c.axes[2].sliding()
 	}
 	c.tapUnits = n.Kernel[1]

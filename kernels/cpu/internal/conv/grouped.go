@@ -16,6 +16,14 @@ func groupedLanes[T Float](s *Shape) int {
 	return micro.GroupedLanes[T](s.InChannels/s.Groups, s.InChannels)
 }
 
+// groupedSumsLanes returns the lanes of the vectors by which the kernel gradient goes; 0 if it goes by tiles.
+func groupedSumsLanes[T Float](s *Shape) int {
+	if groupedLanes[T](s) == 0 {
+		return 0
+	}
+	return micro.GroupedSumsLanes[T](s.InChannels/s.Groups, s.InChannels)
+}
+
 // vector packs the kernel for vector v.
 func (k *packing[T]) vector(v int) {
 	s := &k.shape
@@ -52,17 +60,15 @@ func (k *packing[T]) vector(v int) {
 // groupedRows computes the rows [first, end) at depth d of image n by vectors.
 func (c *correlation[T]) groupedRows(n, d, first, end int) {
 	td, tdEnd := c.axes[0].inside(d)
-	for v := range c.out / c.lanes {
-		for _, h := range c.spans[1] {
-			if h.first, h.end = max(h.first, first), min(h.end, end); h.first >= h.end {
-				continue
+	for _, h := range c.spans[1] {
+		if h.first, h.end = max(h.first, first), min(h.end, end); h.first >= h.end {
+			continue
+		}
+		for _, w := range c.spans[2] {
+			if td == tdEnd {
+				w.tapEnd = w.tap
 			}
-			for _, w := range c.spans[2] {
-				if td == tdEnd {
-					w.tapEnd = w.tap
-				}
-				c.groupedRectangle(n, d, h, w, v)
-			}
+			c.groupedRectangle(n, d, h, w)
 		}
 	}
 }
@@ -84,41 +90,44 @@ func (c *correlation[T]) fetchRows(n, d, first, end int) {
 	vec.Fetch(y, end-first, rowY, ax[1].outStep*rowY)
 }
 
-// groupedRectangle computes the outputs of two spans, for vector v.
-func (c *correlation[T]) groupedRectangle(n, d int, h, w span, v int) {
+// groupedRectangle computes the outputs of two spans.
+func (c *correlation[T]) groupedRectangle(n, d int, h, w span) {
 	ax := &c.axes
 	rowX, rowY := ax[2].in*c.in, c.outs[2]*c.out
-	col := v * c.lanes
-	y := c.y[((n*c.outs[0]+ax[0].outStart+d*ax[0].outStep)*c.outs[1]+ax[1].outStart+h.first*ax[1].outStep)*rowY+(ax[2].outStart+w.first*ax[2].outStep)*c.out+col:]
-	g := micro.Grouped[T]{Size: c.inGroup, Lanes: c.lanes, C: y, ReLU: c.relu,
-		Rows: w.end - w.first, ARow: ax[2].inStep * c.in, CRow: ax[2].outStep * c.out,
-		Lines: h.end - h.first, ALine: ax[1].inStep * rowX, CLine: ax[1].outStep * rowY}
-	if c.bias != nil {
-		g.Bias = c.bias[col:]
-	}
+	y := c.y[((n*c.outs[0]+ax[0].outStart+d*ax[0].outStep)*c.outs[1]+ax[1].outStart+h.first*ax[1].outStep)*rowY+(ax[2].outStart+w.first*ax[2].outStep)*c.out:]
 	taps := ax[2].taps * c.lanes
-	if w.tap == w.tapEnd || h.tap == h.tapEnd { // they see nothing of the input
-		c.emptyTile(&micro.Tile[T]{Rows: g.Rows, Cols: c.lanes, Lines: g.Lines, C: g.C, Bias: g.Bias, CRow: g.CRow, CLine: g.CLine, ReLU: g.ReLU})
+	g := micro.Grouped[T]{Size: c.inGroup, Lanes: c.lanes, Vectors: c.out / c.lanes, C: y, Bias: c.bias, ReLU: c.relu,
+		Rows: w.end - w.first, ARow: ax[2].inStep * c.in, CRow: ax[2].outStep * c.out,
+		Lines: h.end - h.first, ALine: ax[1].inStep * rowX, CLine: ax[1].outStep * rowY,
+		BK: taps, BOuter: c.inGroup * taps, BVector: ax[1].taps * c.inGroup * taps, AOuter: ax[1].tapStep * rowX, Outer: h.tapEnd - h.tap}
+	if w.tap == w.tapEnd || h.tap == h.tapEnd {
+		c.groupedNothing(&g)
 		return
 	}
 	x := ((n*ax[0].in+d*ax[0].inStep+ax[0].inOffset)*ax[1].in+h.first*ax[1].inStep+ax[1].inOffset+h.tap*ax[1].tapStep)*rowX +
-		(w.first*ax[2].inStep+ax[2].inOffset+w.tap*ax[2].tapStep)*c.in + col
-	g.A, g.B = c.x[x:], c.w[v*ax[1].taps*c.inGroup*taps+h.tap*c.inGroup*taps+w.tap*c.lanes:]
-	g.BK = taps
-	switch {
-	case w.tapEnd-w.tap == 3 && ax[2].inStep == 1 && ax[2].tapStep == 1:
-		g.Taps = 3
-		g.Segments, g.Outer = 1, h.tapEnd-h.tap
-	default:
+		(w.first*ax[2].inStep+ax[2].inOffset+w.tap*ax[2].tapStep)*c.in
+	g.A, g.B = c.x[x:], c.w[h.tap*c.inGroup*taps+w.tap*c.lanes:]
+	if w.tapEnd-w.tap == 3 && ax[2].inStep == 1 && ax[2].tapStep == 1 {
+		g.Taps, g.Segments = 3, 1
+	} else {
 		g.Taps = 1
 		g.Segments, g.ASegment, g.BSegment = w.tapEnd-w.tap, ax[2].tapStep*c.in, c.lanes
-		g.Outer = h.tapEnd - h.tap
 		if fill(g.Lines) > fill(g.Rows) {
 			g.Rows, g.ARow, g.CRow, g.Lines, g.ALine, g.CLine = g.Lines, g.ALine, g.CLine, g.Rows, g.ARow, g.CRow
 		}
 	}
-	g.AOuter, g.BOuter = ax[1].tapStep*rowX, c.inGroup*taps
 	micro.RunGrouped(&g)
+}
+
+// groupedNothing is for outputs that see nothing of the input.
+func (c *correlation[T]) groupedNothing(g *micro.Grouped[T]) {
+	for col := 0; col < c.out; col += c.lanes {
+		t := micro.Tile[T]{Rows: g.Rows, Cols: c.lanes, Lines: g.Lines, C: g.C[col:], CRow: g.CRow, CLine: g.CLine, ReLU: g.ReLU}
+		if g.Bias != nil {
+			t.Bias = g.Bias[col:]
+		}
+		c.emptyTile(&t)
+	}
 }
 
 // groupedUnit computes dkernel[0, firstTap:endTap, all, all, block] over one block of images by vectors.
@@ -145,12 +154,10 @@ func (c *kernelGradient[T]) groupedUnit(part, firstTap, endTap, column int) {
 			for first := 0; first < c.out[1]; first += block {
 				last := min(first+block, c.out[1])
 				c.fetchRows(x, dy, first, last, col, cols)
-				for v := col; v < col+cols; v += c.lanes {
-					for h := firstTap; h < endTap; h++ {
-						oh, end := ax[1].outputs(h)
-						if oh, end = max(oh, first), min(end, last); oh < end {
-							c.groupedSpans(dst[h*tapSize+v:], x[(oh*ax[1].inStep+ax[1].inOffset+h*ax[1].tapStep)*rowX+v:], dy[oh*rowY+v:], end-oh)
-						}
+				for h := firstTap; h < endTap; h++ {
+					oh, end := ax[1].outputs(h)
+					if oh, end = max(oh, first), min(end, last); oh < end {
+						c.groupedSpans(dst[h*tapSize+col:], x[(oh*ax[1].inStep+ax[1].inOffset+h*ax[1].tapStep)*rowX+col:], dy[oh*rowY+col:], end-oh, cols)
 					}
 				}
 			}
@@ -169,11 +176,11 @@ func (c *kernelGradient[T]) fetchRows(x, dy []T, first, end, col, cols int) {
 	vec.Fetch(dy[first*c.out[2]*s.OutChannels+col:], (end-first)*c.out[2], cols, s.OutChannels)
 }
 
-// groupedSpans adds the products of lines of outputs with the gradients dy, which see rows of the input from x on, to the sums dst of a vector.
-func (c *kernelGradient[T]) groupedSpans(dst, x, dy []T, lines int) {
+// groupedSpans adds the products of lines of outputs with the gradients dy, which see rows of the input from x on, to the sums dst of cols channels.
+func (c *kernelGradient[T]) groupedSpans(dst, x, dy []T, lines, cols int) {
 	s, ax := &c.shape, &c.axes
 	channels := s.OutChannels
-	g := micro.GroupedSums[T]{Size: s.InChannels / s.Groups, Lanes: c.lanes, Lines: lines, APixel: ax[2].inStep * channels, BPixel: channels,
+	g := micro.GroupedSums[T]{Size: s.InChannels / s.Groups, Lanes: c.lanes, Vectors: cols / c.lanes, Lines: lines, APixel: ax[2].inStep * channels, BPixel: channels,
 		ALine: ax[1].inStep * s.In[2] * channels, BLine: c.out[2] * channels, CInput: channels}
 	g.CTap = g.Size * channels
 	slide := c.sliding

@@ -36991,6 +36991,8 @@ TEXT ·grouped1AVX2P1(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), CX
+
+vector:
 	MOVQ (AX), CX
 	MOVQ CX, (SP)
 	MOVQ 16(AX), CX
@@ -37081,6 +37083,18 @@ linear:
 	ADDQ    CX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), CX
+	ADDQ    CX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -37091,6 +37105,8 @@ TEXT ·grouped1AVX2P2(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), DX
+
+vector:
 	MOVQ (AX), DX
 	MOVQ DX, (SP)
 	MOVQ 16(AX), DX
@@ -37188,6 +37204,18 @@ linear:
 	ADDQ    DX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), DX
+	ADDQ    DX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -37198,6 +37226,8 @@ TEXT ·grouped1AVX2P3(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), DX
+
+vector:
 	MOVQ (AX), DX
 	MOVQ DX, (SP)
 	MOVQ 16(AX), DX
@@ -37302,6 +37332,18 @@ linear:
 	ADDQ    DX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), DX
+	ADDQ    DX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -37312,6 +37354,8 @@ TEXT ·grouped1AVX2P4(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), BX
 	MOVQ BX, (SP)
 	MOVQ 16(AX), BX
@@ -37423,6 +37467,18 @@ linear:
 	ADDQ    BX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), BX
+	ADDQ    BX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -37433,6 +37489,8 @@ TEXT ·grouped1AVX2P5(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), BX
 	MOVQ BX, (SP)
 	MOVQ 16(AX), BX
@@ -37551,6 +37609,18 @@ linear:
 	ADDQ    BX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), BX
+	ADDQ    BX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -37561,6 +37631,8 @@ TEXT ·grouped1AVX2P6(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -37686,6 +37758,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -37696,6 +37780,8 @@ TEXT ·grouped1AVX2P7(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -37828,6 +37914,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -37838,6 +37936,8 @@ TEXT ·grouped1AVX2P8(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -37979,6 +38079,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -37989,6 +38101,8 @@ TEXT ·grouped1AVX2P9(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -38137,6 +38251,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -38147,6 +38273,8 @@ TEXT ·grouped1AVX2P10(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -38302,6 +38430,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -38312,6 +38452,8 @@ TEXT ·grouped3AVX2P1(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), DX
+
+vector:
 	MOVQ (AX), DX
 	MOVQ DX, (SP)
 	MOVQ 16(AX), DX
@@ -38408,6 +38550,18 @@ linear:
 	ADDQ    DX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), DX
+	ADDQ    DX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -38418,6 +38572,8 @@ TEXT ·grouped3AVX2P2(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), BX
 	MOVQ BX, (SP)
 	MOVQ 16(AX), BX
@@ -38523,6 +38679,18 @@ linear:
 	ADDQ    BX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), BX
+	ADDQ    BX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -38533,6 +38701,8 @@ TEXT ·grouped3AVX2P3(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), BX
 	MOVQ BX, (SP)
 	MOVQ 16(AX), BX
@@ -38647,6 +38817,18 @@ linear:
 	ADDQ    BX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), BX
+	ADDQ    BX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -38657,6 +38839,8 @@ TEXT ·grouped3AVX2P4(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -38780,6 +38964,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -38790,6 +38986,8 @@ TEXT ·grouped3AVX2P5(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -38922,6 +39120,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -38932,6 +39142,8 @@ TEXT ·grouped3AVX2P6(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -39075,6 +39287,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -39085,6 +39309,8 @@ TEXT ·grouped3AVX2P7(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -39237,6 +39463,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -39247,6 +39485,8 @@ TEXT ·grouped3AVX2P8(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -39408,6 +39648,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -39418,6 +39670,8 @@ TEXT ·grouped3AVX2P9(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -39588,6 +39842,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -39598,6 +39864,8 @@ TEXT ·grouped3AVX2P10(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -39777,6 +40045,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x20, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -39787,6 +40067,8 @@ TEXT ·grouped1AVX512P1(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), CX
+
+vector:
 	MOVQ (AX), CX
 	MOVQ CX, (SP)
 	MOVQ 16(AX), CX
@@ -39877,6 +40159,18 @@ linear:
 	ADDQ    CX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), CX
+	ADDQ    CX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -39887,6 +40181,8 @@ TEXT ·grouped1AVX512P2(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), DX
+
+vector:
 	MOVQ (AX), DX
 	MOVQ DX, (SP)
 	MOVQ 16(AX), DX
@@ -39984,6 +40280,18 @@ linear:
 	ADDQ    DX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), DX
+	ADDQ    DX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -39994,6 +40302,8 @@ TEXT ·grouped1AVX512P3(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), DX
+
+vector:
 	MOVQ (AX), DX
 	MOVQ DX, (SP)
 	MOVQ 16(AX), DX
@@ -40098,6 +40408,18 @@ linear:
 	ADDQ    DX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), DX
+	ADDQ    DX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -40108,6 +40430,8 @@ TEXT ·grouped1AVX512P4(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), BX
 	MOVQ BX, (SP)
 	MOVQ 16(AX), BX
@@ -40219,6 +40543,18 @@ linear:
 	ADDQ    BX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), BX
+	ADDQ    BX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -40229,6 +40565,8 @@ TEXT ·grouped1AVX512P5(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), BX
 	MOVQ BX, (SP)
 	MOVQ 16(AX), BX
@@ -40347,6 +40685,18 @@ linear:
 	ADDQ    BX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), BX
+	ADDQ    BX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -40357,6 +40707,8 @@ TEXT ·grouped1AVX512P6(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -40482,6 +40834,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -40492,6 +40856,8 @@ TEXT ·grouped1AVX512P7(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -40624,6 +40990,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -40634,6 +41012,8 @@ TEXT ·grouped1AVX512P8(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -40775,6 +41155,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -40785,6 +41177,8 @@ TEXT ·grouped1AVX512P9(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -40933,6 +41327,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -40943,6 +41349,8 @@ TEXT ·grouped1AVX512P10(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -41098,6 +41506,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -41108,6 +41528,8 @@ TEXT ·grouped1AVX512P11(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -41270,6 +41692,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -41280,6 +41714,8 @@ TEXT ·grouped1AVX512P12(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -41449,6 +41885,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -41459,6 +41907,8 @@ TEXT ·grouped1AVX512P13(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -41635,6 +42085,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -41645,6 +42107,8 @@ TEXT ·grouped1AVX512P14(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -41828,6 +42292,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -41838,6 +42314,8 @@ TEXT ·grouped3AVX512P1(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), DX
+
+vector:
 	MOVQ (AX), DX
 	MOVQ DX, (SP)
 	MOVQ 16(AX), DX
@@ -41934,6 +42412,18 @@ linear:
 	ADDQ    DX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), DX
+	ADDQ    DX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -41944,6 +42434,8 @@ TEXT ·grouped3AVX512P2(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), BX
 	MOVQ BX, (SP)
 	MOVQ 16(AX), BX
@@ -42049,6 +42541,18 @@ linear:
 	ADDQ    BX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), BX
+	ADDQ    BX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -42059,6 +42563,8 @@ TEXT ·grouped3AVX512P3(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), BX
 	MOVQ BX, (SP)
 	MOVQ 16(AX), BX
@@ -42173,6 +42679,18 @@ linear:
 	ADDQ    BX, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), BX
+	ADDQ    BX, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -42183,6 +42701,8 @@ TEXT ·grouped3AVX512P4(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -42306,6 +42826,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -42316,6 +42848,8 @@ TEXT ·grouped3AVX512P5(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -42448,6 +42982,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -42458,6 +43004,8 @@ TEXT ·grouped3AVX512P6(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -42601,6 +43149,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -42611,6 +43171,8 @@ TEXT ·grouped3AVX512P7(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -42763,6 +43325,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -42773,6 +43347,8 @@ TEXT ·grouped3AVX512P8(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -42934,6 +43510,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -42944,6 +43532,8 @@ TEXT ·grouped3AVX512P9(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -43114,6 +43704,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -43124,6 +43726,8 @@ TEXT ·grouped3AVX512P10(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -43303,6 +43907,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -43313,6 +43929,8 @@ TEXT ·grouped3AVX512P11(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -43501,6 +44119,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -43511,6 +44141,8 @@ TEXT ·grouped3AVX512P12(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -43708,6 +44340,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -43718,6 +44362,8 @@ TEXT ·grouped3AVX512P13(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -43926,6 +44572,18 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -43936,6 +44594,8 @@ TEXT ·grouped3AVX512P14(SB), NOSPLIT, $96-8
 	MOVQ 48(AX), CX
 	LEAQ (CX)(CX*2), DX
 	LEAQ (CX)(CX*4), BX
+
+vector:
 	MOVQ (AX), SI
 	MOVQ SI, (SP)
 	MOVQ 16(AX), SI
@@ -44153,74 +44813,98 @@ linear:
 	ADDQ    SI, 8(SP)
 	DECQ    16(SP)
 	JNE     line
+	DECQ    176(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 16(AX)
+	MOVQ    184(AX), SI
+	ADDQ    SI, 8(AX)
+	CMPQ    24(AX), $0x00
+	JE      vector
+	ADDQ    $0x40, 24(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
 // func groupedSums1AVX2I2(c uintptr)
 // Requires: AVX, FMA3
 TEXT ·groupedSums1AVX2I2(SB), NOSPLIT, $0-8
-	MOVQ   c+0(FP), AX
+	MOVQ c+0(FP), AX
+	MOVQ 24(AX), CX
+	MOVQ 40(AX), CX
+	MOVQ 48(AX), DX
+
+vector:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
-	MOVQ   (AX), CX
-	MOVQ   8(AX), DX
-	MOVQ   56(AX), BX
-	MOVQ   24(AX), SI
-	MOVQ   40(AX), SI
-	MOVQ   48(AX), DI
+	MOVQ   (AX), BX
+	MOVQ   8(AX), SI
+	MOVQ   56(AX), DI
 
 line:
-	MOVQ CX, R8
-	MOVQ DX, R9
+	MOVQ BX, R8
+	MOVQ SI, R9
 	MOVQ 32(AX), R10
 
 pixel:
 	VMOVUPS     (R9), Y2
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	VPERMILPS   $0xa0, (R8), Y3
 	VFMADD231PS Y3, Y2, Y0
 	VPERMILPS   $0xf5, (R8), Y3
 	VFMADD231PS Y3, Y2, Y1
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	DECQ        R10
 	JNE         pixel
-	ADDQ        64(AX), CX
-	ADDQ        72(AX), DX
-	DECQ        BX
+	ADDQ        64(AX), BX
+	ADDQ        72(AX), SI
+	DECQ        DI
 	JNE         line
-	MOVQ        16(AX), CX
-	MOVQ        88(AX), AX
-	VADDPS      (CX), Y0, Y0
-	VMOVUPS     Y0, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Y1, Y1
-	VMOVUPS     Y1, (CX)
+	MOVQ        16(AX), BX
+	MOVQ        88(AX), SI
+	VADDPS      (BX), Y0, Y0
+	VMOVUPS     Y0, (BX)
+	ADDQ        SI, BX
+	VADDPS      (BX), Y1, Y1
+	VMOVUPS     Y1, (BX)
+	DECQ        104(AX)
+	JE          done
+	ADDQ        $0x20, (AX)
+	ADDQ        $0x20, 8(AX)
+	ADDQ        $0x20, 16(AX)
+	JMP         vector
+
+done:
 	VZEROUPPER
 	RET
 
 // func groupedSums1AVX2I4(c uintptr)
 // Requires: AVX, FMA3
 TEXT ·groupedSums1AVX2I4(SB), NOSPLIT, $0-8
-	MOVQ   c+0(FP), AX
+	MOVQ c+0(FP), AX
+	MOVQ 24(AX), CX
+	MOVQ 40(AX), CX
+	MOVQ 48(AX), DX
+
+vector:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
-	MOVQ   (AX), CX
-	MOVQ   8(AX), DX
-	MOVQ   56(AX), BX
-	MOVQ   24(AX), SI
-	MOVQ   40(AX), SI
-	MOVQ   48(AX), DI
+	MOVQ   (AX), BX
+	MOVQ   8(AX), SI
+	MOVQ   56(AX), DI
 
 line:
-	MOVQ CX, R8
-	MOVQ DX, R9
+	MOVQ BX, R8
+	MOVQ SI, R9
 	MOVQ 32(AX), R10
 
 pixel:
 	VMOVUPS     (R9), Y4
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	VPERMILPS   $0x00, (R8), Y5
 	VFMADD231PS Y5, Y4, Y0
 	VPERMILPS   $0x55, (R8), Y5
@@ -44229,71 +44913,81 @@ pixel:
 	VFMADD231PS Y5, Y4, Y2
 	VPERMILPS   $0xff, (R8), Y5
 	VFMADD231PS Y5, Y4, Y3
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	DECQ        R10
 	JNE         pixel
-	ADDQ        64(AX), CX
-	ADDQ        72(AX), DX
-	DECQ        BX
+	ADDQ        64(AX), BX
+	ADDQ        72(AX), SI
+	DECQ        DI
 	JNE         line
-	MOVQ        16(AX), CX
-	MOVQ        88(AX), AX
-	VADDPS      (CX), Y0, Y0
-	VMOVUPS     Y0, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Y1, Y1
-	VMOVUPS     Y1, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Y2, Y2
-	VMOVUPS     Y2, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Y3, Y3
-	VMOVUPS     Y3, (CX)
+	MOVQ        16(AX), BX
+	MOVQ        88(AX), SI
+	VADDPS      (BX), Y0, Y0
+	VMOVUPS     Y0, (BX)
+	ADDQ        SI, BX
+	VADDPS      (BX), Y1, Y1
+	VMOVUPS     Y1, (BX)
+	ADDQ        SI, BX
+	VADDPS      (BX), Y2, Y2
+	VMOVUPS     Y2, (BX)
+	ADDQ        SI, BX
+	VADDPS      (BX), Y3, Y3
+	VMOVUPS     Y3, (BX)
+	DECQ        104(AX)
+	JE          done
+	ADDQ        $0x20, (AX)
+	ADDQ        $0x20, 8(AX)
+	ADDQ        $0x20, 16(AX)
+	JMP         vector
+
+done:
 	VZEROUPPER
 	RET
 
 // func groupedSums3AVX2I2(c uintptr)
 // Requires: AVX, FMA3
 TEXT ·groupedSums3AVX2I2(SB), NOSPLIT, $0-8
-	MOVQ   c+0(FP), AX
+	MOVQ c+0(FP), AX
+	MOVQ 24(AX), CX
+	MOVQ 40(AX), CX
+	MOVQ 48(AX), DX
+
+vector:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
 	VXORPS Y5, Y5, Y5
-	MOVQ   (AX), CX
-	MOVQ   8(AX), DX
-	MOVQ   56(AX), BX
-	MOVQ   24(AX), SI
-	MOVQ   40(AX), SI
-	MOVQ   48(AX), DI
+	MOVQ   (AX), BX
+	MOVQ   8(AX), SI
+	MOVQ   56(AX), DI
 
 line:
-	MOVQ        CX, R8
-	MOVQ        DX, R9
+	MOVQ        BX, R8
+	MOVQ        SI, R9
 	MOVQ        32(AX), R10
 	VMOVUPS     (R9), Y6
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	TESTQ       $0x00000001, 96(AX)
 	JNE         second
 	VPERMILPS   $0xa0, (R8), Y7
 	VFMADD231PS Y7, Y6, Y0
 	VPERMILPS   $0xf5, (R8), Y7
 	VFMADD231PS Y7, Y6, Y1
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 
 second:
 	VMOVAPS     Y6, Y7
 	VMOVUPS     (R9), Y6
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	VPERMILPS   $0xa0, (R8), Y8
 	VFMADD231PS Y8, Y6, Y0
 	VFMADD231PS Y8, Y7, Y2
 	VPERMILPS   $0xf5, (R8), Y8
 	VFMADD231PS Y8, Y6, Y1
 	VFMADD231PS Y8, Y7, Y3
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	SUBQ        $0x02, R10
 	JE          end
 
@@ -44301,7 +44995,7 @@ pixel:
 	VMOVAPS     Y7, Y8
 	VMOVAPS     Y6, Y7
 	VMOVUPS     (R9), Y6
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	VPERMILPS   $0xa0, (R8), Y9
 	VFMADD231PS Y9, Y6, Y0
 	VFMADD231PS Y9, Y7, Y2
@@ -44310,7 +45004,7 @@ pixel:
 	VFMADD231PS Y9, Y6, Y1
 	VFMADD231PS Y9, Y7, Y3
 	VFMADD231PS Y9, Y8, Y5
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	DECQ        R10
 	JNE         pixel
 
@@ -44323,7 +45017,7 @@ end:
 	VPERMILPS   $0xf5, (R8), Y9
 	VFMADD231PS Y9, Y7, Y3
 	VFMADD231PS Y9, Y8, Y5
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	TESTQ       $0x00000002, 96(AX)
 	JNE         ended
 	VMOVAPS     Y7, Y8
@@ -44332,42 +45026,55 @@ end:
 	VFMADD231PS Y6, Y8, Y4
 	VPERMILPS   $0xf5, (R8), Y6
 	VFMADD231PS Y6, Y8, Y5
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 
 ended:
-	ADDQ    64(AX), CX
-	ADDQ    72(AX), DX
-	DECQ    BX
+	ADDQ    64(AX), BX
+	ADDQ    72(AX), SI
+	DECQ    DI
 	JNE     line
-	MOVQ    16(AX), DX
-	MOVQ    88(AX), BX
-	MOVQ    DX, CX
-	VADDPS  (CX), Y0, Y0
-	VMOVUPS Y0, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Y1, Y1
-	VMOVUPS Y1, (CX)
-	ADDQ    80(AX), DX
-	MOVQ    DX, CX
-	VADDPS  (CX), Y2, Y2
-	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Y3, Y3
-	VMOVUPS Y3, (CX)
-	ADDQ    80(AX), DX
-	MOVQ    DX, CX
-	VADDPS  (CX), Y4, Y4
-	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Y5, Y5
-	VMOVUPS Y5, (CX)
+	MOVQ    16(AX), SI
+	MOVQ    88(AX), DI
+	MOVQ    SI, BX
+	VADDPS  (BX), Y0, Y0
+	VMOVUPS Y0, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Y1, Y1
+	VMOVUPS Y1, (BX)
+	ADDQ    80(AX), SI
+	MOVQ    SI, BX
+	VADDPS  (BX), Y2, Y2
+	VMOVUPS Y2, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Y3, Y3
+	VMOVUPS Y3, (BX)
+	ADDQ    80(AX), SI
+	MOVQ    SI, BX
+	VADDPS  (BX), Y4, Y4
+	VMOVUPS Y4, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Y5, Y5
+	VMOVUPS Y5, (BX)
+	DECQ    104(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 8(AX)
+	ADDQ    $0x20, 16(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
 // func groupedSums3AVX2I4(c uintptr)
 // Requires: AVX, FMA3
 TEXT ·groupedSums3AVX2I4(SB), NOSPLIT, $0-8
-	MOVQ   c+0(FP), AX
+	MOVQ c+0(FP), AX
+	MOVQ 24(AX), CX
+	MOVQ 40(AX), CX
+	MOVQ 48(AX), DX
+
+vector:
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
@@ -44380,19 +45087,16 @@ TEXT ·groupedSums3AVX2I4(SB), NOSPLIT, $0-8
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
 	VXORPS Y11, Y11, Y11
-	MOVQ   (AX), CX
-	MOVQ   8(AX), DX
-	MOVQ   56(AX), BX
-	MOVQ   24(AX), SI
-	MOVQ   40(AX), SI
-	MOVQ   48(AX), DI
+	MOVQ   (AX), BX
+	MOVQ   8(AX), SI
+	MOVQ   56(AX), DI
 
 line:
-	MOVQ        CX, R8
-	MOVQ        DX, R9
+	MOVQ        BX, R8
+	MOVQ        SI, R9
 	MOVQ        32(AX), R10
 	VMOVUPS     (R9), Y12
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	TESTQ       $0x00000001, 96(AX)
 	JNE         second
 	VPERMILPS   $0x00, (R8), Y13
@@ -44403,12 +45107,12 @@ line:
 	VFMADD231PS Y13, Y12, Y2
 	VPERMILPS   $0xff, (R8), Y13
 	VFMADD231PS Y13, Y12, Y3
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 
 second:
 	VMOVAPS     Y12, Y13
 	VMOVUPS     (R9), Y12
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	VPERMILPS   $0x00, (R8), Y14
 	VFMADD231PS Y14, Y12, Y0
 	VFMADD231PS Y14, Y13, Y4
@@ -44421,7 +45125,7 @@ second:
 	VPERMILPS   $0xff, (R8), Y14
 	VFMADD231PS Y14, Y12, Y3
 	VFMADD231PS Y14, Y13, Y7
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	SUBQ        $0x02, R10
 	JE          end
 
@@ -44429,7 +45133,7 @@ pixel:
 	VMOVAPS     Y13, Y14
 	VMOVAPS     Y12, Y13
 	VMOVUPS     (R9), Y12
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	VPERMILPS   $0x00, (R8), Y15
 	VFMADD231PS Y15, Y12, Y0
 	VFMADD231PS Y15, Y13, Y4
@@ -44446,7 +45150,7 @@ pixel:
 	VFMADD231PS Y15, Y12, Y3
 	VFMADD231PS Y15, Y13, Y7
 	VFMADD231PS Y15, Y14, Y11
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	DECQ        R10
 	JNE         pixel
 
@@ -44465,7 +45169,7 @@ end:
 	VPERMILPS   $0xff, (R8), Y15
 	VFMADD231PS Y15, Y13, Y7
 	VFMADD231PS Y15, Y14, Y11
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	TESTQ       $0x00000002, 96(AX)
 	JNE         ended
 	VMOVAPS     Y13, Y14
@@ -44478,121 +45182,141 @@ end:
 	VFMADD231PS Y12, Y14, Y10
 	VPERMILPS   $0xff, (R8), Y12
 	VFMADD231PS Y12, Y14, Y11
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 
 ended:
-	ADDQ    64(AX), CX
-	ADDQ    72(AX), DX
-	DECQ    BX
+	ADDQ    64(AX), BX
+	ADDQ    72(AX), SI
+	DECQ    DI
 	JNE     line
-	MOVQ    16(AX), DX
-	MOVQ    88(AX), BX
-	MOVQ    DX, CX
-	VADDPS  (CX), Y0, Y0
-	VMOVUPS Y0, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Y1, Y1
-	VMOVUPS Y1, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Y2, Y2
-	VMOVUPS Y2, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Y3, Y3
-	VMOVUPS Y3, (CX)
-	ADDQ    80(AX), DX
-	MOVQ    DX, CX
-	VADDPS  (CX), Y4, Y4
-	VMOVUPS Y4, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Y5, Y5
-	VMOVUPS Y5, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Y6, Y6
-	VMOVUPS Y6, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Y7, Y7
-	VMOVUPS Y7, (CX)
-	ADDQ    80(AX), DX
-	MOVQ    DX, CX
-	VADDPS  (CX), Y8, Y8
-	VMOVUPS Y8, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Y9, Y9
-	VMOVUPS Y9, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Y10, Y10
-	VMOVUPS Y10, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Y11, Y11
-	VMOVUPS Y11, (CX)
+	MOVQ    16(AX), SI
+	MOVQ    88(AX), DI
+	MOVQ    SI, BX
+	VADDPS  (BX), Y0, Y0
+	VMOVUPS Y0, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Y1, Y1
+	VMOVUPS Y1, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Y2, Y2
+	VMOVUPS Y2, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Y3, Y3
+	VMOVUPS Y3, (BX)
+	ADDQ    80(AX), SI
+	MOVQ    SI, BX
+	VADDPS  (BX), Y4, Y4
+	VMOVUPS Y4, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Y5, Y5
+	VMOVUPS Y5, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Y6, Y6
+	VMOVUPS Y6, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Y7, Y7
+	VMOVUPS Y7, (BX)
+	ADDQ    80(AX), SI
+	MOVQ    SI, BX
+	VADDPS  (BX), Y8, Y8
+	VMOVUPS Y8, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Y9, Y9
+	VMOVUPS Y9, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Y10, Y10
+	VMOVUPS Y10, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Y11, Y11
+	VMOVUPS Y11, (BX)
+	DECQ    104(AX)
+	JE      done
+	ADDQ    $0x20, (AX)
+	ADDQ    $0x20, 8(AX)
+	ADDQ    $0x20, 16(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
 // func groupedSums1AVX512I2(c uintptr)
 // Requires: AVX, AVX512F
 TEXT ·groupedSums1AVX512I2(SB), NOSPLIT, $0-8
-	MOVQ   c+0(FP), AX
+	MOVQ c+0(FP), AX
+	MOVQ 24(AX), CX
+	MOVQ 40(AX), CX
+	MOVQ 48(AX), DX
+
+vector:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
-	MOVQ   (AX), CX
-	MOVQ   8(AX), DX
-	MOVQ   56(AX), BX
-	MOVQ   24(AX), SI
-	MOVQ   40(AX), SI
-	MOVQ   48(AX), DI
+	MOVQ   (AX), BX
+	MOVQ   8(AX), SI
+	MOVQ   56(AX), DI
 
 line:
-	MOVQ CX, R8
-	MOVQ DX, R9
+	MOVQ BX, R8
+	MOVQ SI, R9
 	MOVQ 32(AX), R10
 
 pixel:
 	VMOVUPS     (R9), Z2
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	VPERMILPS   $0xa0, (R8), Z3
 	VFMADD231PS Z3, Z2, Z0
 	VPERMILPS   $0xf5, (R8), Z3
 	VFMADD231PS Z3, Z2, Z1
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	DECQ        R10
 	JNE         pixel
-	ADDQ        64(AX), CX
-	ADDQ        72(AX), DX
-	DECQ        BX
+	ADDQ        64(AX), BX
+	ADDQ        72(AX), SI
+	DECQ        DI
 	JNE         line
-	MOVQ        16(AX), CX
-	MOVQ        88(AX), AX
-	VADDPS      (CX), Z0, Z0
-	VMOVUPS     Z0, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Z1, Z1
-	VMOVUPS     Z1, (CX)
+	MOVQ        16(AX), BX
+	MOVQ        88(AX), SI
+	VADDPS      (BX), Z0, Z0
+	VMOVUPS     Z0, (BX)
+	ADDQ        SI, BX
+	VADDPS      (BX), Z1, Z1
+	VMOVUPS     Z1, (BX)
+	DECQ        104(AX)
+	JE          done
+	ADDQ        $0x40, (AX)
+	ADDQ        $0x40, 8(AX)
+	ADDQ        $0x40, 16(AX)
+	JMP         vector
+
+done:
 	VZEROUPPER
 	RET
 
 // func groupedSums1AVX512I4(c uintptr)
 // Requires: AVX, AVX512F
 TEXT ·groupedSums1AVX512I4(SB), NOSPLIT, $0-8
-	MOVQ   c+0(FP), AX
+	MOVQ c+0(FP), AX
+	MOVQ 24(AX), CX
+	MOVQ 40(AX), CX
+	MOVQ 48(AX), DX
+
+vector:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
-	MOVQ   (AX), CX
-	MOVQ   8(AX), DX
-	MOVQ   56(AX), BX
-	MOVQ   24(AX), SI
-	MOVQ   40(AX), SI
-	MOVQ   48(AX), DI
+	MOVQ   (AX), BX
+	MOVQ   8(AX), SI
+	MOVQ   56(AX), DI
 
 line:
-	MOVQ CX, R8
-	MOVQ DX, R9
+	MOVQ BX, R8
+	MOVQ SI, R9
 	MOVQ 32(AX), R10
 
 pixel:
 	VMOVUPS     (R9), Z4
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	VPERMILPS   $0x00, (R8), Z5
 	VFMADD231PS Z5, Z4, Z0
 	VPERMILPS   $0x55, (R8), Z5
@@ -44601,26 +45325,34 @@ pixel:
 	VFMADD231PS Z5, Z4, Z2
 	VPERMILPS   $0xff, (R8), Z5
 	VFMADD231PS Z5, Z4, Z3
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	DECQ        R10
 	JNE         pixel
-	ADDQ        64(AX), CX
-	ADDQ        72(AX), DX
-	DECQ        BX
+	ADDQ        64(AX), BX
+	ADDQ        72(AX), SI
+	DECQ        DI
 	JNE         line
-	MOVQ        16(AX), CX
-	MOVQ        88(AX), AX
-	VADDPS      (CX), Z0, Z0
-	VMOVUPS     Z0, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Z1, Z1
-	VMOVUPS     Z1, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Z2, Z2
-	VMOVUPS     Z2, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Z3, Z3
-	VMOVUPS     Z3, (CX)
+	MOVQ        16(AX), BX
+	MOVQ        88(AX), SI
+	VADDPS      (BX), Z0, Z0
+	VMOVUPS     Z0, (BX)
+	ADDQ        SI, BX
+	VADDPS      (BX), Z1, Z1
+	VMOVUPS     Z1, (BX)
+	ADDQ        SI, BX
+	VADDPS      (BX), Z2, Z2
+	VMOVUPS     Z2, (BX)
+	ADDQ        SI, BX
+	VADDPS      (BX), Z3, Z3
+	VMOVUPS     Z3, (BX)
+	DECQ        104(AX)
+	JE          done
+	ADDQ        $0x40, (AX)
+	ADDQ        $0x40, 8(AX)
+	ADDQ        $0x40, 16(AX)
+	JMP         vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -44628,130 +45360,142 @@ pixel:
 // Requires: AVX, AVX512F
 TEXT ·groupedSums1AVX512I8(SB), NOSPLIT, $0-8
 	MOVQ    c+0(FP), AX
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	VPXORD  Z4, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VPXORD  Z6, Z6, Z6
-	VPXORD  Z7, Z7, Z7
-	MOVQ    (AX), CX
-	MOVQ    8(AX), DX
-	MOVQ    56(AX), BX
-	MOVQ    24(AX), SI
-	MOVQ    40(AX), DI
-	MOVQ    48(AX), R8
-	VMOVUPS (SI), Z8
-	VMOVUPS 64(SI), Z9
-	VMOVUPS 128(SI), Z10
-	VMOVUPS 192(SI), Z11
-	VMOVUPS 256(SI), Z12
-	VMOVUPS 320(SI), Z13
-	VMOVUPS 384(SI), Z14
-	VMOVUPS 448(SI), Z15
+	MOVQ    24(AX), CX
+	MOVQ    40(AX), DX
+	MOVQ    48(AX), BX
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS 128(CX), Z2
+	VMOVUPS 192(CX), Z3
+	VMOVUPS 256(CX), Z4
+	VMOVUPS 320(CX), Z5
+	VMOVUPS 384(CX), Z6
+	VMOVUPS 448(CX), Z7
+
+vector:
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	MOVQ   (AX), CX
+	MOVQ   8(AX), SI
+	MOVQ   56(AX), DI
 
 line:
-	MOVQ CX, SI
-	MOVQ DX, R9
+	MOVQ CX, R8
+	MOVQ SI, R9
 	MOVQ 32(AX), R10
 
 pixel:
 	VMOVUPS     (R9), Z16
-	ADDQ        R8, R9
-	VPERMPS     (SI), Z8, Z17
-	VFMADD231PS Z17, Z16, Z0
-	VPERMPS     (SI), Z9, Z17
-	VFMADD231PS Z17, Z16, Z1
-	VPERMPS     (SI), Z10, Z17
-	VFMADD231PS Z17, Z16, Z2
-	VPERMPS     (SI), Z11, Z17
-	VFMADD231PS Z17, Z16, Z3
-	VPERMPS     (SI), Z12, Z17
-	VFMADD231PS Z17, Z16, Z4
-	VPERMPS     (SI), Z13, Z17
-	VFMADD231PS Z17, Z16, Z5
-	VPERMPS     (SI), Z14, Z17
-	VFMADD231PS Z17, Z16, Z6
-	VPERMPS     (SI), Z15, Z17
-	VFMADD231PS Z17, Z16, Z7
-	ADDQ        DI, SI
+	ADDQ        BX, R9
+	VPERMPS     (R8), Z0, Z17
+	VFMADD231PS Z17, Z16, Z8
+	VPERMPS     (R8), Z1, Z17
+	VFMADD231PS Z17, Z16, Z9
+	VPERMPS     (R8), Z2, Z17
+	VFMADD231PS Z17, Z16, Z10
+	VPERMPS     (R8), Z3, Z17
+	VFMADD231PS Z17, Z16, Z11
+	VPERMPS     (R8), Z4, Z17
+	VFMADD231PS Z17, Z16, Z12
+	VPERMPS     (R8), Z5, Z17
+	VFMADD231PS Z17, Z16, Z13
+	VPERMPS     (R8), Z6, Z17
+	VFMADD231PS Z17, Z16, Z14
+	VPERMPS     (R8), Z7, Z17
+	VFMADD231PS Z17, Z16, Z15
+	ADDQ        DX, R8
 	DECQ        R10
 	JNE         pixel
 	ADDQ        64(AX), CX
-	ADDQ        72(AX), DX
-	DECQ        BX
+	ADDQ        72(AX), SI
+	DECQ        DI
 	JNE         line
 	MOVQ        16(AX), CX
-	MOVQ        88(AX), AX
-	VADDPS      (CX), Z0, Z0
-	VMOVUPS     Z0, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Z1, Z1
-	VMOVUPS     Z1, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Z2, Z2
-	VMOVUPS     Z2, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Z3, Z3
-	VMOVUPS     Z3, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Z4, Z4
-	VMOVUPS     Z4, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Z5, Z5
-	VMOVUPS     Z5, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Z6, Z6
-	VMOVUPS     Z6, (CX)
-	ADDQ        AX, CX
-	VADDPS      (CX), Z7, Z7
-	VMOVUPS     Z7, (CX)
+	MOVQ        88(AX), SI
+	VADDPS      (CX), Z8, Z8
+	VMOVUPS     Z8, (CX)
+	ADDQ        SI, CX
+	VADDPS      (CX), Z9, Z9
+	VMOVUPS     Z9, (CX)
+	ADDQ        SI, CX
+	VADDPS      (CX), Z10, Z10
+	VMOVUPS     Z10, (CX)
+	ADDQ        SI, CX
+	VADDPS      (CX), Z11, Z11
+	VMOVUPS     Z11, (CX)
+	ADDQ        SI, CX
+	VADDPS      (CX), Z12, Z12
+	VMOVUPS     Z12, (CX)
+	ADDQ        SI, CX
+	VADDPS      (CX), Z13, Z13
+	VMOVUPS     Z13, (CX)
+	ADDQ        SI, CX
+	VADDPS      (CX), Z14, Z14
+	VMOVUPS     Z14, (CX)
+	ADDQ        SI, CX
+	VADDPS      (CX), Z15, Z15
+	VMOVUPS     Z15, (CX)
+	DECQ        104(AX)
+	JE          done
+	ADDQ        $0x40, (AX)
+	ADDQ        $0x40, 8(AX)
+	ADDQ        $0x40, 16(AX)
+	JMP         vector
+
+done:
 	VZEROUPPER
 	RET
 
 // func groupedSums3AVX512I2(c uintptr)
 // Requires: AVX, AVX512F
 TEXT ·groupedSums3AVX512I2(SB), NOSPLIT, $0-8
-	MOVQ   c+0(FP), AX
+	MOVQ c+0(FP), AX
+	MOVQ 24(AX), CX
+	MOVQ 40(AX), CX
+	MOVQ 48(AX), DX
+
+vector:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
 	VPXORD Z5, Z5, Z5
-	MOVQ   (AX), CX
-	MOVQ   8(AX), DX
-	MOVQ   56(AX), BX
-	MOVQ   24(AX), SI
-	MOVQ   40(AX), SI
-	MOVQ   48(AX), DI
+	MOVQ   (AX), BX
+	MOVQ   8(AX), SI
+	MOVQ   56(AX), DI
 
 line:
-	MOVQ        CX, R8
-	MOVQ        DX, R9
+	MOVQ        BX, R8
+	MOVQ        SI, R9
 	MOVQ        32(AX), R10
 	VMOVUPS     (R9), Z6
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	TESTQ       $0x00000001, 96(AX)
 	JNE         second
 	VPERMILPS   $0xa0, (R8), Z7
 	VFMADD231PS Z7, Z6, Z0
 	VPERMILPS   $0xf5, (R8), Z7
 	VFMADD231PS Z7, Z6, Z1
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 
 second:
 	VMOVAPS     Z6, Z7
 	VMOVUPS     (R9), Z6
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	VPERMILPS   $0xa0, (R8), Z8
 	VFMADD231PS Z8, Z6, Z0
 	VFMADD231PS Z8, Z7, Z2
 	VPERMILPS   $0xf5, (R8), Z8
 	VFMADD231PS Z8, Z6, Z1
 	VFMADD231PS Z8, Z7, Z3
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	SUBQ        $0x02, R10
 	JE          end
 
@@ -44759,7 +45503,7 @@ pixel:
 	VMOVAPS     Z7, Z8
 	VMOVAPS     Z6, Z7
 	VMOVUPS     (R9), Z6
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	VPERMILPS   $0xa0, (R8), Z9
 	VFMADD231PS Z9, Z6, Z0
 	VFMADD231PS Z9, Z7, Z2
@@ -44768,7 +45512,7 @@ pixel:
 	VFMADD231PS Z9, Z6, Z1
 	VFMADD231PS Z9, Z7, Z3
 	VFMADD231PS Z9, Z8, Z5
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	DECQ        R10
 	JNE         pixel
 
@@ -44781,7 +45525,7 @@ end:
 	VPERMILPS   $0xf5, (R8), Z9
 	VFMADD231PS Z9, Z7, Z3
 	VFMADD231PS Z9, Z8, Z5
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	TESTQ       $0x00000002, 96(AX)
 	JNE         ended
 	VMOVAPS     Z7, Z8
@@ -44790,42 +45534,55 @@ end:
 	VFMADD231PS Z6, Z8, Z4
 	VPERMILPS   $0xf5, (R8), Z6
 	VFMADD231PS Z6, Z8, Z5
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 
 ended:
-	ADDQ    64(AX), CX
-	ADDQ    72(AX), DX
-	DECQ    BX
+	ADDQ    64(AX), BX
+	ADDQ    72(AX), SI
+	DECQ    DI
 	JNE     line
-	MOVQ    16(AX), DX
-	MOVQ    88(AX), BX
-	MOVQ    DX, CX
-	VADDPS  (CX), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    80(AX), DX
-	MOVQ    DX, CX
-	VADDPS  (CX), Z2, Z2
-	VMOVUPS Z2, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z3, Z3
-	VMOVUPS Z3, (CX)
-	ADDQ    80(AX), DX
-	MOVQ    DX, CX
-	VADDPS  (CX), Z4, Z4
-	VMOVUPS Z4, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z5, Z5
-	VMOVUPS Z5, (CX)
+	MOVQ    16(AX), SI
+	MOVQ    88(AX), DI
+	MOVQ    SI, BX
+	VADDPS  (BX), Z0, Z0
+	VMOVUPS Z0, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Z1, Z1
+	VMOVUPS Z1, (BX)
+	ADDQ    80(AX), SI
+	MOVQ    SI, BX
+	VADDPS  (BX), Z2, Z2
+	VMOVUPS Z2, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Z3, Z3
+	VMOVUPS Z3, (BX)
+	ADDQ    80(AX), SI
+	MOVQ    SI, BX
+	VADDPS  (BX), Z4, Z4
+	VMOVUPS Z4, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Z5, Z5
+	VMOVUPS Z5, (BX)
+	DECQ    104(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 8(AX)
+	ADDQ    $0x40, 16(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
 // func groupedSums3AVX512I4(c uintptr)
 // Requires: AVX, AVX512F
 TEXT ·groupedSums3AVX512I4(SB), NOSPLIT, $0-8
-	MOVQ   c+0(FP), AX
+	MOVQ c+0(FP), AX
+	MOVQ 24(AX), CX
+	MOVQ 40(AX), CX
+	MOVQ 48(AX), DX
+
+vector:
 	VPXORD Z0, Z0, Z0
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
@@ -44838,19 +45595,16 @@ TEXT ·groupedSums3AVX512I4(SB), NOSPLIT, $0-8
 	VPXORD Z9, Z9, Z9
 	VPXORD Z10, Z10, Z10
 	VPXORD Z11, Z11, Z11
-	MOVQ   (AX), CX
-	MOVQ   8(AX), DX
-	MOVQ   56(AX), BX
-	MOVQ   24(AX), SI
-	MOVQ   40(AX), SI
-	MOVQ   48(AX), DI
+	MOVQ   (AX), BX
+	MOVQ   8(AX), SI
+	MOVQ   56(AX), DI
 
 line:
-	MOVQ        CX, R8
-	MOVQ        DX, R9
+	MOVQ        BX, R8
+	MOVQ        SI, R9
 	MOVQ        32(AX), R10
 	VMOVUPS     (R9), Z12
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	TESTQ       $0x00000001, 96(AX)
 	JNE         second
 	VPERMILPS   $0x00, (R8), Z13
@@ -44861,12 +45615,12 @@ line:
 	VFMADD231PS Z13, Z12, Z2
 	VPERMILPS   $0xff, (R8), Z13
 	VFMADD231PS Z13, Z12, Z3
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 
 second:
 	VMOVAPS     Z12, Z13
 	VMOVUPS     (R9), Z12
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	VPERMILPS   $0x00, (R8), Z14
 	VFMADD231PS Z14, Z12, Z0
 	VFMADD231PS Z14, Z13, Z4
@@ -44879,7 +45633,7 @@ second:
 	VPERMILPS   $0xff, (R8), Z14
 	VFMADD231PS Z14, Z12, Z3
 	VFMADD231PS Z14, Z13, Z7
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	SUBQ        $0x02, R10
 	JE          end
 
@@ -44887,7 +45641,7 @@ pixel:
 	VMOVAPS     Z13, Z14
 	VMOVAPS     Z12, Z13
 	VMOVUPS     (R9), Z12
-	ADDQ        DI, R9
+	ADDQ        DX, R9
 	VPERMILPS   $0x00, (R8), Z15
 	VFMADD231PS Z15, Z12, Z0
 	VFMADD231PS Z15, Z13, Z4
@@ -44904,7 +45658,7 @@ pixel:
 	VFMADD231PS Z15, Z12, Z3
 	VFMADD231PS Z15, Z13, Z7
 	VFMADD231PS Z15, Z14, Z11
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	DECQ        R10
 	JNE         pixel
 
@@ -44923,7 +45677,7 @@ end:
 	VPERMILPS   $0xff, (R8), Z15
 	VFMADD231PS Z15, Z13, Z7
 	VFMADD231PS Z15, Z14, Z11
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 	TESTQ       $0x00000002, 96(AX)
 	JNE         ended
 	VMOVAPS     Z13, Z14
@@ -44936,53 +45690,61 @@ end:
 	VFMADD231PS Z12, Z14, Z10
 	VPERMILPS   $0xff, (R8), Z12
 	VFMADD231PS Z12, Z14, Z11
-	ADDQ        SI, R8
+	ADDQ        CX, R8
 
 ended:
-	ADDQ    64(AX), CX
-	ADDQ    72(AX), DX
-	DECQ    BX
+	ADDQ    64(AX), BX
+	ADDQ    72(AX), SI
+	DECQ    DI
 	JNE     line
-	MOVQ    16(AX), DX
-	MOVQ    88(AX), BX
-	MOVQ    DX, CX
-	VADDPS  (CX), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z2, Z2
-	VMOVUPS Z2, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z3, Z3
-	VMOVUPS Z3, (CX)
-	ADDQ    80(AX), DX
-	MOVQ    DX, CX
-	VADDPS  (CX), Z4, Z4
-	VMOVUPS Z4, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z5, Z5
-	VMOVUPS Z5, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z6, Z6
-	VMOVUPS Z6, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z7, Z7
-	VMOVUPS Z7, (CX)
-	ADDQ    80(AX), DX
-	MOVQ    DX, CX
-	VADDPS  (CX), Z8, Z8
-	VMOVUPS Z8, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z9, Z9
-	VMOVUPS Z9, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z10, Z10
-	VMOVUPS Z10, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z11, Z11
-	VMOVUPS Z11, (CX)
+	MOVQ    16(AX), SI
+	MOVQ    88(AX), DI
+	MOVQ    SI, BX
+	VADDPS  (BX), Z0, Z0
+	VMOVUPS Z0, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Z1, Z1
+	VMOVUPS Z1, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Z2, Z2
+	VMOVUPS Z2, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Z3, Z3
+	VMOVUPS Z3, (BX)
+	ADDQ    80(AX), SI
+	MOVQ    SI, BX
+	VADDPS  (BX), Z4, Z4
+	VMOVUPS Z4, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Z5, Z5
+	VMOVUPS Z5, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Z6, Z6
+	VMOVUPS Z6, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Z7, Z7
+	VMOVUPS Z7, (BX)
+	ADDQ    80(AX), SI
+	MOVQ    SI, BX
+	VADDPS  (BX), Z8, Z8
+	VMOVUPS Z8, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Z9, Z9
+	VMOVUPS Z9, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Z10, Z10
+	VMOVUPS Z10, (BX)
+	ADDQ    DI, BX
+	VADDPS  (BX), Z11, Z11
+	VMOVUPS Z11, (BX)
+	DECQ    104(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 8(AX)
+	ADDQ    $0x40, 16(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET
 
@@ -44990,104 +45752,106 @@ ended:
 // Requires: AVX, AVX512F
 TEXT ·groupedSums3AVX512I8(SB), NOSPLIT, $0-8
 	MOVQ    c+0(FP), AX
-	VPXORD  Z0, Z0, Z0
-	VPXORD  Z1, Z1, Z1
-	VPXORD  Z2, Z2, Z2
-	VPXORD  Z3, Z3, Z3
-	VPXORD  Z4, Z4, Z4
-	VPXORD  Z5, Z5, Z5
-	VPXORD  Z6, Z6, Z6
-	VPXORD  Z7, Z7, Z7
-	VPXORD  Z8, Z8, Z8
-	VPXORD  Z9, Z9, Z9
-	VPXORD  Z10, Z10, Z10
-	VPXORD  Z11, Z11, Z11
-	VPXORD  Z12, Z12, Z12
-	VPXORD  Z13, Z13, Z13
-	VPXORD  Z14, Z14, Z14
-	VPXORD  Z15, Z15, Z15
-	VPXORD  Z16, Z16, Z16
-	VPXORD  Z17, Z17, Z17
-	VPXORD  Z18, Z18, Z18
-	VPXORD  Z19, Z19, Z19
-	VPXORD  Z20, Z20, Z20
-	VPXORD  Z21, Z21, Z21
-	VPXORD  Z22, Z22, Z22
-	VPXORD  Z23, Z23, Z23
-	MOVQ    (AX), CX
-	MOVQ    8(AX), DX
-	MOVQ    56(AX), BX
-	MOVQ    24(AX), SI
-	MOVQ    40(AX), DI
-	MOVQ    48(AX), R8
-	VMOVUPS (SI), Z24
-	VMOVUPS 64(SI), Z25
-	VMOVUPS 128(SI), Z26
-	VMOVUPS 192(SI), Z27
+	MOVQ    24(AX), CX
+	MOVQ    40(AX), DX
+	MOVQ    48(AX), BX
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	VMOVUPS 128(CX), Z2
+	VMOVUPS 192(CX), Z3
+
+vector:
+	VPXORD Z4, Z4, Z4
+	VPXORD Z5, Z5, Z5
+	VPXORD Z6, Z6, Z6
+	VPXORD Z7, Z7, Z7
+	VPXORD Z8, Z8, Z8
+	VPXORD Z9, Z9, Z9
+	VPXORD Z10, Z10, Z10
+	VPXORD Z11, Z11, Z11
+	VPXORD Z12, Z12, Z12
+	VPXORD Z13, Z13, Z13
+	VPXORD Z14, Z14, Z14
+	VPXORD Z15, Z15, Z15
+	VPXORD Z16, Z16, Z16
+	VPXORD Z17, Z17, Z17
+	VPXORD Z18, Z18, Z18
+	VPXORD Z19, Z19, Z19
+	VPXORD Z20, Z20, Z20
+	VPXORD Z21, Z21, Z21
+	VPXORD Z22, Z22, Z22
+	VPXORD Z23, Z23, Z23
+	VPXORD Z24, Z24, Z24
+	VPXORD Z25, Z25, Z25
+	VPXORD Z26, Z26, Z26
+	VPXORD Z27, Z27, Z27
+	MOVQ   (AX), SI
+	MOVQ   8(AX), DI
+	MOVQ   56(AX), R8
 
 line:
-	MOVQ        CX, R9
-	MOVQ        DX, R10
+	MOVQ        SI, R9
+	MOVQ        DI, R10
 	MOVQ        32(AX), R11
 	VMOVUPS     (R10), Z28
-	ADDQ        R8, R10
+	ADDQ        BX, R10
 	TESTQ       $0x00000001, 96(AX)
 	JNE         second
-	VPERMPS     (R9), Z24, Z29
-	VFMADD231PS Z29, Z28, Z0
-	VPERMPS     (R9), Z25, Z29
-	VFMADD231PS Z29, Z28, Z1
-	VPERMPS     (R9), Z26, Z29
-	VFMADD231PS Z29, Z28, Z2
-	VPERMPS     (R9), Z27, Z29
-	VFMADD231PS Z29, Z28, Z3
-	VMOVUPS     256(SI), Z29
-	VPERMPS     (R9), Z29, Z29
+	VPERMPS     (R9), Z0, Z29
 	VFMADD231PS Z29, Z28, Z4
-	VMOVUPS     320(SI), Z29
-	VPERMPS     (R9), Z29, Z29
+	VPERMPS     (R9), Z1, Z29
 	VFMADD231PS Z29, Z28, Z5
-	VMOVUPS     384(SI), Z29
-	VPERMPS     (R9), Z29, Z29
+	VPERMPS     (R9), Z2, Z29
 	VFMADD231PS Z29, Z28, Z6
-	VMOVUPS     448(SI), Z29
-	VPERMPS     (R9), Z29, Z29
+	VPERMPS     (R9), Z3, Z29
 	VFMADD231PS Z29, Z28, Z7
-	ADDQ        DI, R9
+	VMOVUPS     256(CX), Z29
+	VPERMPS     (R9), Z29, Z29
+	VFMADD231PS Z29, Z28, Z8
+	VMOVUPS     320(CX), Z29
+	VPERMPS     (R9), Z29, Z29
+	VFMADD231PS Z29, Z28, Z9
+	VMOVUPS     384(CX), Z29
+	VPERMPS     (R9), Z29, Z29
+	VFMADD231PS Z29, Z28, Z10
+	VMOVUPS     448(CX), Z29
+	VPERMPS     (R9), Z29, Z29
+	VFMADD231PS Z29, Z28, Z11
+	ADDQ        DX, R9
 
 second:
 	VMOVAPS     Z28, Z29
 	VMOVUPS     (R10), Z28
-	ADDQ        R8, R10
-	VPERMPS     (R9), Z24, Z30
-	VFMADD231PS Z30, Z28, Z0
-	VFMADD231PS Z30, Z29, Z8
-	VPERMPS     (R9), Z25, Z30
-	VFMADD231PS Z30, Z28, Z1
-	VFMADD231PS Z30, Z29, Z9
-	VPERMPS     (R9), Z26, Z30
-	VFMADD231PS Z30, Z28, Z2
-	VFMADD231PS Z30, Z29, Z10
-	VPERMPS     (R9), Z27, Z30
-	VFMADD231PS Z30, Z28, Z3
-	VFMADD231PS Z30, Z29, Z11
-	VMOVUPS     256(SI), Z30
-	VPERMPS     (R9), Z30, Z30
+	ADDQ        BX, R10
+	VPERMPS     (R9), Z0, Z30
 	VFMADD231PS Z30, Z28, Z4
 	VFMADD231PS Z30, Z29, Z12
-	VMOVUPS     320(SI), Z30
-	VPERMPS     (R9), Z30, Z30
+	VPERMPS     (R9), Z1, Z30
 	VFMADD231PS Z30, Z28, Z5
 	VFMADD231PS Z30, Z29, Z13
-	VMOVUPS     384(SI), Z30
-	VPERMPS     (R9), Z30, Z30
+	VPERMPS     (R9), Z2, Z30
 	VFMADD231PS Z30, Z28, Z6
 	VFMADD231PS Z30, Z29, Z14
-	VMOVUPS     448(SI), Z30
-	VPERMPS     (R9), Z30, Z30
+	VPERMPS     (R9), Z3, Z30
 	VFMADD231PS Z30, Z28, Z7
 	VFMADD231PS Z30, Z29, Z15
-	ADDQ        DI, R9
+	VMOVUPS     256(CX), Z30
+	VPERMPS     (R9), Z30, Z30
+	VFMADD231PS Z30, Z28, Z8
+	VFMADD231PS Z30, Z29, Z16
+	VMOVUPS     320(CX), Z30
+	VPERMPS     (R9), Z30, Z30
+	VFMADD231PS Z30, Z28, Z9
+	VFMADD231PS Z30, Z29, Z17
+	VMOVUPS     384(CX), Z30
+	VPERMPS     (R9), Z30, Z30
+	VFMADD231PS Z30, Z28, Z10
+	VFMADD231PS Z30, Z29, Z18
+	VMOVUPS     448(CX), Z30
+	VPERMPS     (R9), Z30, Z30
+	VFMADD231PS Z30, Z28, Z11
+	VFMADD231PS Z30, Z29, Z19
+	ADDQ        DX, R9
 	SUBQ        $0x02, R11
 	JE          end
 
@@ -45095,185 +45859,193 @@ pixel:
 	VMOVAPS     Z29, Z30
 	VMOVAPS     Z28, Z29
 	VMOVUPS     (R10), Z28
-	ADDQ        R8, R10
-	VPERMPS     (R9), Z24, Z31
-	VFMADD231PS Z31, Z28, Z0
-	VFMADD231PS Z31, Z29, Z8
-	VFMADD231PS Z31, Z30, Z16
-	VPERMPS     (R9), Z25, Z31
-	VFMADD231PS Z31, Z28, Z1
-	VFMADD231PS Z31, Z29, Z9
-	VFMADD231PS Z31, Z30, Z17
-	VPERMPS     (R9), Z26, Z31
-	VFMADD231PS Z31, Z28, Z2
-	VFMADD231PS Z31, Z29, Z10
-	VFMADD231PS Z31, Z30, Z18
-	VPERMPS     (R9), Z27, Z31
-	VFMADD231PS Z31, Z28, Z3
-	VFMADD231PS Z31, Z29, Z11
-	VFMADD231PS Z31, Z30, Z19
-	VMOVUPS     256(SI), Z31
-	VPERMPS     (R9), Z31, Z31
+	ADDQ        BX, R10
+	VPERMPS     (R9), Z0, Z31
 	VFMADD231PS Z31, Z28, Z4
 	VFMADD231PS Z31, Z29, Z12
 	VFMADD231PS Z31, Z30, Z20
-	VMOVUPS     320(SI), Z31
-	VPERMPS     (R9), Z31, Z31
+	VPERMPS     (R9), Z1, Z31
 	VFMADD231PS Z31, Z28, Z5
 	VFMADD231PS Z31, Z29, Z13
 	VFMADD231PS Z31, Z30, Z21
-	VMOVUPS     384(SI), Z31
-	VPERMPS     (R9), Z31, Z31
+	VPERMPS     (R9), Z2, Z31
 	VFMADD231PS Z31, Z28, Z6
 	VFMADD231PS Z31, Z29, Z14
 	VFMADD231PS Z31, Z30, Z22
-	VMOVUPS     448(SI), Z31
-	VPERMPS     (R9), Z31, Z31
+	VPERMPS     (R9), Z3, Z31
 	VFMADD231PS Z31, Z28, Z7
 	VFMADD231PS Z31, Z29, Z15
 	VFMADD231PS Z31, Z30, Z23
-	ADDQ        DI, R9
+	VMOVUPS     256(CX), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z28, Z8
+	VFMADD231PS Z31, Z29, Z16
+	VFMADD231PS Z31, Z30, Z24
+	VMOVUPS     320(CX), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z28, Z9
+	VFMADD231PS Z31, Z29, Z17
+	VFMADD231PS Z31, Z30, Z25
+	VMOVUPS     384(CX), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z28, Z10
+	VFMADD231PS Z31, Z29, Z18
+	VFMADD231PS Z31, Z30, Z26
+	VMOVUPS     448(CX), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z28, Z11
+	VFMADD231PS Z31, Z29, Z19
+	VFMADD231PS Z31, Z30, Z27
+	ADDQ        DX, R9
 	DECQ        R11
 	JNE         pixel
 
 end:
 	VMOVAPS     Z29, Z30
 	VMOVAPS     Z28, Z29
-	VPERMPS     (R9), Z24, Z31
-	VFMADD231PS Z31, Z29, Z8
-	VFMADD231PS Z31, Z30, Z16
-	VPERMPS     (R9), Z25, Z31
-	VFMADD231PS Z31, Z29, Z9
-	VFMADD231PS Z31, Z30, Z17
-	VPERMPS     (R9), Z26, Z31
-	VFMADD231PS Z31, Z29, Z10
-	VFMADD231PS Z31, Z30, Z18
-	VPERMPS     (R9), Z27, Z31
-	VFMADD231PS Z31, Z29, Z11
-	VFMADD231PS Z31, Z30, Z19
-	VMOVUPS     256(SI), Z31
-	VPERMPS     (R9), Z31, Z31
+	VPERMPS     (R9), Z0, Z31
 	VFMADD231PS Z31, Z29, Z12
 	VFMADD231PS Z31, Z30, Z20
-	VMOVUPS     320(SI), Z31
-	VPERMPS     (R9), Z31, Z31
+	VPERMPS     (R9), Z1, Z31
 	VFMADD231PS Z31, Z29, Z13
 	VFMADD231PS Z31, Z30, Z21
-	VMOVUPS     384(SI), Z31
-	VPERMPS     (R9), Z31, Z31
+	VPERMPS     (R9), Z2, Z31
 	VFMADD231PS Z31, Z29, Z14
 	VFMADD231PS Z31, Z30, Z22
-	VMOVUPS     448(SI), Z31
-	VPERMPS     (R9), Z31, Z31
+	VPERMPS     (R9), Z3, Z31
 	VFMADD231PS Z31, Z29, Z15
 	VFMADD231PS Z31, Z30, Z23
-	ADDQ        DI, R9
+	VMOVUPS     256(CX), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z29, Z16
+	VFMADD231PS Z31, Z30, Z24
+	VMOVUPS     320(CX), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z29, Z17
+	VFMADD231PS Z31, Z30, Z25
+	VMOVUPS     384(CX), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z29, Z18
+	VFMADD231PS Z31, Z30, Z26
+	VMOVUPS     448(CX), Z31
+	VPERMPS     (R9), Z31, Z31
+	VFMADD231PS Z31, Z29, Z19
+	VFMADD231PS Z31, Z30, Z27
+	ADDQ        DX, R9
 	TESTQ       $0x00000002, 96(AX)
 	JNE         ended
 	VMOVAPS     Z29, Z30
 	VMOVAPS     Z28, Z29
-	VPERMPS     (R9), Z24, Z28
-	VFMADD231PS Z28, Z30, Z16
-	VPERMPS     (R9), Z25, Z28
-	VFMADD231PS Z28, Z30, Z17
-	VPERMPS     (R9), Z26, Z28
-	VFMADD231PS Z28, Z30, Z18
-	VPERMPS     (R9), Z27, Z28
-	VFMADD231PS Z28, Z30, Z19
-	VMOVUPS     256(SI), Z28
-	VPERMPS     (R9), Z28, Z28
+	VPERMPS     (R9), Z0, Z28
 	VFMADD231PS Z28, Z30, Z20
-	VMOVUPS     320(SI), Z28
-	VPERMPS     (R9), Z28, Z28
+	VPERMPS     (R9), Z1, Z28
 	VFMADD231PS Z28, Z30, Z21
-	VMOVUPS     384(SI), Z28
-	VPERMPS     (R9), Z28, Z28
+	VPERMPS     (R9), Z2, Z28
 	VFMADD231PS Z28, Z30, Z22
-	VMOVUPS     448(SI), Z28
-	VPERMPS     (R9), Z28, Z28
+	VPERMPS     (R9), Z3, Z28
 	VFMADD231PS Z28, Z30, Z23
-	ADDQ        DI, R9
+	VMOVUPS     256(CX), Z28
+	VPERMPS     (R9), Z28, Z28
+	VFMADD231PS Z28, Z30, Z24
+	VMOVUPS     320(CX), Z28
+	VPERMPS     (R9), Z28, Z28
+	VFMADD231PS Z28, Z30, Z25
+	VMOVUPS     384(CX), Z28
+	VPERMPS     (R9), Z28, Z28
+	VFMADD231PS Z28, Z30, Z26
+	VMOVUPS     448(CX), Z28
+	VPERMPS     (R9), Z28, Z28
+	VFMADD231PS Z28, Z30, Z27
+	ADDQ        DX, R9
 
 ended:
-	ADDQ    64(AX), CX
-	ADDQ    72(AX), DX
-	DECQ    BX
+	ADDQ    64(AX), SI
+	ADDQ    72(AX), DI
+	DECQ    R8
 	JNE     line
-	MOVQ    16(AX), DX
-	MOVQ    88(AX), BX
-	MOVQ    DX, CX
-	VADDPS  (CX), Z0, Z0
-	VMOVUPS Z0, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z1, Z1
-	VMOVUPS Z1, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z2, Z2
-	VMOVUPS Z2, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z3, Z3
-	VMOVUPS Z3, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z4, Z4
-	VMOVUPS Z4, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z5, Z5
-	VMOVUPS Z5, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z6, Z6
-	VMOVUPS Z6, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z7, Z7
-	VMOVUPS Z7, (CX)
-	ADDQ    80(AX), DX
-	MOVQ    DX, CX
-	VADDPS  (CX), Z8, Z8
-	VMOVUPS Z8, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z9, Z9
-	VMOVUPS Z9, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z10, Z10
-	VMOVUPS Z10, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z11, Z11
-	VMOVUPS Z11, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z12, Z12
-	VMOVUPS Z12, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z13, Z13
-	VMOVUPS Z13, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z14, Z14
-	VMOVUPS Z14, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z15, Z15
-	VMOVUPS Z15, (CX)
-	ADDQ    80(AX), DX
-	MOVQ    DX, CX
-	VADDPS  (CX), Z16, Z16
-	VMOVUPS Z16, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z17, Z17
-	VMOVUPS Z17, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z18, Z18
-	VMOVUPS Z18, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z19, Z19
-	VMOVUPS Z19, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z20, Z20
-	VMOVUPS Z20, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z21, Z21
-	VMOVUPS Z21, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z22, Z22
-	VMOVUPS Z22, (CX)
-	ADDQ    BX, CX
-	VADDPS  (CX), Z23, Z23
-	VMOVUPS Z23, (CX)
+	MOVQ    16(AX), DI
+	MOVQ    88(AX), R8
+	MOVQ    DI, SI
+	VADDPS  (SI), Z4, Z4
+	VMOVUPS Z4, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z5, Z5
+	VMOVUPS Z5, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z6, Z6
+	VMOVUPS Z6, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z7, Z7
+	VMOVUPS Z7, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z8, Z8
+	VMOVUPS Z8, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z9, Z9
+	VMOVUPS Z9, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z10, Z10
+	VMOVUPS Z10, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z11, Z11
+	VMOVUPS Z11, (SI)
+	ADDQ    80(AX), DI
+	MOVQ    DI, SI
+	VADDPS  (SI), Z12, Z12
+	VMOVUPS Z12, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z13, Z13
+	VMOVUPS Z13, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z14, Z14
+	VMOVUPS Z14, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z15, Z15
+	VMOVUPS Z15, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z16, Z16
+	VMOVUPS Z16, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z17, Z17
+	VMOVUPS Z17, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z18, Z18
+	VMOVUPS Z18, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z19, Z19
+	VMOVUPS Z19, (SI)
+	ADDQ    80(AX), DI
+	MOVQ    DI, SI
+	VADDPS  (SI), Z20, Z20
+	VMOVUPS Z20, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z21, Z21
+	VMOVUPS Z21, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z22, Z22
+	VMOVUPS Z22, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z23, Z23
+	VMOVUPS Z23, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z24, Z24
+	VMOVUPS Z24, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z25, Z25
+	VMOVUPS Z25, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z26, Z26
+	VMOVUPS Z26, (SI)
+	ADDQ    R8, SI
+	VADDPS  (SI), Z27, Z27
+	VMOVUPS Z27, (SI)
+	DECQ    104(AX)
+	JE      done
+	ADDQ    $0x40, (AX)
+	ADDQ    $0x40, 8(AX)
+	ADDQ    $0x40, 16(AX)
+	JMP     vector
+
+done:
 	VZEROUPPER
 	RET

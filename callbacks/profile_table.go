@@ -1,0 +1,125 @@
+package callbacks
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/olekukonko/tablewriter"
+	"github.com/olekukonko/tablewriter/tw"
+
+	"github.com/gokeras/gokeras/kernels/cpu"
+)
+
+// ProfileRow is what one operation took in a step.
+type ProfileRow struct {
+	Name          string  `json:"name"`  // the fused operations, joined by "+"
+	Layer         string  `json:"layer"` // of the last of them
+	Calls         float64 `json:"calls"` // in a step
+	Microseconds  float64 `json:"microseconds"`
+	Percent       float64 `json:"percent"`         // of the step
+	Megabytes     float64 `json:"megabytes"`       // 10⁶ bytes read and written, caches included
+	GFLOPs        float64 `json:"gflops"`          // 10⁹ multiplications and additions of products a second
+	PercentOfPeak float64 `json:"percent_of_peak"` // that of this machine, which is measured
+}
+
+// ProfileTable lists the operations of a step, the one with the most time first.
+type ProfileTable []ProfileRow
+
+// NewProfileTable makes the table of a number of steps; peak is the floating-point operations a second that are 100 %, see [cpu.MeasurePeak]. Rows
+// of programs of the same name, as replicas run them, are added up.
+func NewProfileTable(profiles []cpu.ProgramProfile, steps int, peak float64) ProfileTable {
+	sums, total := joined(profiles), time.Duration(0)
+	for _, op := range sums {
+		total += op.Time
+	}
+	table := ProfileTable{}
+	n := float64(steps)
+	for _, op := range sums {
+		row := ProfileRow{Name: op.Name, Layer: op.Scope, Calls: float64(op.Calls) / n, Microseconds: 1e6 * op.Time.Seconds() / n,
+			Percent: 100 * float64(op.Time) / float64(max(total, 1)), Megabytes: float64(op.Bytes) / n / 1e6}
+		if op.Time > 0 {
+			row.GFLOPs = float64(op.FLOPs) / op.Time.Seconds() / 1e9
+			row.PercentOfPeak = 100 * row.GFLOPs * 1e9 / peak
+		}
+		table = append(table, row)
+	}
+	slices.SortStableFunc(table, func(a, b ProfileRow) int { return cmp.Compare(b.Percent, a.Percent) })
+	return table
+}
+
+// joined lists the operations of all programs, with the bytes and the arithmetic of all calls. Where several programs have one name, the operations
+// with the same name and layer become one.
+func joined(profiles []cpu.ProgramProfile) []cpu.OpProfile {
+	programs := map[string]int{}
+	for _, p := range profiles {
+		programs[p.Program]++
+	}
+	type key struct{ program, name, scope string }
+	at := map[key]int{}
+	var all []cpu.OpProfile
+	for _, p := range profiles {
+		for _, op := range p.Ops {
+			if op.Calls == 0 {
+				continue
+			}
+			op.Bytes, op.FLOPs = op.Bytes*int64(op.Calls), op.FLOPs*int64(op.Calls)
+			k := key{p.Program, op.Name, op.Scope}
+			i, known := at[k]
+			if programs[p.Program] == 1 || !known {
+				at[k] = len(all)
+				all = append(all, op)
+				continue
+			}
+			sum := &all[i]
+			sum.Calls, sum.Time, sum.Bytes, sum.FLOPs = sum.Calls+op.Calls, sum.Time+op.Time, sum.Bytes+op.Bytes, sum.FLOPs+op.FLOPs
+		}
+	}
+	return all
+}
+
+// Write prints the table. Long chains of operations are shortened.
+func (t ProfileTable) Write(w io.Writer) error {
+	table := tablewriter.NewTable(w, tablewriter.WithHeaderAutoFormat(tw.Off))
+	table.Header("operation", "layer", "calls", "µs", "%", "MB", "GFLOP/s", "% of peak")
+	for _, r := range t {
+		gflops, peak := "", ""
+		if r.GFLOPs > 0 {
+			gflops, peak = fmt.Sprintf("%.1f", r.GFLOPs), fmt.Sprintf("%.0f", r.PercentOfPeak)
+		}
+		if err := table.Append(shortened(r.Name), r.Layer, fmt.Sprintf("%.4g", r.Calls), fmt.Sprintf("%.1f", r.Microseconds),
+			fmt.Sprintf("%.1f", r.Percent), fmt.Sprintf("%.2f", r.Megabytes), gflops, peak); err != nil {
+			return err
+		}
+	}
+	return table.Render()
+}
+
+// nameWidth is how much of the name of a long chain the table shows.
+const nameWidth = 40
+
+// shortened returns the name of a chain of operations, a+b+b+c, with runs of one operation counted and the end left out where it is long.
+func shortened(chain string) string {
+	var short []string
+	parts := strings.Split(chain, "+")
+	width := 0
+	for i := 0; i < len(parts); {
+		n := i + 1
+		for n < len(parts) && parts[n] == parts[i] {
+			n++
+		}
+		part := parts[i]
+		if n-i > 1 {
+			part = fmt.Sprintf("%s×%d", part, n-i)
+		}
+		if width += len(part) + 1; width > nameWidth && i > 0 {
+			return fmt.Sprintf("%s+%d more", strings.Join(short, "+"), len(parts)-i)
+		}
+		short = append(short, part)
+		i = n
+	}
+	return strings.Join(short, "+")
+}
