@@ -196,6 +196,19 @@ func ExampleHistory() {
 	// 4 2
 }
 
+// A history prints as a table. The second epoch alone was followed by a validation.
+func ExampleHistory_String() {
+	model, examples := line("sgd")
+	history, err := model.Fit(context.Background(), examples, keras.Epochs(2), keras.ValidationData(examples), keras.ValidationFrequency(2))
+	check(err)
+	fmt.Println(history)
+	// Output:
+	//  epoch    loss  val_loss
+	// ─────────────────────────
+	//      1  0.6305
+	//      2  0.6149    0.5996
+}
+
 func ExampleProgbar() {
 	var line strings.Builder
 	bar := callbacks.NewProgbar(&line, 12, 2)

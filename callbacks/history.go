@@ -12,11 +12,15 @@ type History struct {
 	Logs map[string][]float64
 	// Vectors maps the name of each metric with a vector result to its values.
 	Vectors map[string][][]float64
+
+	order []string         // of the names, as the logs had them
+	rows  map[string][]int // the place in Epoch of each value
 }
 
 // OnTrainBegin starts an empty record.
 func (h *History) OnTrainBegin() error {
 	h.Epoch, h.Logs, h.Vectors = nil, map[string][]float64{}, map[string][][]float64{}
+	h.order, h.rows = nil, map[string][]int{}
 	return nil
 }
 
@@ -29,9 +33,13 @@ func (h *History) OnEpochEnd(epoch int, logs *Logs) error {
 			continue
 		}
 		h.Logs[name] = append(h.Logs[name], v[0])
+		h.rows[name] = append(h.rows[name], len(h.Epoch)-1)
 		if len(v) > 1 {
 			h.Vectors[name] = append(h.Vectors[name], slices.Clone(v))
 		}
+	}
+	if len(logs.Names()) > len(h.order) {
+		h.order = slices.Clone(logs.Names())
 	}
 	return logs.Err()
 }

@@ -75,3 +75,44 @@ func TestStepEqualsOneReplica(t *testing.T) {
 		})
 	}
 }
+
+// No gradient flows through an assignment, as with TensorFlow's tapes: of v = 3·w and the loss v², the gradient of v is 2v at the new v, and w has
+// none. That holds for what a loop reads, too.
+func TestNoGradientThroughAssignments(t *testing.T) {
+	for _, inLoop := range []bool{false, true} {
+		s := mirrored(t, 2)
+		v := distribute.NewVariable(distribute.VariableSpec{Name: "v", DType: ir.Float64})
+		w := distribute.NewVariable(distribute.VariableSpec{Name: "w", DType: ir.Float64})
+		for _, x := range []*distribute.Variable{v, w} {
+			require.NoError(t, x.Place(s, 0))
+			require.NoError(t, x.SetValue(array(t, ir.Float64, nil, 5)))
+		}
+		step := s.Function(func(r *distribute.Replica, in distribute.Batch) *ops.Tensor {
+			r.AssignMirrored(v, ops.MultiplyScalar(r.Read(w), 3))
+			square := func() *ops.Tensor { return ops.Square(r.Read(v)) }
+			loss := square()
+			if inLoop {
+				loss = ops.ForiLoop(0, 2, func(_ *ops.Tensor, state []*ops.Tensor) []*ops.Tensor {
+					return []*ops.Tensor{ops.Add(state[0], square())}
+				}, ops.ZerosLike(r.Read(w)))[0]
+			}
+			gradients := ops.NewTape(r).Gradients(loss, distribute.Variables{v, w}).Values
+			require.Nil(t, gradients[1], "of what was assigned")
+			require.NotNil(t, gradients[0], "of what was read, in a loop: %t", inLoop)
+			r.AssignDifferentiable(v, ops.MultiplyScalar(r.Read(w), 3))
+			require.NotNil(t, ops.NewTape(r).Gradients(square(), distribute.Variables{w}).Values[0], "unless it is asked for")
+			return gradients[0]
+		})
+		batch, err := distribute.SplitBatch(s, distribute.HostBatch{X: []kernels.Array{array(t, ir.Float64, ir.Shape{2}, 1, 1)}})
+		require.NoError(t, err)
+		got, err := s.Run(context.Background(), step, batch)
+		require.NoError(t, err)
+		total, err := s.Reduce(distribute.Mean, got)
+		require.NoError(t, err)
+		want := 30.0
+		if inLoop {
+			want = 60
+		}
+		require.Equal(t, want, total.At(0))
+	}
+}

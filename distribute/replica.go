@@ -104,7 +104,8 @@ func (r *Replica) allReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor {
 	return ops.AllReduce(kind, r.replicas, r.bucket, xs...)
 }
 
-// Read returns the value that the variable has at this point of the trace, on this replica.
+// Read returns the value that the variable has at this point of the trace, on this replica. No gradient flows through an assignment, as with
+// TensorFlow's tapes: a variable that is read after it was assigned is a number of its own, with which gradients of what follows are taken.
 func (r *Replica) Read(v *Variable) *ops.Tensor { return r.entry(v).current }
 
 func (r *Replica) entry(v *Variable) *tracedVariable {

@@ -37,6 +37,13 @@ func (r *Replica) AssignSub(v *Variable, delta *ops.Tensor) {
 // Nothing is combined. It is what optimizers do, and corresponds to an assignment in cross-replica context.
 func (r *Replica) AssignMirrored(v *Variable, value *ops.Tensor) { r.set(v, r.fitting(v, value)) }
 
+// AssignDifferentiable is AssignMirrored of a value through which gradients flow on to what it was computed from, as they do where variables
+// are arguments and results of a function: a layer that replaces a weight by a function of it, as SpectralNormalization does, is trained through it.
+func (r *Replica) AssignDifferentiable(v *Variable, value *ops.Tensor) {
+	e := r.entry(v)
+	e.current, e.assigned = r.fitting(v, value), true
+}
+
 // AssignConstant is Assign of a number that is the same on all replicas. It is not distributed, so the aggregation Sum refuses it
 // where there are several replicas: the sum would depend on their number.
 func (r *Replica) AssignConstant(v *Variable, value kernels.Array) {
@@ -91,10 +98,9 @@ func (r *Replica) needsAggregation(v *Variable) {
 	}
 }
 
-// set makes value the variable's from here on.
+// set makes value the variable's from here on; to gradients it is a number.
 func (r *Replica) set(v *Variable, value *ops.Tensor) {
-	e := r.entry(v)
-	e.current, e.assigned = r.fitting(v, value), true
+	r.AssignDifferentiable(v, ops.StopGradient(r.fitting(v, value)))
 }
 
 // Component is one copy of a variable, inside [CrossReplica.Update] or [Extended.Update]: nothing is combined. Where one copy serves all replicas,

@@ -122,11 +122,11 @@ func (m *Model) backupVariables() ([]string, distribute.Variables, error) {
 	if len(vars) == 0 {
 		return nil, nil, fmt.Errorf("model %q has no weights; build it first, with InputShape, Build or Fit", m.Name())
 	}
-	names := make([]string, 0, len(vars))
-	for _, v := range vars {
-		names = append(names, v.Path())
+	names, taken := make([]string, 0, len(vars)), map[string]bool{}
+	for _, v := range vars { // models inside the model may have paths in common
+		names = append(names, uniqueName(v.Path(), taken))
 	}
-	for i, v := range m.compiled.optimizer.Variables() {
+	for i, v := range m.compiled.optimizerVariables() {
 		vars, names = append(vars, v), append(names, fmt.Sprintf(backupOptimizer, i))
 	}
 	return names, vars, nil

@@ -29,6 +29,11 @@ type CompileConfig struct {
 	WeightedMetrics any
 	// StepsPerExecution is the number of batches run between two rounds of batch callbacks; 0 is 1.
 	StepsPerExecution int
+	// TrainStep takes the place of what a step of training is otherwise: see [Step]. nil is the method TrainStep of the value that NewModel was
+	// given, if it has one. Files do not keep it.
+	TrainStep StepFunc
+	// TestStep does so for Evaluate and validation; nil is the method TestStep of the value that NewModel was given.
+	TestStep StepFunc
 
 	jitCompile any // of the file that the configuration was read from, for the one that is written; nil is "auto"
 }
@@ -37,16 +42,20 @@ type CompileConfig struct {
 type compiled struct {
 	config    CompileConfig
 	optimizer optimizers.Optimizer
-	trainable distribute.Variables
+	trainable distribute.Variables // nil until the optimizers have their variables
+	optimized []optimized          // what updates them, once they have
+
+	trainStep, testStep *customStep // nil: Keras's own
 
 	outputs     []*outputLoss // one for each output, once the outputs are known
 	lossTracker *metrics.Mean
 	metrics     []*namedMetric
 	ready       bool // losses and metrics are resolved and have their variables
 
-	train, test, results, ownResults *distribute.Function
-	inputs, targets                  int // arrays in a batch that the functions were made for
-	classWeight                      map[int]float64
+	train, test               *distribute.Function
+	trainResults, testResults resultFunctions
+	inputs, targets           int // arrays in a batch that the functions were made for
+	classWeight               map[int]float64
 }
 
 type outputLoss struct {
@@ -62,6 +71,7 @@ type namedMetric struct {
 	output   int
 	metric   metrics.Metric
 	weighted bool
+	tracker  bool // a running mean of what a step of the user's own returned
 }
 
 // Compile sets optimizer, loss and metrics. It can be called again; the state of an optimizer given by name starts anew then. It is
@@ -86,6 +96,7 @@ func (m *Model) Compile(config CompileConfig) error {
 		optimizer = optimizers.WithLossScale(optimizer)
 	}
 	c := &compiled{config: config, optimizer: optimizer}
+	c.trainStep, c.testStep = m.customSteps(config)
 	if err := c.checkNames(); err != nil {
 		return fmt.Errorf("keras: Compile: %w", err)
 	}
@@ -137,13 +148,13 @@ func isAccuracy(v any) bool {
 	return slices.Contains([]any{"accuracy", "acc", "crossentropy", "ce"}, v)
 }
 
-// prepare resolves losses and metrics once the types of outputs and targets are known, and builds the optimizer.
-func (m *Model) prepare(targets []ir.Type) error {
+// prepare resolves losses and metrics once the types of outputs and targets are known.
+func (m *Model) prepare(targets, outputs []ir.Type) error {
 	c := m.compiled
 	if c.ready {
 		return nil
 	}
-	n := len(m.outputTypes)
+	n := len(outputs)
 	names := m.OutputNames()
 	named := len(names) == n
 	if !named {
@@ -152,40 +163,16 @@ func (m *Model) prepare(targets []ir.Type) error {
 			names[i] = fmt.Sprintf("output_%d", i)
 		}
 	}
-	if err := c.resolveLosses(names, named, m.hasDictOutputs(), targets, m.outputTypes); err != nil {
+	if err := c.resolveLosses(names, named, m.hasDictOutputs(), targets, outputs); err != nil {
 		return err
 	}
-	if err := c.resolveMetrics(names, named, targets, m.outputTypes); err != nil {
+	if err := c.resolveMetrics(names, named, targets, outputs); err != nil {
 		return err
 	}
-	if err := c.buildMetrics(m, targets); err != nil {
+	if err := c.buildMetrics(m, targets, outputs); err != nil {
 		return err
 	}
 	c.ready = true
-	return nil
-}
-
-// prepareOptimizer makes the optimizer's variables. What is trained is fixed here, at the first training step after Compile.
-func (m *Model) prepareOptimizer() error {
-	c := m.compiled
-	if c.trainable != nil {
-		return nil
-	}
-	if !m.isBuilt() {
-		return fmt.Errorf("model %q has no weights yet; build it first, with InputShape, Build or Fit", m.Name())
-	}
-	trainable := append(distribute.Variables{}, m.TrainableVariables()...)
-	if len(trainable) == 0 { // as in Keras, such a model can be run through Fit: nothing changes
-		c.trainable = trainable
-		return nil
-	}
-	if err := c.optimizer.Build(trainable); err != nil {
-		return err
-	}
-	if err := m.placeAll(c.optimizer.Variables()); err != nil {
-		return err
-	}
-	c.trainable = trainable
 	return nil
 }
 
@@ -202,7 +189,7 @@ func (c *compiled) close() {
 	if c == nil {
 		return
 	}
-	for _, f := range []*distribute.Function{c.train, c.test, c.results, c.ownResults} {
+	for _, f := range []*distribute.Function{c.train, c.test, c.trainResults.all, c.trainResults.own, c.testResults.all, c.testResults.own} {
 		if f != nil {
 			f.Close()
 		}

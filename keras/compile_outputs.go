@@ -131,7 +131,7 @@ func shapeOf(targets []ir.Type, place int) ir.Shape {
 func (c *compiled) resolveMetrics(names []string, named bool, targets, outputs []ir.Type) error {
 	c.metrics = nil
 	taken := map[string]bool{}
-	for _, m := range c.allMetrics() {
+	for _, m := range c.compiledMetrics() {
 		taken[m.name] = true
 	}
 	used := map[metrics.Metric]bool{}
@@ -165,7 +165,7 @@ func (c *compiled) resolveMetrics(names []string, named bool, targets, outputs [
 				if len(outputs) > 1 && named {
 					prefix = names[i] + "_"
 				}
-				c.metrics = append(c.metrics, &namedMetric{metricName(prefix, metric.MetricName(), taken, group.weighted), i, metric, group.weighted})
+				c.metrics = append(c.metrics, &namedMetric{metricName(prefix, metric.MetricName(), taken, group.weighted), i, metric, group.weighted, false})
 			}
 		}
 	}
@@ -205,12 +205,12 @@ func uniqueName(name string, taken map[string]bool) string {
 }
 
 // buildMetrics makes the state of all metrics and trackers.
-func (c *compiled) buildMetrics(m *Model, targets []ir.Type) error {
+func (c *compiled) buildMetrics(m *Model, targets, outputs []ir.Type) error {
 	dtype := m.policy.Float()
-	for _, metric := range c.allMetrics() {
+	for _, metric := range c.compiledMetrics() {
 		y, p := ir.Type{DType: dtype}, ir.Type{DType: dtype}
 		if metric.output >= 0 {
-			p = m.outputTypes[metric.output]
+			p = outputs[metric.output]
 			if place := c.outputs[metric.output].target; place >= 0 {
 				y = targets[place]
 			}
@@ -225,12 +225,15 @@ func (c *compiled) buildMetrics(m *Model, targets []ir.Type) error {
 	return nil
 }
 
-// allMetrics lists the trackers of losses (output -1) and the metrics, in the order of Keras's evaluate list.
-func (c *compiled) allMetrics() []*namedMetric {
-	all := []*namedMetric{{"loss", -1, c.lossTracker, false}}
+// compiledMetrics lists the trackers of losses (output -1) and the metrics, in the order of Keras's evaluate list; nil before they are resolved.
+func (c *compiled) compiledMetrics() []*namedMetric {
+	if c.lossTracker == nil {
+		return nil
+	}
+	all := []*namedMetric{{name: "loss", output: -1, metric: c.lossTracker}}
 	for _, o := range c.outputs {
 		if o.tracker != nil {
-			all = append(all, &namedMetric{o.tracker.MetricName(), -1, o.tracker, false})
+			all = append(all, &namedMetric{name: o.tracker.MetricName(), output: -1, metric: o.tracker})
 		}
 	}
 	return append(all, c.metrics...)

@@ -151,8 +151,8 @@ func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
 // prepare makes model and functions ready for the shapes of the first batch, and starts the metrics anew.
 func (e *evaluator) prepare() error {
 	c := e.m.compiled
-	if !e.inFit && (!c.ready || c.test == nil || !c.fits(&e.parts)) {
-		if err := e.m.ready(&e.parts, nil); err != nil {
+	if !e.inFit && (!e.m.known(false) || c.test == nil || !c.fits(&e.parts)) {
+		if err := e.m.ready(&e.parts, nil, false, true); err != nil {
 			return err
 		}
 	}
@@ -160,7 +160,7 @@ func (e *evaluator) prepare() error {
 		e.feed = newFeeder(c.test, e.m.policy.Float())
 	}
 	if e.results == nil {
-		e.results = newResultReader(e.m)
+		e.results = newResultReader(e.m, false)
 	}
 	return e.m.resetMetrics()
 }

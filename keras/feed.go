@@ -338,9 +338,12 @@ func (m *Model) byName(what string, t data.Tensors, names []string, memory *[]*t
 	return out, nil
 }
 
-// trains reports whether the output of the given name has a loss.
+// trains reports whether the output of the given name has a loss. What a step of the user's own does with its targets is not known here.
 func (m *Model) trains(name string, names []string) bool {
 	c := m.compiled
+	if c.trainStep != nil && c.config.Loss == nil {
+		return true
+	}
 	if c.ready {
 		return slices.ContainsFunc(c.outputs, func(o *outputLoss) bool { return o.name == name && o.loss != nil })
 	}

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
@@ -92,4 +93,12 @@ func (c *fileConfig) done(report *LoadReport) {
 	if c.report != nil && report != nil {
 		*c.report = *report
 	}
+}
+
+// withoutPath returns an error of the system without the path, which the message around it names already.
+func withoutPath(path string, err error) error {
+	if p, ok := err.(*fs.PathError); ok && p.Path == path {
+		return p.Err
+	}
+	return err
 }

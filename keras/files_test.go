@@ -1,6 +1,7 @@
 package keras_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -146,4 +147,24 @@ func (c *fileCase) runHostile(t *testing.T) {
 		}
 	}
 	require.Fail(t, "unclear", "%v contains none of %q", err, c.Expect.Messages)
+}
+
+// A missing file or folder is named once.
+func TestMissingFileIsNamedOnce(t *testing.T) {
+	m := classifier(t, keras.InputShape(4))
+	once := func(err error, path string) {
+		t.Helper()
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		require.Equal(t, 1, strings.Count(err.Error(), path), "%v", err)
+	}
+	for _, name := range []string{"none.keras", "none.weights.h5", "none.npz", "none.weights.json", "none.safetensors"} {
+		path := filepath.Join(t.TempDir(), name)
+		once(m.LoadWeights(path), path)
+		_, err := keras.LoadModel(path)
+		once(err, path)
+	}
+	path := filepath.Join(t.TempDir(), "none", "x.npz")
+	err := m.SaveWeights(path)
+	once(err, path)
+	require.EqualError(t, err, "keras: SaveWeights: cannot write "+path+": the folder "+filepath.Dir(path)+" does not exist")
 }

@@ -183,7 +183,7 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	}
 	if t.trained > 0 {
 		m.values.Lock()
-		err = errors.Join(err, m.compiled.optimizer.FinalizeVariables())
+		err = errors.Join(err, m.compiled.finalizeVariables())
 		m.values.Unlock()
 	}
 	if err != nil {
@@ -217,13 +217,13 @@ func (t *trainer) peek(ctx context.Context) error {
 	if err := t.m.arrange(b, &t.parts); err != nil {
 		return err
 	}
-	if err := t.m.ready(&t.parts, t.c.classWeight); err != nil {
+	if err := t.m.ready(&t.parts, t.c.classWeight, true, t.evaluate != nil); err != nil {
 		return err
 	}
 	if err := t.m.prepareOptimizer(); err != nil {
 		return err
 	}
-	t.results = newResultReader(t.m)
+	t.results = newResultReader(t.m, true)
 	t.feed = newFeeder(t.m.compiled.train, t.m.policy.Float())
 	if t.c.verbose > 0 {
 		t.feed.onCompile = func(inst *distribute.Instance) {
@@ -232,9 +232,6 @@ func (t *trainer) peek(ctx context.Context) error {
 			}
 			t.notes = append(t.notes, fmt.Sprintf("compiled the training step for batches of %d in %s", t.feed.rows, inst.CompileTime.Round(100*time.Millisecond)))
 		}
-	}
-	if t.evaluate != nil {
-		t.evaluate.results = t.results
 	}
 	if len(t.m.compiled.trainable) == 0 && t.c.verbose > 0 {
 		t.notes = append(t.notes, fmt.Sprintf("model %q has no weights to train; its loss and metrics are only measured", t.m.Name()))
@@ -245,14 +242,29 @@ func (t *trainer) peek(ctx context.Context) error {
 // slowCompile is how long a step has to be compiled for the log to say so: somebody may have wondered.
 const slowCompile = time.Second
 
-// ready builds the model for the shapes of a batch and resolves losses and metrics.
-func (m *Model) ready(p *parts, classWeight map[int]float64) error {
+// ready builds the model for the shapes of a batch and resolves losses and metrics, for training, testing or both.
+func (m *Model) ready(p *parts, classWeight map[int]float64, train, test bool) error {
 	x, y, err := p.types(m.policy.Float())
 	if err != nil {
 		return err
 	}
-	if err := m.build(x); err != nil {
-		return err
+	var own []*customStep // those of the user's that are asked for
+	keras := false        // whether one of Keras's is
+	for _, mode := range []struct {
+		wanted bool
+		step   *customStep
+	}{{train, m.compiled.trainStep}, {test, m.compiled.testStep}} {
+		switch {
+		case mode.wanted && mode.step != nil:
+			own = append(own, mode.step)
+		case mode.wanted:
+			keras = true
+		}
+	}
+	if keras || !m.stepBuilds() {
+		if err := m.build(x); err != nil {
+			return err
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -260,18 +272,31 @@ func (m *Model) ready(p *parts, classWeight map[int]float64) error {
 	if c.train != nil && !c.fits(p) {
 		c.ready = false // other data: their targets may belong to other outputs
 	}
-	if err := m.prepare(y); err != nil {
-		return err
+	if keras {
+		if err := m.prepare(y, m.outputTypes); err != nil {
+			return err
+		}
 	}
-	if len(classWeight) > 0 && (len(c.outputs) != 1 || len(p.w) > 0) {
+	if len(classWeight) > 0 && len(p.y) != 1 && !keras {
+		return fmt.Errorf("ClassWeight needs data with one array of targets, the labels; received %d", len(p.y))
+	}
+	if len(classWeight) > 0 && (c.ready && len(c.outputs) != 1 || len(p.w) > 0) {
 		return fmt.Errorf("ClassWeight needs a model with one output and data without sample weights; the model has %d outputs and the data %d weight arrays", len(c.outputs), len(p.w))
 	}
 	if c.train == nil || !c.fits(p) || !maps.Equal(c.classWeight, classWeight) {
 		c.close()
 		c.classWeight = maps.Clone(classWeight)
 		m.functions(len(p.x), len(p.y))
+		for _, step := range []*customStep{c.trainStep, c.testStep} {
+			if step != nil {
+				step.explored = false
+			}
+		}
 	}
-	return c.check(p)
+	if err := c.check(p); err != nil {
+		return err
+	}
+	return m.explore(own, p)
 }
 
 // fits reports whether a batch has the arrays that the functions were made for.

@@ -26,7 +26,7 @@ func LoadModel(path string, options ...LoadOption) (*Model, error) {
 	}
 	m, err := loadModel(path, &c, rest)
 	if err != nil {
-		return nil, fmt.Errorf("keras: LoadModel: %s: %w", path, err)
+		return nil, fmt.Errorf("keras: LoadModel: %s: %w", path, withoutPath(path, err))
 	}
 	return m, nil
 }
@@ -150,7 +150,7 @@ func (m *Model) resumeSteps(report *LoadReport) {
 		loaded[match.Variable] = true
 	}
 	steps, found := 0.0, false
-	for _, v := range m.compiled.optimizer.Variables() {
+	for _, v := range m.compiled.optimizerVariables() {
 		if v.Name() != "iteration" || !loaded[v.Path()] {
 			continue
 		}

@@ -15,6 +15,8 @@ import (
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/losses"
 	"github.com/gokeras/gokeras/optimizers"
@@ -90,6 +92,10 @@ func steadyCases() []steadyCase {
 			c.Metrics, c.WeightedMetrics = []string{"accuracy"}, []string{"accuracy"}
 			c.Optimizer = &optimizers.SGD{LearningRate: 0.01, Momentum: 0.9, Options: optimizers.Options{GlobalClipNorm: new(1.0), UseEMA: true}}
 		}},
+		{name: "steps of one's own", source: inMemory, config: func(c *CompileConfig) {
+			c.Metrics = []string{"accuracy"}
+			c.TrainStep, c.TestStep = ownTrainStep(&optimizers.SGD{Momentum: 0.9}), ownTestStep
+		}},
 	}
 	for _, c := range all {
 		for _, n := range []int{2, 3} {
@@ -100,6 +106,26 @@ func steadyCases() []steadyCase {
 		}
 	}
 	return all
+}
+
+// ownTrainStep has two optimizers, random numbers and a loss by hand.
+func ownTrainStep(second optimizers.Optimizer) StepFunc {
+	return func(s *Step) StepLogs {
+		x := ops.Add(s.X[0], ops.RandomNormal(s, ir.Float32, 0, 0.01, 1, s.X[0].Shape()...))
+		yPred := s.Model().Call(s.Training(), x)
+		loss, all := s.ComputeLoss(yPred), s.Model().TrainableVariables()
+		first := ops.NewTape(s).Gradients(loss, all[:2])
+		s.Minimize(second, ops.Add(loss, s.Mean(ops.Square(yPred))), all[2:])
+		s.Apply(s.Optimizer(), first)
+		logs := s.ComputeMetrics(yPred)
+		logs["own"] = loss
+		return logs
+	}
+}
+
+func ownTestStep(s *Step) StepLogs {
+	yPred := s.Model().Call(s.Inference(), s.X...)
+	return StepLogs{"loss": s.ComputeLoss(yPred)}
 }
 
 // start returns a run of Fit that has trained on a few batches.

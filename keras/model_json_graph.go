@@ -85,7 +85,7 @@ func callArguments(l layers.Layer, nodes []nodeObject) error {
 		literals[i] = map[string]any{}
 		for key, raw := range n.Kwargs {
 			var v any
-			if slices.Contains(ignoredKeywords, key) || json.Unmarshal(raw, &v) != nil || v == nil || v == false {
+			if slices.Contains(ignoredKeywords, key) || layers.IsCallArgument(l, key) || json.Unmarshal(raw, &v) != nil || v == nil || v == false {
 				continue
 			}
 			switch v.(type) {

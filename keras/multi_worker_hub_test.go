@@ -27,6 +27,7 @@ type hub struct {
 	failAt int              // the collective that fails; 0: none
 	fails  func(r int) bool // on which workers; the others complete it
 	states bool             // the model has a layer that keeps a state between batches
+	own    bool             // the model has steps of its own
 	dies   int              // the worker that is then gone for good, and comes back as a new one; -1: none
 
 	arrived    int // in the call under way

@@ -13,6 +13,7 @@ import (
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
@@ -51,6 +52,27 @@ func statefulModel(s distribute.Strategy) (*Model, error) {
 		return nil, err
 	}
 	return m, m.Compile(CompileConfig{Optimizer: "adam", Loss: "mse"})
+}
+
+// ownStepsModel has two optimizers and logs of all kinds.
+func ownStepsModel(s distribute.Strategy) (*Model, error) {
+	m, err := recoveryModel(s)
+	if err != nil {
+		return nil, err
+	}
+	c, second := m.compiled.config, &optimizers.SGD{LearningRate: 0.05, Momentum: 0.9}
+	c.TrainStep = func(s *Step) StepLogs {
+		yPred, all := s.Model().Call(s.Training(), s.X...), s.Model().TrainableVariables()
+		loss := s.ComputeLoss(yPred)
+		first := ops.NewTape(s).Gradients(loss, all[:3])
+		s.Minimize(second, ops.Add(loss, s.Mean(ops.Square(yPred))), all[3:])
+		s.Apply(s.Optimizer(), first)
+		logs := s.ComputeMetrics(yPred)
+		logs["own"] = loss
+		return logs
+	}
+	c.TestStep = ownTestStep
+	return m, m.Compile(c)
 }
 
 func statefulData(n int) data.Dataset {
@@ -96,6 +118,9 @@ func (h *hub) train(rank int, e *distribute.Elastic, watch func(map[string][]flo
 	make, train, validation := recoveryModel, recoveryData(14), recoveryData(5)
 	if h.states {
 		make, train, validation = statefulModel, statefulData(12), statefulData(6)
+	}
+	if h.own {
+		make = ownStepsModel
 	}
 	m, err := make(s)
 	if err != nil {
@@ -285,6 +310,32 @@ func TestRecoveryOfStatefulLayers(t *testing.T) {
 	require.NoError(t, err)
 	s := shared{Replicas: 2, Size: 40, Metrics: 16}
 	require.ErrorContains(t, s.fits(m), "cannot go on with 1 replicas where it had 2")
+}
+
+// And with steps of one's own: all optimizers are handed on, and what steps have reported so far.
+func TestRecoveryOfOwnSteps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains some fifty times: not with -short")
+	}
+	clean := newHub(3)
+	clean.own = true
+	want := clean.runAll(&distribute.Elastic{})
+	require.NoError(t, want[0].err)
+	require.Len(t, want[0].history["own"], 3)
+	require.Len(t, want[0].history["val_loss"], 1)
+	for call := 2; call <= clean.calls; call += 3 {
+		h := newHub(3)
+		h.own, h.failAt, h.fails = true, call, func(r int) bool { return r != call%3 }
+		if call%2 == 0 && call < clean.calls { // after the last one the others are gone
+			h.dies = (call + 1) % 3
+		}
+		for rank, got := range h.runAll(&distribute.Elastic{}) {
+			what := fmt.Sprintf("collective %d of %d, %q: worker %d, dies %v", call, clean.calls, clean.names[call-1], rank, call%2 == 0)
+			require.NoError(t, got.err, what)
+			require.Equal(t, want[rank].values, got.values, what)
+			require.Equal(t, want[rank].history, got.history, what)
+		}
+	}
 }
 
 // What a worker receives as state is checked.

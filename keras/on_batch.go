@@ -106,7 +106,7 @@ func (m *Model) runBatch(ctx context.Context, a *data.ArraySource, train bool, c
 	if err := m.arrange(&b, &p); err != nil {
 		return nil, err
 	}
-	if err := m.ready(&p, classWeight); err != nil {
+	if err := m.ready(&p, classWeight, train, !train); err != nil {
 		return nil, err
 	}
 	fn := m.compiled.test
@@ -132,6 +132,6 @@ func (m *Model) runBatch(ctx context.Context, a *data.ArraySource, train bool, c
 	if err := run(ctx, inst); err != nil {
 		return nil, err
 	}
-	logs := newResultReader(m).logs("")
+	logs := newResultReader(m, train).logs("")
 	return logs, logs.Err()
 }

@@ -21,9 +21,13 @@ func (m *Model) Iterations() (int64, error) {
 	if m.compiled == nil {
 		return 0, m.errNotCompiled("Iterations")
 	}
-	counter, ok := m.compiled.optimizer.(interface{ Iterations() *distribute.Variable })
+	o, err := m.compiled.leading()
+	if err != nil {
+		return 0, err
+	}
+	counter, ok := o.(interface{ Iterations() *distribute.Variable })
 	if !ok {
-		return 0, fmt.Errorf("keras: Iterations: %T does not count its steps", m.compiled.optimizer)
+		return 0, fmt.Errorf("keras: Iterations: %T does not count its steps", o)
 	}
 	v := counter.Iterations()
 	if v == nil { // not built, so no step was made

@@ -6,22 +6,47 @@ import (
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // resultReader works the results of metrics out of their state, combined over the replicas.
 type resultReader struct {
-	m     *Model
-	names []string
-	types [][]ir.Type
-	sizes []int
+	m         *Model
+	functions resultFunctions
+	names     []string
+	types     [][]ir.Type
+	sizes     []int
 }
 
-func newResultReader(m *Model) *resultReader {
+// resultFunctions work out results: over all processes, and over this one alone.
+type resultFunctions struct{ all, own *distribute.Function }
+
+// resultsOf makes the functions for a list that is known by the time they are first run.
+func (m *Model) resultsOf(list func() []*namedMetric) resultFunctions {
+	results := func(r *distribute.Replica, _ []*ops.Tensor) []*ops.Tensor {
+		var out []*ops.Tensor
+		for _, metric := range list() {
+			out = append(out, metric.metric.Result(r))
+		}
+		return out
+	}
+	f := distribute.NewFunction(m.strategy, "results", results)
+	if distribute.WorkersOf(m.strategy) == nil {
+		return resultFunctions{f, f}
+	}
+	return resultFunctions{f, distribute.NewProcessFunction(m.strategy, "results", results)}
+}
+
+// newResultReader reads what training steps report, or test steps.
+func newResultReader(m *Model, training bool) *resultReader {
 	n := len(m.strategy.Devices())
-	r := &resultReader{m: m, types: make([][]ir.Type, n), sizes: make([]int, n)}
-	for _, metric := range m.compiled.allMetrics() {
+	r := &resultReader{m: m, functions: m.compiled.testResults, types: make([][]ir.Type, n), sizes: make([]int, n)}
+	if training {
+		r.functions = m.compiled.trainResults
+	}
+	for _, metric := range m.compiled.reported(training) {
 		r.names = append(r.names, metric.name)
 	}
 	return r
@@ -30,13 +55,13 @@ func newResultReader(m *Model) *resultReader {
 // logs returns the results, computed when they are first looked at. That must be before the next step: later they are no more to be had.
 // Under a strategy over several processes all must look.
 func (r *resultReader) logs(prefix string) *callbacks.Logs {
-	return r.logsOf(r.m.compiled.results, prefix)
+	return r.logsOf(r.functions.all, prefix)
 }
 
 // batchLogs is logs for the hooks of a batch, at which callbacks may look on one worker and not on another: over several processes it is the
 // results of the examples of this one.
 func (r *resultReader) batchLogs() *callbacks.Logs {
-	return r.logsOf(r.m.compiled.ownResults, "")
+	return r.logsOf(r.functions.own, "")
 }
 
 func (r *resultReader) logsOf(f *distribute.Function, prefix string) *callbacks.Logs {

@@ -9,8 +9,6 @@ import (
 	"github.com/gokeras/gokeras/internal/atomicfile"
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/saving"
-	"github.com/gokeras/gokeras/layers"
-	"github.com/gokeras/gokeras/optimizers"
 )
 
 // Save writes the whole model to a .keras file, which Keras opens as its own: the configuration, all weights, what the model was
@@ -103,25 +101,4 @@ func (m *Model) fileDocument(compiled bool) ([]byte, error) {
 		}
 	}
 	return config.Marshal(document)
-}
-
-// optimizerObjects lists the optimizer's place in a weights file, once it has variables.
-func (m *Model) optimizerObjects() []saving.Object {
-	if m.compiled == nil || len(m.compiled.optimizer.Variables()) == 0 {
-		return nil
-	}
-	o := m.compiled.optimizer
-	objects := []saving.Object{{Path: "optimizer", Name: optimizerName(o), Variables: o.Variables(), Lenient: true}}
-	if scaled, ok := o.(*optimizers.LossScaleOptimizer); ok {
-		inner := scaled.Inner
-		objects = append(objects, saving.Object{Path: "optimizer/inner_optimizer", Name: optimizerName(inner), Variables: inner.Variables(), Lenient: true})
-	}
-	return objects
-}
-
-func optimizerName(o optimizers.Optimizer) string {
-	if p, ok := o.(interface{ Path() string }); ok && p.Path() != "" {
-		return p.Path()
-	}
-	return layers.SnakeCase(fmt.Sprintf("%T", o)[len("*optimizers."):])
 }

@@ -19,25 +19,27 @@ func (m *Model) functions(inputs, targets int) {
 	}
 	c.train = distribute.NewFunction(m.strategy, "train_step", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		x, y, w := split(in)
-		m.trainStep(r, x, y, w)
+		w = c.applyClassWeights(m.policy.Float(), y, w)
+		if c.trainStep != nil {
+			m.runStep(r, c.trainStep, x, y, w)
+		} else {
+			m.trainStep(r, x, y, w)
+		}
 		return nil
 	})
 	c.test = distribute.NewFunction(m.strategy, "test_step", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		x, y, w := split(in)
-		m.measure(r, m.outputs(r, false, x), y, w)
+		if c.testStep != nil {
+			m.runStep(r, c.testStep, x, y, w)
+		} else {
+			m.testStep(r, x, y, w)
+		}
 		return nil
 	})
-	results := func(r *distribute.Replica, _ []*ops.Tensor) []*ops.Tensor {
-		var out []*ops.Tensor
-		for _, metric := range c.allMetrics() {
-			out = append(out, metric.metric.Result(r))
-		}
-		return out
-	}
-	c.results = distribute.NewFunction(m.strategy, "results", results)
-	c.ownResults = c.results
-	if distribute.WorkersOf(m.strategy) != nil {
-		c.ownResults = distribute.NewProcessFunction(m.strategy, "results", results)
+	c.trainResults = m.resultsOf(func() []*namedMetric { return c.reported(true) })
+	c.testResults = c.trainResults
+	if c.trainStep != nil || c.testStep != nil {
+		c.testResults = m.resultsOf(func() []*namedMetric { return c.reported(false) })
 	}
 }
 
@@ -51,24 +53,28 @@ func (m *Model) context(r *distribute.Replica, training bool) *layers.Context {
 // outputs calls the model. All variables that it reads must be its own: others would be neither trained nor saved.
 func (m *Model) outputs(r *distribute.Replica, training bool, x []*ops.Tensor) []*ops.Tensor {
 	out := m.CallAll(m.context(r, training), x...)
+	m.checkOwn(r, nil, "model %q uses the variable %s of a layer that is not among its layers; make the layer before the model is made, and hold it in an exported field")
+	return out
+}
+
+// checkOwn fails where the trace uses variables that are neither the model's nor among others. The message is about the model and the variable.
+func (m *Model) checkOwn(r *distribute.Replica, others distribute.Variables, message string) {
 	own := map[*distribute.Variable]bool{}
-	for _, v := range m.Weights() {
+	for _, v := range append(m.Weights(), others...) {
 		own[v] = true
 	}
 	for _, v := range r.Variables() {
 		state := v.Spec().Synchronization == distribute.OnRead // what a layer keeps between batches is no weight
 		if !own[v] && !state {
-			ops.Failf(r.Graph(), "model %q uses the variable %s of a layer that is not among its layers; make the layer before the model is made, and hold it in an exported field", m.Name(), v.Path())
+			ops.Failf(r.Graph(), message, m.Name(), v.Path())
 		}
 	}
-	return out
 }
 
 // trainStep is one step: forward, loss, gradients, update, metrics.
 func (m *Model) trainStep(r *distribute.Replica, x, y, w []*ops.Tensor) {
 	c := m.compiled
 	outputs := m.outputs(r, true, x)
-	w = c.applyClassWeights(m.policy.Float(), y, w)
 	total := m.measure(r, outputs, y, w)
 	if !m.hasLoss(r) {
 		ops.Failf(r.Graph(), "there is no loss to train on: Compile was given none, and no layer adds one or regularizes; set CompileConfig.Loss")
@@ -80,6 +86,14 @@ func (m *Model) trainStep(r *distribute.Replica, x, y, w []*ops.Tensor) {
 	c.optimizer.Apply(r, tape.Gradients(c.optimizer.ScaleLoss(r, total), c.trainable))
 }
 
+// testStep is one step of evaluation: forward, loss, metrics.
+func (m *Model) testStep(r *distribute.Replica, x, y, w []*ops.Tensor) {
+	m.measure(r, m.outputs(r, false, x), y, w)
+	if m.compiled.trainStep != nil && !m.hasLoss(r) {
+		ops.Failf(r.Graph(), "the model has a TrainStep of its own and no TestStep, and Compile was given no loss to measure; add a TestStep, or set CompileConfig.Loss")
+	}
+}
+
 // hasLoss reports whether anything has been added to the loss of the trace.
 func (m *Model) hasLoss(r *distribute.Replica) bool {
 	if len(r.Losses()) > 0 || slices.ContainsFunc(m.compiled.outputs, func(o *outputLoss) bool { return o.loss != nil }) {
@@ -89,10 +103,17 @@ func (m *Model) hasLoss(r *distribute.Replica) bool {
 }
 
 // measure computes this replica's part of the loss and updates all metrics.
+func (m *Model) measure(r *distribute.Replica, outputs, y, w []*ops.Tensor) *ops.Tensor {
+	total := m.computeLoss(r, outputs, y, w)
+	m.compiled.updateMetrics(m.policy.Float(), outputs, y, w)
+	return total
+}
+
+// computeLoss computes this replica's part of the loss and keeps track of it.
 //
 // The parts of all replicas add up to the loss of the joined batch: losses divide by the global batch size, regularization is
 // split evenly, and what layers added counts by the share of examples.
-func (m *Model) measure(r *distribute.Replica, outputs, y, w []*ops.Tensor) *ops.Tensor {
+func (m *Model) computeLoss(r *distribute.Replica, outputs, y, w []*ops.Tensor) *ops.Tensor {
 	c := m.compiled
 	float := m.policy.Float()
 	total, reported := ops.Zeros(r, float), ops.Zeros(r, float)
@@ -111,6 +132,11 @@ func (m *Model) measure(r *distribute.Replica, outputs, y, w []*ops.Tensor) *ops
 	penalties := m.penalties(r, float)
 	total = ops.Add(total, penalties)
 	trackLoss(r, c.lossTracker, ops.Add(reported, penalties))
+	return total
+}
+
+// updateMetrics shows a batch to the metrics that Compile was given.
+func (c *compiled) updateMetrics(float ir.DType, outputs, y, w []*ops.Tensor) {
 	for _, metric := range c.metrics {
 		place := c.outputs[metric.output].target
 		if place < 0 {
@@ -122,7 +148,6 @@ func (m *Model) measure(r *distribute.Replica, outputs, y, w []*ops.Tensor) *ops
 		}
 		metric.metric.Update(y[place], upcast(outputs[metric.output], float), weight)
 	}
-	return total
 }
 
 // upcast brings half precision results to the type of losses and metrics.

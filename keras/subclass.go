@@ -3,7 +3,6 @@ package keras
 import (
 	"fmt"
 	"reflect"
-	"runtime/debug"
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/layers"
@@ -25,18 +24,19 @@ type subclass struct {
 //
 // Layers in its exported fields, also in slices, maps and nested structs, are found and tracked. Layers must be made before,
 // not inside Call.
+//
+// Where the value has a method TrainStep or TestStep, Fit and Evaluate use these; see [Step].
 func NewModel(value any, options ...Option) (*Model, error) {
 	v := reflect.ValueOf(value)
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return nil, fmt.Errorf("keras: NewModel: the value is nil; expected a pointer to a struct with a Call method")
 	}
-	method := v.MethodByName("Call")
-	if !method.IsValid() {
-		return nil, fmt.Errorf("keras: NewModel: %T has no method Call; add Call(c *layers.Context, x *ops.Tensor) *ops.Tensor (and pass a pointer, if its receiver is one)", value)
+	if err := checkSteps(value); err != nil {
+		return nil, err
 	}
-	call, err := adapt(method)
+	call, err := callOf(value)
 	if err != nil {
-		return nil, fmt.Errorf("keras: NewModel: %T: %w", value, err)
+		return nil, err
 	}
 	t := v.Type()
 	for t.Kind() == reflect.Pointer {
@@ -47,6 +47,25 @@ func NewModel(value any, options ...Option) (*Model, error) {
 		s.name = "Model"
 	}
 	return newModel(s, configure(options))
+}
+
+// callOf returns the method Call. A type with a TrainStep can do without one, as long as it is not called.
+func callOf(value any) (func(*layers.Context, []*ops.Tensor) []*ops.Tensor, error) {
+	method := reflect.ValueOf(value).MethodByName("Call")
+	if _, trains := value.(TrainStepper); !method.IsValid() && trains {
+		return func(c *layers.Context, _ []*ops.Tensor) []*ops.Tensor {
+			ops.Failf(c.Graph(), "%T has no method Call, only a step of its own; add Call(c *layers.Context, x *ops.Tensor) *ops.Tensor to predict with it, and a TestStep to evaluate it", value)
+			return nil
+		}, nil
+	}
+	if !method.IsValid() {
+		return nil, fmt.Errorf("keras: NewModel: %T has no method Call; add Call(c *layers.Context, x *ops.Tensor) *ops.Tensor (and pass a pointer, if its receiver is one)", value)
+	}
+	call, err := adapt(method)
+	if err != nil {
+		return nil, fmt.Errorf("keras: NewModel: %T: %w", value, err)
+	}
+	return call, nil
 }
 
 func distinct(all []layers.Layer) []layers.Layer {
@@ -97,7 +116,8 @@ func adapt(method reflect.Value) (func(*layers.Context, []*ops.Tensor) []*ops.Te
 		for _, x := range in {
 			args = append(args, reflect.ValueOf(x))
 		}
-		results := callUser(c, method, args)
+		var results []reflect.Value
+		guard(c, "Call", func() { results = method.Call(args) })
 		if list {
 			return results[0].Interface().([]*ops.Tensor)
 		}
@@ -109,30 +129,16 @@ func adapt(method reflect.Value) (func(*layers.Context, []*ops.Tensor) []*ops.Te
 	}, nil
 }
 
-// callUser calls the user's method. A panic in it is the user's mistake, not ours, and becomes an error with the place where it
-// happened.
-func callUser(c *layers.Context, method reflect.Value, args []reflect.Value) (results []reflect.Value) {
-	defer func() {
-		switch r := recover().(type) {
-		case nil:
-		case *ops.Error:
-			panic(r)
-		default:
-			ops.Fail(c.Graph(), &PanicError{Value: r, Stack: debug.Stack()})
-		}
-	}()
-	return method.Call(args)
-}
-
-// PanicError is the error for a panic in a user's Call method.
+// PanicError is the error for a panic in a user's Call, TrainStep or TestStep.
 type PanicError struct {
-	Value any
-	Stack []byte
+	Method string // "Call"
+	Value  any
+	Stack  []byte
 }
 
 // Error says what the panic was about; Stack tells where it happened.
 func (e *PanicError) Error() string {
-	return fmt.Sprintf("Call panicked: %v; see Stack of the wrapped *keras.PanicError for the place", e.Value)
+	return fmt.Sprintf("%s panicked: %v; see Stack of the wrapped *keras.PanicError for the place", e.Method, e.Value)
 }
 
 func formError(t reflect.Type) error {

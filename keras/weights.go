@@ -82,7 +82,7 @@ func (m *Model) LoadWeights(path string, options ...LoadOption) error {
 		return fmt.Errorf("keras: LoadWeights: received an option for making a model; it takes SkipMismatch and Report")
 	}
 	if err := m.loadWeights(path, &c); err != nil {
-		return fmt.Errorf("keras: LoadWeights: %s: %w", path, err)
+		return fmt.Errorf("keras: LoadWeights: %s: %w", path, withoutPath(path, err))
 	}
 	return nil
 }
@@ -91,10 +91,7 @@ func (m *Model) loadWeights(path string, c *fileConfig) error {
 	if !m.isBuilt() {
 		return fmt.Errorf("model %q has no weights yet; build it first, with InputShape, Build or Fit", m.Name())
 	}
-	switch {
-	case strings.HasSuffix(path, ".npz"):
-		return m.loadNPZ(path, c)
-	case strings.HasSuffix(path, ".json"):
+	if strings.HasSuffix(path, ".json") {
 		source, err := saving.OpenShards(path)
 		if err != nil {
 			return err
@@ -111,6 +108,8 @@ func (m *Model) loadWeights(path string, c *fileConfig) error {
 	switch {
 	case err != nil:
 		return err
+	case strings.HasSuffix(path, ".npz"):
+		return m.loadNPZ(f, info.Size(), c)
 	case isHDF5(f):
 		return m.loadH5(f, info.Size(), c)
 	case strings.HasSuffix(path, ".keras"):

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"fmt"
+	"io"
 	"slices"
 
 	"github.com/gokeras/gokeras/data"
@@ -12,8 +13,8 @@ import (
 )
 
 // loadNPZ reads a NumPy archive whose members are named by the paths of variables ("dense/kernel").
-func (m *Model) loadNPZ(path string, c *fileConfig) error {
-	t, err := data.LoadNPZ(path)
+func (m *Model) loadNPZ(r io.ReaderAt, size int64, c *fileConfig) error {
+	t, err := data.ReadNPZ(r, size)
 	if err != nil {
 		return err
 	}

@@ -34,6 +34,7 @@ type Node struct {
 
 	arguments *Arguments // nil where the inputs say everything
 	call      binding
+	compute   func(c *Context, in []*ops.Tensor) []*ops.Tensor // of a call that says what is computed; nil is the layer's Forward
 }
 
 // NewInput returns a symbolic tensor that no layer makes: an input of a model. shape includes the batch axis.
@@ -99,6 +100,11 @@ func Apply(l Layer, inputs ...*KerasTensor) *KerasTensor { return ApplyAll(l, in
 // ApplyAll is Apply for layers with several results. After a mistake the list is longer than any layer's, so that picking a result
 // does not fail before the mistake is reported.
 func ApplyAll(l Layer, inputs ...*KerasTensor) []*KerasTensor {
+	if d, ok := l.(dictCaller); ok {
+		if a, ok := d.dictOfInputs(inputs); ok {
+			return ApplyArguments(l, a)
+		}
+	}
 	return record(&Node{Layer: l, Inputs: inputs, call: binding{inputs: inputs}})
 }
 

@@ -95,6 +95,27 @@ func bind(l Layer, a Arguments) (binding, error) {
 	return b, nil
 }
 
+// variedCaller is implemented by layers that compute different things in different calls, by arguments that are not tensors.
+type variedCaller interface {
+	// argumentsOfCalls names those arguments.
+	argumentsOfCalls() []string
+	// forwardWith returns what a call with the given arguments computes, instead of Forward.
+	forwardWith(a Arguments) (func(c *Context, in []*ops.Tensor) []*ops.Tensor, error)
+}
+
+// IsCallArgument reports whether name is an argument of single calls of the layer, which may differ between them, as reverse of
+// [ReversibleEmbedding]. Others belong to the layer; see [SetCallArgument].
+func IsCallArgument(l Layer, name string) bool {
+	v, ok := l.(variedCaller)
+	return ok && slices.Contains(v.argumentsOfCalls(), name)
+}
+
+// dictCaller is implemented by layers whose call takes a dict in Keras.
+type dictCaller interface {
+	// dictOfInputs puts inputs into the dict; false leaves them as they are.
+	dictOfInputs(inputs []*KerasTensor) (Arguments, bool)
+}
+
 // ApplyArguments records the call of a layer in the form in which Keras writes it, with tensors by position and by name. Masks given by
 // name ("mask", "query_mask") replace those that came with the inputs.
 func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
@@ -103,6 +124,11 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 		var err error
 		if n.call, err = bind(l, a); err != nil {
 			return failedAll(err)
+		}
+		if v, ok := l.(variedCaller); ok {
+			if n.compute, err = v.forwardWith(a); err != nil {
+				return failedAll(fmt.Errorf("layers: %s: %w", describe(l), err))
+			}
 		}
 	}
 	if len(n.Inputs) == 0 {
@@ -142,6 +168,9 @@ func (n *Node) Invoke(c *Context, value func(*KerasTensor) *ops.Tensor) []*ops.T
 		if i < len(n.call.masks) && n.call.masks[i] != nil {
 			inputs[i] = inputs[i].WithMask(ops.Cast(value(n.call.masks[i]), ir.Bool))
 		}
+	}
+	if n.compute != nil {
+		return invoke(n.Layer, c, inputs, func(in []*ops.Tensor) []*ops.Tensor { return n.compute(c, in) })
 	}
 	return InvokeAll(n.Layer, c, inputs...)
 }

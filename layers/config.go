@@ -82,6 +82,7 @@ func ToObject(l Layer) (map[string]any, error) {
 // alwaysWritten are keys without meaning here that Keras writes for a class.
 var alwaysWritten = map[string]map[string]any{
 	"Dense": {"quantization_config": nil}, "EinsumDense": {"quantization_config": nil}, "Embedding": {"quantization_config": nil},
+	"ReversibleEmbedding": {"quantization_config": nil},
 }
 
 // configAdjuster is implemented by layers whose configuration has what tags cannot say.

@@ -12,7 +12,7 @@ var smallInts = []opstest.Array{opstest.Ints([]int{2, 3}, 1, 0, 3, 2, 2, 0)}
 // repeats are layers that do the same in each training step, here or always; stepped are those with steps, which have no slope.
 var (
 	repeats = map[string]bool{"RandomCrop": true, "Equalization": true, "AutoContrast": true}
-	stepped = map[string]bool{"Equalization": true, "RandomPosterization": true}
+	stepped = map[string]bool{"Equalization": true, "RandomPosterization": true, "RandAugment": true, "AugMix": true}
 )
 
 func init() {
@@ -92,11 +92,34 @@ func init() {
 			return &layers.RandomColorJitter{BrightnessFactor: []float64{0.2}, HueFactor: []float64{0.2}, ValueRange: []float64{-90, 90}}
 		},
 		"Equalization": func() layers.Layer { return &layers.Equalization{ValueRange: []float64{-9, 9}} },
+		"MixUp":        func() layers.Layer { return &layers.MixUp{Alpha: new(0.8), Seed: new(3)} },
+		"CutMix":       func() layers.Layer { return &layers.CutMix{Factor: []float64{0.9, 1}, Seed: new(2)} },
+		"RandAugment": func() layers.Layer {
+			return &layers.RandAugment{NumOps: 3, Factor: []float64{0.4}, ValueRange: []float64{-9, 9}, Seed: new(1)}
+		},
+		"AugMix": func() layers.Layer {
+			return &layers.AugMix{NumChains: 2, ChainDepth: 2, Factor: []float64{0.2, 0.4}, ValueRange: []float64{-9, 9}}
+		},
+		"RandomPerspective": func() layers.Layer {
+			return &layers.RandomPerspective{Factor: []float64{1, 1}, Scale: new(0.6), FillValue: 0.5}
+		},
+		"RandomElasticTransform": func() layers.Layer {
+			return &layers.RandomElasticTransform{Factor: []float64{1, 1}, Scale: []float64{0.5}, ValueRange: []float64{-90, 90}}
+		},
 		"AutoContrast": func() layers.Layer { return &layers.AutoContrast{} },
 		"RandomCrop":   func() layers.Layer { return &layers.RandomCrop{Height: 4, Width: 5} },
 	} {
 		byName[name] = []layertest.Case{{New: l, Inputs: normal(2, 4, 5, 3), Output: []int{2, 4, 5, 3}, Random: !repeats[name], NoGradient: stepped[name]}}
 	}
+	images := normal(2, 4, 5, 3)
+	byName["MixUp"] = append(byName["MixUp"], layertest.Case{
+		New:    func() layers.Layer { return &layers.MixUp{Seed: new(1)} },
+		Inputs: several(images, normal(2, 3), normal(2, 4, 5, 1)), Output: []int{2, 4, 5, 3}, Random: true, NotCast: true,
+	})
+	byName["CutMix"] = append(byName["CutMix"], layertest.Case{
+		New:    func() layers.Layer { return &layers.CutMix{Factor: []float64{1, 1}} },
+		Inputs: several(images, normal(2, 3), normal(2, 4, 5, 1)), Output: []int{2, 4, 5, 3}, Random: true, NotCast: true,
+	})
 	for name, cases := range byName {
 		conformance[name] = cases
 	}

@@ -52,6 +52,18 @@ var conformance = map[string][]layertest.Case{
 		New:    func() layers.Layer { return &layers.Embedding{InputDim: 5, OutputDim: 3, MaskZero: true} },
 		Inputs: []opstest.Array{opstest.Ints([]int{2, 3}, 1, 0, 4, 2, 2, 0)}, Output: []int{2, 3, 3}, Weights: 1, Trainable: 1, Masks: steps, PassesMask: true,
 	}},
+	"ReversibleEmbedding": {
+		{
+			New:    func() layers.Layer { return &layers.ReversibleEmbedding{InputDim: 5, OutputDim: 3, MaskZero: true} },
+			Inputs: []opstest.Array{opstest.Ints([]int{2, 3}, 1, 0, 4, 2, 2, 0)}, Output: []int{2, 3, 3}, Weights: 1, Trainable: 1, Masks: steps, PassesMask: true,
+		},
+		{
+			New: func() layers.Layer {
+				return &layers.ReversibleEmbedding{InputDim: 5, OutputDim: 3, UntiedWeights: true, LogitSoftCap: new(2.0)}
+			},
+			Inputs: []opstest.Array{opstest.Ints([]int{2}, 1, 4)}, Output: []int{2, 3}, Weights: 2, Trainable: 2,
+		},
+	},
 	"InputLayer": {{New: func() layers.Layer { return &layers.InputLayer{Shape: []int{3}} }, Inputs: normal(2, 3), Output: []int{2, 3}, NotCast: true}},
 	"Identity":   {{New: func() layers.Layer { return &layers.Identity{} }, Inputs: normal(2, 3, 4), Output: []int{2, 3, 4}, Masks: steps, PassesMask: true}},
 	"Activation": {{New: func() layers.Layer { return &layers.Activation{Activation: "softmax"} }, Inputs: normal(2, 3, 4), Output: []int{2, 3, 4}, Masks: steps, PassesMask: true}},

@@ -37,5 +37,6 @@
 // on every batch before its program.
 //
 // The layers of image augmentation ([RandomFlip], [RandomRotation], ...) are part of the program. They change images in training
-// only, by numbers that are drawn anew in each step, for each image, on each replica.
+// only, by numbers that are drawn anew in each step, for each image, on each replica. [MixUp] and [CutMix] take labels, and masks of
+// objects in the images, as further inputs, and change them alike.
 package layers

@@ -14,7 +14,7 @@ type affineMap struct{ a0, a1, a2, b0, b1, b2 *ops.Tensor }
 // sampling is how images are read between cells and outside of them.
 type sampling struct {
 	interpolation string  // "bilinear" or "nearest"
-	fillMode      string  // "reflect", "wrap", "nearest" or "constant"
+	fillMode      string  // "reflect", "wrap", "nearest" or "constant"; "mirror", which few layers have
 	fillValue     float64 // of "constant"
 }
 
@@ -99,7 +99,8 @@ func (s sampling) taps(at *ops.Tensor, length int) []tap {
 	return []tap{lower, upper}
 }
 
-// fix brings cells outside of [0, length) inside, by the fill mode. "reflect" mirrors at the border: d c b a | a b c d | d c b a.
+// fix brings cells outside of [0, length) inside, by the fill mode. "reflect" mirrors at the border: d c b a | a b c d | d c b a,
+// "mirror" at the outermost cell: d c b | a b c d | c b a.
 func (s sampling) fix(cell *ops.Tensor, length int) tap {
 	n := float64(length)
 	switch s.fillMode {
@@ -108,6 +109,10 @@ func (s sampling) fix(cell *ops.Tensor, length int) tap {
 	case "reflect":
 		folded := ops.Mod(cell, ops.Scalar(cell, 2*n)) // from 0 to 2n-1
 		return tap{cell: ops.Minimum(folded, ops.Subtract(ops.Scalar(cell, 2*n-1), folded))}
+	case "mirror":
+		period := max(2*n-2, 1) // of one cell alone
+		folded := ops.Mod(cell, ops.Scalar(cell, period))
+		return tap{cell: ops.Minimum(folded, ops.Subtract(ops.Scalar(cell, period), folded))}
 	case "constant":
 		inside := ops.LogicalAnd(ops.CompareScalar(ir.Ge, cell, 0), ops.CompareScalar(ir.Lt, cell, n))
 		return tap{cell: ops.Clip(cell, 0, n-1), inside: inside}

@@ -17,3 +17,15 @@ func DrawImages(c *Context, l Layer, x *ops.Tensor) map[string]*ops.Tensor {
 	attach(l)
 	return l.(augmentation).draw(c, x)
 }
+
+// MixOthers runs what a layer does to the labels and masks of images with given numbers, for tests.
+func MixOthers(l Layer, labels, masks *ops.Tensor, numbers map[string]*ops.Tensor) (newLabels, newMasks *ops.Tensor) {
+	m := l.(mixing)
+	if labels != nil {
+		newLabels = m.mixLabels(labels, numbers)
+	}
+	if masks != nil {
+		newMasks = m.mixMasks(masks, numbers)
+	}
+	return newLabels, newMasks
+}

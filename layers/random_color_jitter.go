@@ -1,8 +1,6 @@
 package layers
 
 import (
-	"strings"
-
 	"github.com/gokeras/gokeras/keras/ops"
 )
 
@@ -32,11 +30,11 @@ func (l *RandomColorJitter) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor 
 	return augment(c, l, in)
 }
 
-// steps are the layers that are applied, with the beginning of their names among what is drawn.
+// steps are the layers that are applied, with the names of their parts among what is drawn.
 func (l *RandomColorJitter) steps() (steps []augmentation, names []string) {
 	add := func(factor []float64, name string, step augmentation) {
 		if factor != nil {
-			steps, names = append(steps, step), append(names, name+"/")
+			steps, names = append(steps, step), append(names, name)
 		}
 	}
 	add(l.BrightnessFactor, "brightness", &RandomBrightness{Factor: l.BrightnessFactor, ValueRange: l.ValueRange, Seed: l.Seed, DataFormat: l.DataFormat})
@@ -59,7 +57,7 @@ func (l *RandomColorJitter) draw(c *Context, x *ops.Tensor) drawn {
 	steps, names := l.steps()
 	for i, step := range steps {
 		for key, v := range step.draw(c, x) {
-			all[names[i]+key] = v
+			all[names[i]+"/"+key] = v
 		}
 	}
 	return all
@@ -68,13 +66,7 @@ func (l *RandomColorJitter) draw(c *Context, x *ops.Tensor) drawn {
 func (l *RandomColorJitter) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	steps, names := l.steps()
 	for i, step := range steps {
-		own := drawn{}
-		for key, v := range d {
-			if key, ok := strings.CutPrefix(key, names[i]); ok {
-				own[key] = v
-			}
-		}
-		x = step.transform(x, own)
+		x = step.transform(x, d.of(names[i]))
 	}
 	return x
 }

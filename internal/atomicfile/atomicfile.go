@@ -45,7 +45,19 @@ func refused(path string, err error) error {
 		err = cause.Err
 	}
 	if folder := filepath.Dir(path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("cannot write %s: the folder %s does not exist: %w", path, folder, err)
+		return &noFolder{path, folder, err}
 	}
 	return fmt.Errorf("cannot write %s: %w", path, err)
 }
+
+// noFolder says that a folder is missing, once: what the system says of it is left to errors.Is.
+type noFolder struct {
+	path, folder string
+	cause        error
+}
+
+func (e *noFolder) Error() string {
+	return fmt.Sprintf("cannot write %s: the folder %s does not exist", e.path, e.folder)
+}
+
+func (e *noFolder) Unwrap() error { return e.cause }

@@ -1,0 +1,55 @@
+package keras
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/layers"
+)
+
+// nameInputs names the inputs that have no name: input_layer, input_layer_1, ...
+func (f *functional) nameInputs() {
+	taken := map[string]bool{}
+	for _, t := range f.in.list {
+		taken[t.Name()] = true
+	}
+	count := 0
+	for _, t := range f.in.list {
+		for t.Name() == "" {
+			name := "input_layer"
+			if count > 0 {
+				name = fmt.Sprintf("input_layer_%d", count)
+			}
+			count++
+			if !taken[name] {
+				t.SetName(name)
+			}
+		}
+	}
+	f.inNames = f.in.names
+	if f.inNames == nil {
+		for _, t := range f.in.list {
+			f.inNames = append(f.inNames, t.Name())
+		}
+	}
+}
+
+// nameOutputs names each output after its layer, or by its key.
+func (f *functional) nameOutputs() {
+	if f.out.names != nil {
+		f.names = f.out.names
+		return
+	}
+	for _, t := range f.out.list {
+		name := t.Name()
+		if n, _ := t.Node(); n.Layer != nil {
+			name = layers.Name(n.Layer)
+		}
+		f.names = append(f.names, name)
+	}
+	counts := map[string]int{}
+	for i, name := range f.names {
+		if counts[name]++; counts[name] > 1 {
+			f.names[i] = fmt.Sprintf("%s_%d", name, counts[name]-1)
+		}
+	}
+}

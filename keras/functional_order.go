@@ -1,0 +1,110 @@
+package keras
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gokeras/gokeras/layers"
+)
+
+// visit walks from tensors back to the inputs. Calls are recorded in order, so there are no cycles; the walk keeps a list of its
+// own instead of recursing, so depth is no limit.
+func (f *functional) visit(tensors []*layers.KerasTensor, given map[*layers.KerasTensor]bool, seen map[*layers.Node]bool) error {
+	pending := slices.Clone(tensors)
+	for len(pending) > 0 {
+		t := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if given[t] {
+			continue
+		}
+		n, _ := t.Node()
+		if n.Layer == nil {
+			return fmt.Errorf("the outputs depend on input %q %v, which is not among the model's inputs; list it in keras.Inputs", t.Name(), t)
+		}
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		f.nodes = append(f.nodes, n)
+		pending = append(pending, n.Inputs...)
+	}
+	return nil
+}
+
+// sortByDepth orders inputs and layers as Keras lists them: by distance from the outputs, the farthest first; where that is
+// equal, in the order in which a walk from the outputs meets them.
+func (f *functional) sortByDepth() {
+	depth := map[*layers.Node]int{}
+	layerDepth := map[layers.Layer]int{}
+	inputDepth := map[*layers.KerasTensor]int{}
+	for i := len(f.nodes) - 1; i >= 0; i-- {
+		n := f.nodes[i]
+		layerDepth[n.Layer] = max(layerDepth[n.Layer], depth[n])
+		depth[n] = layerDepth[n.Layer]
+		for _, t := range n.Inputs {
+			if slices.Contains(f.in.list, t) {
+				inputDepth[t] = max(inputDepth[t], depth[n]+1)
+				continue
+			}
+			from, _ := t.Node()
+			depth[from] = max(depth[from], depth[n]+1)
+		}
+	}
+	f.order = f.walk()
+	slices.SortStableFunc(f.order, func(a, b listed) int { return b.depth(layerDepth, inputDepth) - a.depth(layerDepth, inputDepth) })
+	for _, e := range f.order {
+		if e.layer != nil {
+			f.byDepth = append(f.byDepth, e.layer)
+		}
+	}
+}
+
+// listed is one line of a model's list of operations: a layer or an input.
+type listed struct {
+	layer layers.Layer
+	input *layers.KerasTensor
+}
+
+func (e listed) depth(layer map[layers.Layer]int, input map[*layers.KerasTensor]int) int {
+	if e.layer != nil {
+		return layer[e.layer]
+	}
+	return input[e.input]
+}
+
+// walk lists layers and inputs in the order of a depth-first walk from the outputs, each where it is first met.
+func (f *functional) walk() []listed {
+	var order []listed
+	seen := map[any]bool{}
+	pending := slices.Clone(f.out.list)
+	slices.Reverse(pending)
+	for len(pending) > 0 {
+		t := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
+		if slices.Contains(f.in.list, t) {
+			if !seen[t] {
+				seen[t] = true
+				order = append(order, listed{input: t})
+			}
+			continue
+		}
+		n, _ := t.Node()
+		if !seen[n.Layer] {
+			seen[n.Layer] = true
+			order = append(order, listed{layer: n.Layer})
+		}
+		if seen[n] {
+			continue
+		}
+		seen[n] = true
+		for _, in := range slices.Backward(n.Inputs) {
+			pending = append(pending, in)
+		}
+	}
+	for _, t := range f.in.list { // inputs that no output depends on
+		if !seen[t] {
+			order = append(order, listed{input: t})
+		}
+	}
+	return order
+}

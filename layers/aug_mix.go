@@ -1,0 +1,166 @@
+package layers
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// AugMix replaces, in training, images x by a mean of themselves and of several chains of steps applied to them. Otherwise y = x.
+//
+//	y = cut(m·x + (1 - m)·Σ w[i]·chain[i](x))
+//
+// with the sum over NumChains chains, w of the symmetric Dirichlet distribution with parameter Alpha, and m of the beta distribution
+// with both parameters Alpha; both are the same for all images of a batch. cut brings numbers into ValueRange. A chain is ChainDepth
+// steps, one after the other, each drawn with equal chances from nothing and [RandomShear], [RandomTranslation], [RandomRotation],
+// [RandomPosterization], [Solarization], [AutoContrast], [Equalization] and, unless NoColorOps is set, [RandomBrightness],
+// [RandomColorDegeneration], [RandomContrast] and [RandomSharpness]. All images of a batch get the same steps, with numbers of their
+// own. Steps are drawn anew for each training step, and only those that were drawn are computed; Keras draws them when it traces the
+// function that calls the layer.
+//
+// Factor [low, high] is the factor of all steps that take one; posterization keeps up to max(1, floor(8·high)) bits.
+//
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
+// before the height. There are 1 or 3 channels, with NoColorOps any number. Output shape: that of the input, in the compute type. A
+// mask does not pass through.
+//
+// Source: Hendrycks et al., "AugMix: A Simple Data Processing Method to Improve Robustness and Uncertainty", ICLR 2020; behaviour of
+// keras.layers.AugMix.
+type AugMix struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	ValueRange    []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	NumChains     int       `keras:"num_chains,default=3"`              // 0 is 3
+	ChainDepth    int       `keras:"chain_depth,default=3"`             // steps of a chain; 0 is 3
+	Factor        []float64 `keras:"factor"`                            // strength from 0 to 1, or one number f for {0, f}; nil is {0, 0.3}
+	Alpha         *float64  `keras:"alpha,default=1.0"`                 // see above, positive; nil is 1
+	NoColorOps    bool      `keras:"all_ops,not"`                       // without the last four of the steps above
+	Interpolation string    `keras:"interpolation,default=bilinear"`    // "bilinear" or "nearest", between cells; "" is "bilinear"
+	Seed          *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat    string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// Forward computes the layer.
+func (l *AugMix) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	x := ops.Cast(one(c, in), c.ComputeDType())
+	l.check(x)
+	if !c.Training {
+		return []*ops.Tensor{x}
+	}
+	// The numbers of a step are drawn where it is computed: most of the steps that could be are not.
+	y := l.mixChains(x, l.draw(c, x), func(_, _ int, s augmentationStep, x *ops.Tensor) drawn { return s.draw(c, x) })
+	return []*ops.Tensor{y}
+}
+
+func (l *AugMix) factor() []float64 {
+	if l.Factor == nil {
+		return []float64{0.3}
+	}
+	return l.Factor
+}
+
+// sizes are the number of chains and their depth.
+func (l *AugMix) sizes() (chains, depth int) {
+	chains, depth = l.NumChains, l.ChainDepth
+	if chains == 0 {
+		chains = 3
+	}
+	if depth == 0 {
+		depth = 3
+	}
+	return chains, depth
+}
+
+// steps are what is chosen from besides nothing, in Keras's order.
+func (l *AugMix) steps() []augmentationStep {
+	low, high := spread(l.factor(), 0)
+	o := stepOptions{low, high, l.ValueRange, l.Interpolation, l.Seed, l.DataFormat}
+	steps := slices.Concat(o.geometricSteps(), o.valueSteps())
+	if !l.NoColorOps {
+		steps = append(steps, o.colourSteps()...)
+	}
+	return steps
+}
+
+func (l *AugMix) check(x *ops.Tensor) {
+	imageAxes(x, l.DataFormat)
+	factorRange(x.Graph(), "Factor", l.factor(), 0, 1)
+	if a := number(l.Alpha, 1); !(a > 0 && a <= 1e6) {
+		ops.Failf(x.Graph(), "Alpha must be above 0 and at most 1e6, received %v", a)
+	}
+	if chains, depth := l.sizes(); chains < 1 || depth < 1 || chains > maxSteps || depth > maxSteps/chains {
+		ops.Failf(x.Graph(), "NumChains and ChainDepth must be at least 1 and their product at most %d, received %d and %d", maxSteps, chains, depth)
+	}
+	for _, s := range l.steps() {
+		s.check(x)
+	}
+}
+
+// draw draws the weights and which steps are applied; the last number stands for none.
+func (l *AugMix) draw(c *Context, _ *ops.Tensor) drawn {
+	chains, depth := l.sizes()
+	alpha := uniform(c, l.Seed, number(l.Alpha, 1), number(l.Alpha, 1))
+	return drawn{
+		"chain_mixing_weights": ops.RandomDirichlet(alpha, seedOf(l.Seed), chains),
+		"weight_sample":        ops.RandomBeta(alpha, alpha, seedOf(l.Seed)),
+		"layer_idxes":          ops.RandomInt(c, ir.Int32, 0, len(l.steps())+1, seedOf(l.Seed), chains, depth),
+	}
+}
+
+// transform takes the numbers of steps from among the given ones: those of step k of chain i begin with "i/k/", followed by its name.
+func (l *AugMix) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	return l.mixChains(x, d, func(i, k int, s augmentationStep, _ *ops.Tensor) drawn {
+		return d.of(fmt.Sprintf("%d/%d/%s", i, k, s.name))
+	})
+}
+
+// mixChains computes the layer; numbers returns those of a step, given its chain and its place there.
+func (l *AugMix) mixChains(x *ops.Tensor, d drawn, numbers func(chain, place int, s augmentationStep, x *ops.Tensor) drawn) *ops.Tensor {
+	chains, depth := l.sizes()
+	steps := l.steps()
+	weights, share := ops.Cast(d["chain_mixing_weights"], x.DType()), ops.Cast(d["weight_sample"], x.DType())
+	var sum *ops.Tensor
+	for i := range chains {
+		y := x
+		for k := range depth {
+			before := y
+			index := ops.Index(ops.Index(d["layer_idxes"], 0, i), 0, k)
+			y = amongSteps(index, len(steps)+1, func(choice int) *ops.Tensor {
+				if choice == len(steps) {
+					return before
+				}
+				s := steps[choice]
+				return ops.Cast(s.transform(before, numbers(i, k, s, before)), before.DType())
+			})
+		}
+		y = ops.Multiply(y, ops.Index(weights, 0, i))
+		if i > 0 {
+			y = ops.Add(sum, y)
+		}
+		sum = y
+	}
+	low, high := valueRange(x.Graph(), l.ValueRange)
+	y := ops.Add(ops.Multiply(share, x), ops.Multiply(ops.Subtract(ops.Scalar(share, 1), share), sum))
+	return ops.Clip(y, low, high)
+}
+
+// Call applies the layer inside a trace.
+func (l *AugMix) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// AmendConfig writes a factor of one number as the range that it stands for.
+func (l *AugMix) AmendConfig(keys map[string]any) error {
+	return amendFactor(keys, "factor", l.factor(), 0)
+}
+
+// IgnoredConfig adds what concerns labelled boxes.
+func (l *AugMix) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+
+func init() { Register[AugMix]() }

@@ -1,0 +1,130 @@
+package layers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	gorgonia "gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// languageModel looks numbers up, changes the vectors, and turns them back into scores with the same layer.
+func languageModel(t *testing.T, table *layers.ReversibleEmbedding) *keras.Model {
+	t.Helper()
+	ids := keras.Input(keras.Shape(5), keras.InputName("ids"), keras.DType("int32"))
+	h := layers.Apply(&layers.Dense{Units: 6, Activation: "tanh"}, layers.Apply(table, ids))
+	m, err := keras.NewFunctional(keras.Inputs(ids), keras.Outputs(table.ApplyReverse(layers.Apply(&layers.Dense{Units: 4}, h))), keras.Seed(3))
+	require.NoError(t, err)
+	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "adam", Loss: "mse"}))
+	return m
+}
+
+// augmentedModel applies layers one after the other to images of 6 × 5 cells.
+func augmentedModel(t *testing.T, stack ...layers.Layer) *keras.Model {
+	t.Helper()
+	m, err := keras.NewSequential(stack, keras.InputShape(6, 5, 3))
+	require.NoError(t, err)
+	return m
+}
+
+// mixingModel mixes images, labels and masks.
+func mixingModel(t *testing.T) *keras.Model {
+	t.Helper()
+	images, labels, masks := keras.Input(keras.Shape(6, 5, 3), keras.InputName("images")), keras.Input(keras.Shape(4), keras.InputName("labels")), keras.Input(keras.Shape(6, 5, 1), keras.InputName("masks"))
+	y := layers.ApplyAll(&layers.MixUp{Seed: new(2)}, images, labels, masks)
+	y = layers.ApplyAll(&layers.CutMix{Factor: []float64{0.3, 0.9}}, y[0], y[1], y[2])
+	m, err := keras.NewFunctional(keras.Inputs(images, labels, masks), keras.Outputs(y[0], y[1], y[2]))
+	require.NoError(t, err)
+	return m
+}
+
+// waves is an array of numbers of order 1.
+func waves(shape ...int) *gorgonia.Dense {
+	values := make([]float32, gorgonia.Shape(shape).TotalSize())
+	for i := range values {
+		values[i] = float32(math.Sin(float64(3*i + 1)))
+	}
+	return gorgonia.New(gorgonia.WithShape(shape...), gorgonia.WithBacking(values))
+}
+
+// TestKerasOpensNewLayers writes models, and has real Keras open them, compare their documents, predict, and train on beside Go.
+// GOKERAS_PYTHON names the Python.
+func TestKerasOpensNewLayers(t *testing.T) {
+	python := os.Getenv("GOKERAS_PYTHON")
+	if python == "" {
+		t.Skip("needs Keras: set GOKERAS_PYTHON to a Python that has it")
+	}
+	dir := t.TempDir()
+	ids := gorgonia.New(gorgonia.WithShape(4, 5), gorgonia.WithBacking([]int32{1, 2, 0, 3, 6, 6, 5, 4, 1, 1, 2, 2, 3, 0, 0, 5, 1, 0, 2, 4}))
+	images, labels, masks := waves(4, 6, 5, 3), waves(4, 4), waves(4, 6, 5, 1)
+	var manifest []map[string]any
+	for _, c := range []struct {
+		name   string
+		model  *keras.Model
+		inputs []*gorgonia.Dense
+	}{
+		{"tied", languageModel(t, &layers.ReversibleEmbedding{InputDim: 7, OutputDim: 4, MaskZero: true}), []*gorgonia.Dense{ids}},
+		{"untied", languageModel(t, &layers.ReversibleEmbedding{InputDim: 7, OutputDim: 4, UntiedWeights: true, LogitSoftCap: new(0.5), ReverseDType: "float32", EmbeddingsRegularizer: "l2"}), []*gorgonia.Dense{ids}},
+		{"augmented", augmentedModel(t, &layers.MixUp{}, &layers.CutMix{}, &layers.RandAugment{}, &layers.AugMix{}, &layers.RandomPerspective{}, &layers.RandomElasticTransform{}), []*gorgonia.Dense{images}},
+		{"augmented otherwise", augmentedModel(t, &layers.MixUp{Alpha: new(0.5)}, &layers.CutMix{Factor: []float64{0.5}}, &layers.RandAugment{NumOps: 3, Factor: []float64{0.1, 0.9}, ValueRange: []float64{0, 1}, Seed: new(4)},
+			&layers.AugMix{NumChains: 1, ChainDepth: 2, NoColorOps: true, Alpha: new(2.0)}, &layers.RandomPerspective{Factor: []float64{0.5}, Scale: new(0.0), FillValue: 3, Interpolation: "nearest"},
+			&layers.RandomElasticTransform{Factor: []float64{0.3, 0.5}, Scale: []float64{0.2}, FillMode: "mirror", ValueRange: []float64{0, 1}}), []*gorgonia.Dense{images}},
+		{"mixing", mixingModel(t), []*gorgonia.Dense{images, labels, masks}},
+	} {
+		manifest = append(manifest, handOver(t, dir, c.name, c.model, c.inputs))
+	}
+	text, err := json.Marshal(manifest)
+	require.NoError(t, err)
+	path := filepath.Join(dir, "manifest.json")
+	require.NoError(t, os.WriteFile(path, text, 0o666))
+	out, err := exec.CommandContext(t.Context(), python, filepath.Join("..", "keras", "testdata", "verify_groups.py"), path).CombinedOutput()
+	require.NoError(t, err, string(out))
+	t.Log(string(out))
+}
+
+// handOver trains a compiled model a little, writes it, and computes what Keras must find.
+func handOver(t *testing.T, dir, name string, m *keras.Model, x []*gorgonia.Dense) map[string]any {
+	t.Helper()
+	inputs, saved := make([]any, len(x)), data.Tensors{}
+	add := func(key string, a *gorgonia.Dense) {
+		saved.Names, saved.Arrays = append(saved.Names, key), append(saved.Arrays, a)
+	}
+	for i, a := range x {
+		inputs[i] = a
+		add(fmt.Sprint("x", i), a)
+	}
+	y := waves(4, 5, 7)
+	step := func() float64 {
+		scores, err := m.TrainOnBatch(t.Context(), data.Arrays(inputs, y))
+		require.NoError(t, err, name)
+		return scores["loss"]
+	}
+	if m.Optimizer() != nil {
+		step()
+		add("y", y)
+	}
+	path := filepath.Join(dir, name+".keras")
+	require.NoError(t, m.Save(path), name)
+	document, err := m.ToJSON()
+	require.NoError(t, err, name)
+	predicted, err := m.PredictAll(t.Context(), data.Arrays(inputs, nil))
+	require.NoError(t, err, name)
+	for i, p := range predicted {
+		add(fmt.Sprint("p", i), p)
+	}
+	require.NoError(t, data.SaveNPZ(path+".npz", saved))
+	losses := []float64{}
+	if m.Optimizer() != nil {
+		losses = append(losses, step(), step())
+	}
+	return map[string]any{"name": name, "model": path, "document": string(document), "data": path + ".npz", "losses": losses}
+}

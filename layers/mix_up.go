@@ -1,0 +1,82 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// MixUp replaces, in training, each image i of a batch, and its label, by a mean of its own and those of another one j:
+//
+//	x'[i] = w[i]·x[i] + (1 - w[i])·x[j],   y'[i] = w[i]·y[i] + (1 - w[i])·y[j]
+//
+// with w[i] of the beta distribution with both parameters Alpha, and j = order[i] for a random order of the batch. Otherwise the
+// results are the inputs. Each replica mixes the images of its own part of the batch.
+//
+// Inputs: images (batch, height, width, channels), with DataFormat ChannelsFirst (batch, channels, height, width); after them, where
+// wanted, labels (batch, classes) such as one-hot vectors, and then segmentation masks with the axes of the images. Results have the
+// same order and shapes, and [InvokeAll] returns all of them. Images come in the compute type; labels and masks keep their type where
+// it is a float type, others become float32. One image without the batch stays as it is. Masks of Keras's kind do not pass through.
+//
+// In Fit, where the labels of a batch are no inputs of the model, a TrainStep calls the layer before the model; MixUp has an example. In a
+// Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as in Keras's files. Keras's
+// bounding_boxes are not there.
+//
+// Source: Zhang et al., "mixup: Beyond Empirical Risk Minimization", ICLR 2018; behaviour of keras.layers.MixUp, which takes the
+// elements of masks out of order.
+type MixUp struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	Alpha      *float64 `keras:"alpha,default=0.2"`                 // see above; the larger, the closer is w to 1/2. 0 mixes nothing; nil is 0.2
+	Seed       *int     `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat string   `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// Forward computes the layer.
+func (l *MixUp) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return mixExamples(c, l, in) }
+
+func (l *MixUp) check(x *ops.Tensor) {
+	imageAxes(x, l.DataFormat)
+	if a := number(l.Alpha, 0.2); !(a >= 0 && a <= 1e6) {
+		ops.Failf(x.Graph(), "Alpha must be from 0 to 1e6, received %v", a)
+	}
+}
+
+func (l *MixUp) draw(c *Context, x *ops.Tensor) drawn {
+	d := drawn{"permutation_order": drawOrder(c, x, l.Seed)}
+	alpha := uniform(c, l.Seed, number(l.Alpha, 0.2), number(l.Alpha, 0.2))
+	if number(l.Alpha, 0.2) == 0 {
+		d["mix_weight"] = ops.Ones(c, alpha.DType(), imageCount(x))
+	} else {
+		d["mix_weight"] = ops.RandomBeta(alpha, alpha, seedOf(l.Seed), imageCount(x))
+	}
+	return d
+}
+
+func (l *MixUp) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	return blend(x, d["mix_weight"], d["permutation_order"])
+}
+
+func (l *MixUp) mixLabels(labels *ops.Tensor, d drawn) *ops.Tensor { return l.transform(labels, d) }
+
+func (l *MixUp) mixMasks(masks *ops.Tensor, d drawn) *ops.Tensor { return l.transform(masks, d) }
+
+func (l *MixUp) masksType(given ir.DType) ir.DType { return mixedType(given) }
+
+// Call applies the layer inside a trace and returns the images; [InvokeAll] returns all results.
+func (l *MixUp) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// keepsInputType: labels are not rounded to the compute type.
+func (l *MixUp) keepsInputType() {}
+
+func (l *MixUp) dictOfInputs(inputs []*KerasTensor) (Arguments, bool) { return mixedArguments(inputs) }
+
+// IgnoredConfig adds what concerns labelled boxes.
+func (l *MixUp) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+
+func init() { Register[MixUp]() }

@@ -1,0 +1,123 @@
+package layers
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// RandAugment applies, in training, NumOps steps to the images, one after the other, each drawn with equal chances from eleven:
+// [RandomShear], [RandomTranslation], [RandomRotation], [RandomBrightness], [RandomColorDegeneration], [RandomContrast],
+// [RandomSharpness], [RandomPosterization], [Solarization], [AutoContrast] and [Equalization]. All images of a batch get the same
+// steps, with numbers of their own; a step that is drawn twice has the same numbers both times. Otherwise y = x.
+//
+// Factor [low, high] is the factor of all steps that take one; posterization keeps up to max(1, floor(8·high)) bits. Only the steps
+// that were drawn are computed. Steps without a factor, and posterization, change images also where Factor is 0.
+//
+// Input shape: (batch, height, width, channels), or one image without the batch; with DataFormat ChannelsFirst the channels come
+// before the height. There are 1 or 3 channels. Output shape: that of the input, in the compute type. A mask does not pass through.
+//
+// Source: Cubuk et al., "RandAugment: Practical automated data augmentation with a reduced search space", 2019; behaviour of
+// keras.layers.RandAugment.
+type RandAugment struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	ValueRange    []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	NumOps        int       `keras:"num_ops,default=2"`                 // steps; 0 is 2
+	Factor        []float64 `keras:"factor"`                            // strength from 0 to 1, or one number f for {0, f}; nil is {0, 0.5}
+	Interpolation string    `keras:"interpolation,default=bilinear"`    // "bilinear" or "nearest", between cells; "" is "bilinear"
+	Seed          *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat    string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+}
+
+// maxSteps bounds the steps of one layer, each of which makes the program longer.
+const maxSteps = 100
+
+// Forward computes the layer.
+func (l *RandAugment) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return augment(c, l, in) }
+
+func (l *RandAugment) factor() []float64 {
+	if l.Factor == nil {
+		return []float64{0.5}
+	}
+	return l.Factor
+}
+
+func (l *RandAugment) numOps() int {
+	if l.NumOps == 0 {
+		return 2
+	}
+	return l.NumOps
+}
+
+// steps are what is chosen from, in Keras's order.
+func (l *RandAugment) steps() []augmentationStep {
+	low, high := spread(l.factor(), 0)
+	o := stepOptions{low, high, l.ValueRange, l.Interpolation, l.Seed, l.DataFormat}
+	return slices.Concat(o.geometricSteps(), o.colourSteps(), o.valueSteps())
+}
+
+func (l *RandAugment) check(x *ops.Tensor) {
+	imageAxes(x, l.DataFormat)
+	factorRange(x.Graph(), "Factor", l.factor(), 0, 1)
+	if n := l.numOps(); n < 1 || n > maxSteps {
+		ops.Failf(x.Graph(), "NumOps must be from 1 to %d, received %d", maxSteps, n)
+	}
+	for _, s := range l.steps() {
+		s.check(x)
+	}
+}
+
+func (l *RandAugment) draw(c *Context, x *ops.Tensor) drawn {
+	steps := l.steps()
+	all := drawn{"layer_idxes": ops.RandomInt(c, ir.Int32, 0, len(steps), seedOf(l.Seed), l.numOps())}
+	for _, s := range steps {
+		for key, v := range s.draw(c, x) {
+			all[s.name+"/"+key] = v
+		}
+	}
+	return all
+}
+
+func (l *RandAugment) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	steps := l.steps()
+	for i := range l.numOps() {
+		before := x
+		x = amongSteps(ops.Index(d["layer_idxes"], 0, i), len(steps), func(k int) *ops.Tensor {
+			return ops.Cast(steps[k].transform(before, d.of(steps[k].name)), before.DType())
+		})
+	}
+	return x
+}
+
+// of returns the numbers of a part, which have its name and a slash before their own.
+func (d drawn) of(part string) drawn {
+	own := drawn{}
+	for key, v := range d {
+		if key, ok := strings.CutPrefix(key, part+"/"); ok {
+			own[key] = v
+		}
+	}
+	return own
+}
+
+// Call applies the layer inside a trace.
+func (l *RandAugment) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// AmendConfig writes a factor of one number as the range that it stands for.
+func (l *RandAugment) AmendConfig(keys map[string]any) error {
+	return amendFactor(keys, "factor", l.factor(), 0)
+}
+
+// IgnoredConfig adds what concerns labelled boxes.
+func (l *RandAugment) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+
+func init() { Register[RandAugment]() }

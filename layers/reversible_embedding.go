@@ -1,0 +1,155 @@
+package layers
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// ReversibleEmbedding looks up a vector for each number, as [Embedding] does, and turns vectors back into one score for each number,
+// as language models do before a softmax:
+//
+//	Call:    y[..., :] = embeddings[x[...], :]
+//	Reverse: y = x · R,   R = embeddingsᵀ, or reverse_embeddings with UntiedWeights
+//
+// With LogitSoftCap s the scores are s·tanh(y/s), which lie between -s and s. There is no bias.
+//
+// Input shape: any, integers in [0, InputDim); a number outside is an error when the step runs. Output shape: that of the input
+// with OutputDim as a new last axis. In reverse: (..., OutputDim) to (..., InputDim). Weights: embeddings (InputDim, OutputDim),
+// and reverse_embeddings (OutputDim, InputDim) with UntiedWeights. With MaskZero number 0 stands for padding, and the looked up vectors
+// carry the mask x ≠ 0; scores carry none.
+//
+// One layer is called in both ways: [ReversibleEmbedding.Call] and [ReversibleEmbedding.Reverse] inside a trace, [Apply] and
+// [ReversibleEmbedding.ApplyReverse] in a Functional model, whose files have the argument reverse=True for the latter.
+//
+// Source: Press and Wolf, "Using the Output Embedding to Improve Language Models", EACL 2017; behaviour of
+// keras.layers.ReversibleEmbedding.
+type ReversibleEmbedding struct {
+	Base
+
+	Name   string `keras:"name"`
+	DType  string `keras:"dtype"`         // policy name; "" is the model's
+	Frozen bool   `keras:"trainable,not"` // not trained
+
+	InputDim      int      `keras:"input_dim"`                  // how many numbers there are; required
+	OutputDim     int      `keras:"output_dim"`                 // length of the vectors; required
+	UntiedWeights bool     `keras:"tie_weights,not"`            // the way back has a matrix of its own
+	MaskZero      bool     `keras:"mask_zero"`                  // number 0 is padding
+	ReverseDType  string   `keras:"reverse_dtype,default=null"` // type that scores are computed in, for example "float32"; "" is the compute type
+	LogitSoftCap  *float64 `keras:"logit_soft_cap"`             // s above, positive; nil leaves scores as they are
+
+	EmbeddingsInitializer any `keras:"embeddings_initializer,default=RandomUniform"` // of both matrices; even between -0.05 and 0.05
+	EmbeddingsRegularizer any `keras:"embeddings_regularizer"`                       // of embeddings alone
+	ActivityRegularizer   any `keras:"activity_regularizer"`
+	EmbeddingsConstraint  any `keras:"embeddings_constraint"` // of embeddings alone
+
+	embeddings, reverse *distribute.Variable
+	reverseDType        ir.DType // ir.Invalid: the compute type
+}
+
+// Build makes the table, and the matrix for the way back where it is not the same.
+func (l *ReversibleEmbedding) Build(b *Builder, _ []ir.Shape) {
+	if l.InputDim <= 0 || l.OutputDim <= 0 {
+		b.Fail("InputDim and OutputDim must be positive, received %d and %d; set layers.ReversibleEmbedding{InputDim: n, OutputDim: m}", l.InputDim, l.OutputDim)
+	}
+	if l.LogitSoftCap != nil && !(*l.LogitSoftCap > 0) {
+		b.Fail("LogitSoftCap must be positive, received %v; leave it nil for scores without bounds", *l.LogitSoftCap)
+	}
+	l.reverseDType = ir.Invalid
+	if l.ReverseDType != "" {
+		d, err := ir.ParseDType(l.ReverseDType)
+		if err != nil || !d.IsFloat() {
+			b.Fail("ReverseDType must be a float type such as %q, received %q", ir.Float32, l.ReverseDType)
+		}
+		l.reverseDType = d
+	}
+	initializer := orDefault(l.EmbeddingsInitializer, "uniform")
+	l.embeddings = b.AddWeight("embeddings", ir.Shape{l.InputDim, l.OutputDim}, WeightOptions{Initializer: initializer, Regularizer: l.EmbeddingsRegularizer, Constraint: l.EmbeddingsConstraint})
+	if l.UntiedWeights {
+		l.reverse = b.AddWeight("reverse_embeddings", ir.Shape{l.OutputDim, l.InputDim}, WeightOptions{Initializer: initializer})
+	}
+	b.SetActivityRegularizer(l.ActivityRegularizer)
+}
+
+// Forward looks vectors up.
+func (l *ReversibleEmbedding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	x := one(c, in)
+	// Rows are cast after they are picked: casting the whole table would cost more than the look-up.
+	y := ops.Cast(ops.Embedding(c.Read(l.embeddings), x), c.ComputeDType())
+	if !l.MaskZero {
+		return []*ops.Tensor{y.WithMask(nil)}
+	}
+	return []*ops.Tensor{y.WithMask(ops.CompareScalar(ir.Ne, x, 0))}
+}
+
+// backward computes scores of vectors.
+func (l *ReversibleEmbedding) backward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	x := one(c, in)
+	if !x.DType().IsFloat() {
+		ops.Failf(c.Graph(), "in reverse it takes vectors of a float type (..., %d), received %v", l.OutputDim, x.Type())
+	}
+	if x.Rank() == 0 || x.Dim(-1) != l.OutputDim {
+		ops.Failf(c.Graph(), "in reverse it takes vectors of length OutputDim %d on the last axis, received shape %v", l.OutputDim, x.Shape())
+	}
+	dtype := c.ComputeDType()
+	x = ops.Cast(x, dtype)
+	kernel := l.reverse
+	if kernel == nil {
+		kernel = l.embeddings
+	}
+	w := c.Weight(kernel)
+	if l.reverseDType != ir.Invalid {
+		x, w = ops.Cast(x, l.reverseDType), ops.Cast(w, l.reverseDType)
+	}
+	if l.reverse == nil {
+		w = ops.Transpose(w)
+	}
+	y := ops.Matmul(x, w)
+	if s := l.LogitSoftCap; s != nil {
+		y = ops.MultiplyScalar(ops.Tanh(ops.DivideScalar(y, *s)), *s)
+	}
+	return []*ops.Tensor{y.WithMask(nil)}
+}
+
+// ComputeMask keeps what the call made: the two ways have different masks.
+func (l *ReversibleEmbedding) ComputeMask(_ *Context, _, outputs []*ops.Tensor) []*ops.Tensor {
+	return []*ops.Tensor{outputs[0].Mask()}
+}
+
+// Call looks vectors up, inside a trace.
+func (l *ReversibleEmbedding) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
+	return Invoke(l, c, inputs...)
+}
+
+// Reverse turns vectors (..., OutputDim) into scores (..., InputDim), inside a trace.
+func (l *ReversibleEmbedding) Reverse(c *Context, x *ops.Tensor) *ops.Tensor {
+	return invoke(l, c, []*ops.Tensor{x}, func(in []*ops.Tensor) []*ops.Tensor { return l.backward(c, in) })[0]
+}
+
+// ApplyReverse records a call of Reverse on a symbolic tensor of a Functional model.
+func (l *ReversibleEmbedding) ApplyReverse(x *KerasTensor) *KerasTensor {
+	return ApplyArguments(l, Arguments{Positional: []any{x}, Keywords: Keywords{"reverse": true}})[0]
+}
+
+// argumentsOfCalls: each call says for itself whether it is in reverse.
+func (l *ReversibleEmbedding) argumentsOfCalls() []string { return []string{"reverse"} }
+
+// forwardWith returns what a call with such arguments computes.
+func (l *ReversibleEmbedding) forwardWith(a Arguments) (func(c *Context, in []*ops.Tensor) []*ops.Tensor, error) {
+	value, given := a.Keywords["reverse"]
+	reverse, isBool := value.(bool)
+	if given && !isBool {
+		return nil, fmt.Errorf("call argument \"reverse\" must be a bool, received %v", value)
+	}
+	if reverse {
+		return l.backward, nil
+	}
+	return l.Forward, nil
+}
+
+// keepsInputType: numbers given as floats must not lose digits before they are cut to integers.
+func (l *ReversibleEmbedding) keepsInputType() {}
+
+func init() { Register[ReversibleEmbedding]() }
