@@ -30,6 +30,7 @@ const (
 	groupedSumsCTap
 	groupedSumsCInput
 	groupedSumsFlags
+	groupedSumsVectors
 )
 
 func (s groupedSums) family() string { return fmt.Sprintf("groupedSums%d%s", s.taps, level(s.wide)) }
@@ -37,10 +38,25 @@ func (s groupedSums) name() string   { return fmt.Sprintf("%sI%d", s.family(), s
 
 func (s groupedSums) emit() {
 	TEXT(s.name(), NOSPLIT, "func(c uintptr)")
-	Doc(fmt.Sprintf("%s adds to the sums of %d inputs of each group.", s.name(), s.inputs))
+	Doc(fmt.Sprintf("%s adds to the sums of %d inputs of each group, of all vectors.", s.name(), s.inputs))
 	k := kernel{wide: s.wide}
 	args := Load(Param("c"), GP64())
 	arg := func(offset int) Mem { return Mem{Base: args, Disp: offset} }
+	indices := GP64()
+	MOVQ(arg(groupedSumsIndices), indices)
+	stepA, stepB := GP64(), GP64()
+	MOVQ(arg(groupedSumsAPixel), stepA)
+	MOVQ(arg(groupedSumsBPixel), stepB)
+	var places []reg.VecVirtual // of as many inputs as there are registers for
+	if s.inputs == 8 {
+		for i := range 31 - s.taps*s.inputs - s.taps {
+			if i < s.inputs {
+				places = append(places, k.vector())
+				VMOVUPS(Mem{Base: indices, Disp: i * indexBytes}, places[i])
+			}
+		}
+	}
+	Label("vector")
 	sums := make([][]reg.VecVirtual, s.taps)
 	for t := range sums {
 		for range s.inputs {
@@ -49,23 +65,10 @@ func (s groupedSums) emit() {
 			sums[t] = append(sums[t], v)
 		}
 	}
-	lineA, lineB, linesLeft, indices := GP64(), GP64(), GP64(), GP64()
+	lineA, lineB, linesLeft := GP64(), GP64(), GP64()
 	MOVQ(arg(groupedSumsA), lineA)
 	MOVQ(arg(groupedSumsB), lineB)
 	MOVQ(arg(groupedSumsLines), linesLeft)
-	MOVQ(arg(groupedSumsIndices), indices)
-	stepA, stepB := GP64(), GP64()
-	MOVQ(arg(groupedSumsAPixel), stepA)
-	MOVQ(arg(groupedSumsBPixel), stepB)
-	var places []reg.VecVirtual // of as many inputs as there are registers for
-	if s.inputs == 8 {
-		for i := range 31 - len(sums)*s.inputs - s.taps {
-			if i < s.inputs {
-				places = append(places, k.vector())
-				VMOVUPS(Mem{Base: indices, Disp: i * indexBytes}, places[i])
-			}
-		}
-	}
 	Label("line")
 	a, b := GP64(), GP64()
 	MOVQ(lineA, a)
@@ -122,6 +125,13 @@ func (s groupedSums) emit() {
 	DECQ(linesLeft)
 	JNE(LabelRef("line"))
 	s.flush(k, sums, arg)
+	DECQ(arg(groupedSumsVectors))
+	JE(LabelRef("done"))
+	for _, at := range []int{groupedSumsA, groupedSumsB, groupedSumsC} {
+		ADDQ(U8(k.vectorBytes()), arg(at))
+	}
+	JMP(LabelRef("vector"))
+	Label("done")
 	VZEROUPPER()
 	RET()
 }

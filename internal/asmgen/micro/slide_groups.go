@@ -36,6 +36,8 @@ const (
 	groupedALine
 	groupedCLine
 	groupedFlags
+	groupedVectors
+	groupedBVector
 )
 
 const groupedReLU = 1
@@ -62,7 +64,7 @@ func (g grouped) name() string   { return fmt.Sprintf("%sP%d", g.family(), g.pix
 
 func (g grouped) emit() {
 	TEXT(g.name(), NOSPLIT, "func(c uintptr)")
-	Doc(fmt.Sprintf("%s computes tiles of %d pixels.", g.name(), g.pixels))
+	Doc(fmt.Sprintf("%s computes tiles of %d pixels, of all vectors.", g.name(), g.pixels))
 	k := kernel{wide: g.wide, rows: g.pixels + g.taps - 1, vectors: 1}
 	args := Load(Param("c"), GP64())
 	arg := func(offset int) Mem { return Mem{Base: args, Disp: offset} }
@@ -78,6 +80,7 @@ func (g grouped) emit() {
 	MOVQ(arg(groupedARow), strides[0])
 	LEAQ(Mem{Base: strides[0]}.Idx(strides[0], 2), strides[1])
 	LEAQ(Mem{Base: strides[0]}.Idx(strides[0], 4), strides[2])
+	Label("vector")
 	move(lineA, arg(groupedA))
 	move(lineC, arg(groupedC))
 	move(linesLeft, arg(groupedLines))
@@ -140,6 +143,17 @@ func (g grouped) emit() {
 	advance(lineC, arg(groupedCLine))
 	DECQ(linesLeft)
 	JNE(LabelRef("line"))
+
+	DECQ(arg(groupedVectors))
+	JE(LabelRef("done"))
+	ADDQ(U8(k.vectorBytes()), arg(groupedA))
+	ADDQ(U8(k.vectorBytes()), arg(groupedC))
+	advance(arg(groupedB), arg(groupedBVector))
+	CMPQ(arg(groupedBias), U8(0))
+	JE(LabelRef("vector"))
+	ADDQ(U8(k.vectorBytes()), arg(groupedBias))
+	JMP(LabelRef("vector"))
+	Label("done")
 	VZEROUPPER()
 	RET()
 }

@@ -43,6 +43,9 @@
 // Depthwise convolutions of 3 or 5 taps along the width, without stride there, go row by row through all channels with kernels that load an input
 // once for all taps that meet it ([micro.Slide]); their loads, not their products, are what they would wait for. The kernel gradient does so for 3 taps.
 //
+// Groups of 2, 4 or 8 channels, as many outputs as inputs, go by vectors of several groups ([micro.Grouped]): a tile would use few of its lanes. All
+// convolutions in groups fetch the rows of a block before they compute it, since they visit memory in steps as long as a pixel.
+//
 // A plan's RunPooled has the microkernel take the maxima of the sums of 2x2 outputs while they are in registers, so that what is pooled never is in
 // memory. There an image with padding is copied with zeros around it, so that all outputs see all taps.
 //

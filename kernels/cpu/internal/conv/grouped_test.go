@@ -31,7 +31,7 @@ func groupsOf(rng *rand.Rand, in, out, groups int) Shape {
 // longer than a tile, outputs that see all taps, some or none, strides, dilation, planes along the depth, images enough for many chunks and not.
 func TestVectorsOfGroups(t *testing.T) {
 	forLevels(t, func(t *testing.T, p *pool.Pool) {
-		seeds := uint64(240)
+		seeds := uint64(150)
 		if testing.Short() {
 			seeds = 80
 		}

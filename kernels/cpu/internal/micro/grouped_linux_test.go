@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -169,7 +170,7 @@ func TestGroupedInManyCalls(t *testing.T) {
 		g := Grouped[float32]{A: x, B: w, Size: size, Lanes: lanes, Vectors: vectors, Taps: 3, Rows: rows - 2, Lines: lines - 3, Segments: 1, Outer: 4,
 			ARow: channels, AOuter: rows * channels, ALine: rows * channels, BK: 3 * lanes, BOuter: 3 * size * lanes, BVector: 12 * size * lanes,
 			CRow: channels, CLine: rows * channels, C: make([]float32, lines*rows*channels)}
-		require.Greater(t, 2*channels*g.Taps*size*g.Outer*g.Rows*g.Lines, maxCallFlops)
+		require.Greater(t, 2*channels*g.Taps*size*g.Outer*g.Rows*g.Lines, 8<<20, "more than a call takes")
 		RunGrouped(&g)
 		apart := make([]float32, len(g.C))
 		for line := range g.Lines {
@@ -180,7 +181,7 @@ func TestGroupedInManyCalls(t *testing.T) {
 				RunGrouped(&one)
 			}
 		}
-		require.Equal(t, apart, g.C)
+		require.True(t, slices.Equal(apart, g.C), "other bits")
 	})
 }
 

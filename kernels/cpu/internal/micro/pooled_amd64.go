@@ -25,20 +25,26 @@ func pooled[T Float](t *Tile[T]) {
 	c.aLine *= 2
 	level := isa.Active()
 	l := lanes[T](level)
-	for col := 0; col < t.Cols; {
-		vectors := 1
-		if t.Cols-col > l {
-			vectors = 2
+	lines := t.Lines
+	if t.Cols > 2*l { // all columns of a line are written before the next line, so that lines of the cache are filled in one go
+		lines = 1
+	}
+	for line := 0; line < t.Lines; line += lines {
+		for col := 0; col < t.Cols; {
+			vectors := 1
+			if t.Cols-col > l {
+				vectors = 2
+			}
+			n := min(vectors*l, t.Cols-col)
+			pooledColumns(level, t, &c, line, line+lines, col, n, vectors)
+			col += n
 		}
-		n := min(vectors*l, t.Cols-col)
-		pooledColumns(level, t, &c, col, n, vectors)
-		col += n
 	}
 	runtime.KeepAlive(t)
 }
 
-// pooledColumns computes the n columns from col on; n fills the given number of vectors, the last perhaps not whole.
-func pooledColumns[T Float](level isa.Level, t *Tile[T], c *call, col, n, vectors int) {
+// pooledColumns computes the n columns from col on of the lines [firstLine, endLine); n fills the given number of vectors, the last perhaps not whole.
+func pooledColumns[T Float](level isa.Level, t *Tile[T], c *call, firstLine, endLine, col, n, vectors int) {
 	last := n - (vectors-1)*lanes[T](level)
 	c.mask = 1<<last - 1
 	c.flags &^= flagMasked
@@ -57,8 +63,8 @@ func pooledColumns[T Float](level isa.Level, t *Tile[T], c *call, col, n, vector
 	for _, part := range [2]struct{ tiles, windows int }{{more, windows + 1}, {tiles - more, windows}} {
 		c.tiles, c.aTile, c.cTile = part.tiles, 2*part.windows*c.aRow, part.windows*c.cRow
 		perCall := maxCallFlops / (8 * n * max(part.tiles, 1) * part.windows * t.K * t.Segments * t.Outer) // lines
-		for line := 0; line < t.Lines && part.tiles > 0; line += c.lines {
-			c.lines = min(max(perCall, 1), t.Lines-line)
+		for line := firstLine; line < endLine && part.tiles > 0; line += c.lines {
+			c.lines = min(max(perCall, 1), endLine-line)
 			c.a = unsafe.Pointer(&t.A[2*line*t.ALine+2*first*t.ARow])
 			c.c = unsafe.Pointer(&t.C[line*t.CLine+first*t.CRow+col])
 			switch {
