@@ -35,13 +35,12 @@ func (r *Replica) AssignSub(v *Variable, delta *ops.Tensor) {
 
 // AssignMirrored gives the variable a value that all replicas share already, such as one worked out from sums over the replicas.
 // Nothing is combined. It is what optimizers do, and corresponds to an assignment in cross-replica context.
-func (r *Replica) AssignMirrored(v *Variable, value *ops.Tensor) { r.set(v, r.fitting(v, value)) }
+func (r *Replica) AssignMirrored(v *Variable, value *ops.Tensor) { r.set(v, value) }
 
 // AssignDifferentiable is AssignMirrored of a value through which gradients flow on to what it was computed from, as they do where variables
 // are arguments and results of a function: a layer that replaces a weight by a function of it, as SpectralNormalization does, is trained through it.
 func (r *Replica) AssignDifferentiable(v *Variable, value *ops.Tensor) {
-	e := r.entry(v)
-	e.current, e.assigned = r.fitting(v, value), true
+	r.bind(v, r.fitting(v, value))
 }
 
 // AssignConstant is Assign of a number that is the same on all replicas. It is not distributed, so the aggregation Sum refuses it
@@ -100,7 +99,12 @@ func (r *Replica) needsAggregation(v *Variable) {
 
 // set makes value the variable's from here on; to gradients it is a number.
 func (r *Replica) set(v *Variable, value *ops.Tensor) {
-	r.AssignDifferentiable(v, ops.StopGradient(r.fitting(v, value)))
+	r.bind(v, ops.StopGradient(r.fitting(v, value)))
+}
+
+func (r *Replica) bind(v *Variable, value *ops.Tensor) {
+	e := r.entry(v)
+	e.current, e.assigned = value, true
 }
 
 // Component is one copy of a variable, inside [CrossReplica.Update] or [Extended.Update]: nothing is combined. Where one copy serves all replicas,

@@ -284,18 +284,18 @@ func TestRecoveryFromEachCollective(t *testing.T) {
 	}
 }
 
-// The same with layers that keep a state between batches, which each replica has for its own rows: others have it when the worker is gone.
-func TestRecoveryOfStatefulLayers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains some fifty times: not with -short")
-	}
+// recoversAtEach lets a collective fail, every stepth one from the second on, on two of three workers; every other time one of them dies. It returns
+// the results of the run without faults, with which those of the others agree.
+func recoversAtEach(t *testing.T, step int, prepare func(*hub)) []recoveryRun {
+	t.Helper()
 	clean := newHub(3)
-	clean.states = true
+	prepare(clean)
 	want := clean.runAll(&distribute.Elastic{})
 	require.NoError(t, want[0].err)
-	for call := 2; call <= clean.calls; call++ {
+	for call := 2; call <= clean.calls; call += step {
 		h := newHub(3)
-		h.states, h.failAt, h.fails = true, call, func(r int) bool { return r != call%3 }
+		prepare(h)
+		h.failAt, h.fails = call, func(r int) bool { return r != call%3 }
 		if call%2 == 0 && call < clean.calls { // after the last one the others are gone
 			h.dies = (call + 1) % 3
 		}
@@ -306,6 +306,15 @@ func TestRecoveryOfStatefulLayers(t *testing.T) {
 			require.Equal(t, want[rank].history, got.history, what)
 		}
 	}
+	return want
+}
+
+// The same with layers that keep a state between batches, which each replica has for its own rows: others have it when the worker is gone.
+func TestRecoveryOfStatefulLayers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains some fifty times: not with -short")
+	}
+	recoversAtEach(t, 1, func(h *hub) { h.states = true })
 	m, err := statefulModel(distribute.Default())
 	require.NoError(t, err)
 	s := shared{Replicas: 2, Size: 40, Metrics: 16}
@@ -317,25 +326,9 @@ func TestRecoveryOfOwnSteps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("trains some fifty times: not with -short")
 	}
-	clean := newHub(3)
-	clean.own = true
-	want := clean.runAll(&distribute.Elastic{})
-	require.NoError(t, want[0].err)
+	want := recoversAtEach(t, 3, func(h *hub) { h.own = true })
 	require.Len(t, want[0].history["own"], 3)
 	require.Len(t, want[0].history["val_loss"], 1)
-	for call := 2; call <= clean.calls; call += 3 {
-		h := newHub(3)
-		h.own, h.failAt, h.fails = true, call, func(r int) bool { return r != call%3 }
-		if call%2 == 0 && call < clean.calls { // after the last one the others are gone
-			h.dies = (call + 1) % 3
-		}
-		for rank, got := range h.runAll(&distribute.Elastic{}) {
-			what := fmt.Sprintf("collective %d of %d, %q: worker %d, dies %v", call, clean.calls, clean.names[call-1], rank, call%2 == 0)
-			require.NoError(t, got.err, what)
-			require.Equal(t, want[rank].values, got.values, what)
-			require.Equal(t, want[rank].history, got.history, what)
-		}
-	}
 }
 
 // What a worker receives as state is checked.

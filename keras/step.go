@@ -60,7 +60,7 @@ func (m *Model) outputs(r *distribute.Replica, training bool, x []*ops.Tensor) [
 // checkOwn fails where the trace uses variables that are neither the model's nor among others. The message is about the model and the variable.
 func (m *Model) checkOwn(r *distribute.Replica, others distribute.Variables, message string) {
 	own := map[*distribute.Variable]bool{}
-	for _, v := range append(m.Weights(), others...) {
+	for _, v := range slices.Concat(m.Weights(), others) {
 		own[v] = true
 	}
 	for _, v := range r.Variables() {

@@ -14,7 +14,7 @@ var ErrMeasuring = errors.New("cpu: another measurement is under way in this pro
 // time. Timing takes below a microsecond a step.
 type Measurement struct{ stopped bool }
 
-// measured holds every executable that is not closed, for measurements.
+// measured holds every executable that is in use, for measurements.
 var measured struct {
 	mu      sync.Mutex
 	current *Measurement
@@ -23,15 +23,16 @@ var measured struct {
 
 // StartMeasurement begins to measure; the times of all executables start from 0. It waits for runs in progress.
 func StartMeasurement() (*Measurement, error) {
+	m := &Measurement{}
 	measured.mu.Lock()
 	if measured.current != nil {
 		measured.mu.Unlock()
 		return nil, ErrMeasuring
 	}
-	m := &Measurement{}
 	measured.current = m
+	all := executables() // those that are compiled from here on are measured from the beginning
 	measured.mu.Unlock()
-	for _, e := range executables() {
+	for _, e := range all {
 		e.measure(true)
 	}
 	return m, nil
@@ -40,15 +41,16 @@ func StartMeasurement() (*Measurement, error) {
 // Stop ends the measurement and returns what ran meanwhile, in the order in which the programs were compiled; replicas have a program each. It waits
 // for runs in progress. What has been closed is not in it, and a second Stop returns nothing.
 func (m *Measurement) Stop() []ProgramProfile {
+	measured.mu.Lock()
 	if m == nil || m.stopped {
+		measured.mu.Unlock()
 		return nil
 	}
-	m.stopped = true
-	measured.mu.Lock()
-	measured.current = nil
+	m.stopped, measured.current = true, nil
+	running := executables()
 	measured.mu.Unlock()
 	var all []ProgramProfile
-	for _, e := range executables() {
+	for _, e := range running {
 		e.measure(false)
 		if ops := e.Profile(); len(ops) > 0 {
 			all = append(all, ProgramProfile{Program: e.name, Ops: ops})
@@ -57,10 +59,8 @@ func (m *Measurement) Stop() []ProgramProfile {
 	return all
 }
 
-// executables returns those that are not closed.
+// executables returns those that are in use; the caller holds the lock.
 func executables() []*executable {
-	measured.mu.Lock()
-	defer measured.mu.Unlock()
 	var all []*executable
 	for _, p := range measured.all {
 		if e := p.Value(); e != nil {

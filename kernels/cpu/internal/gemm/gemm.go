@@ -50,16 +50,8 @@ func ScratchSize[T Float](a *Args[T], workers int) int {
 	if n.isRow() {
 		return 0
 	}
-	return n.scratchSize(workers)
-}
-
-func (a *Args[T]) scratchSize(workers int) int {
-	if a.isTurned() {
-		packed, block := a.turnedScratch(workers)
-		return packed + block*max(workers, 1)
-	}
-	p := newPlan(a, workers)
-	return p.scratchSize(a, workers)
+	p := newPlan(&n, workers)
+	return p.scratchSize(&n, workers)
 }
 
 // Run computes the product on the pool; a nil pool means the calling goroutine alone. It panics if an operand is too short for
@@ -78,20 +70,16 @@ func Run[T Float](p *pool.Pool, a *Args[T], scratch []T) {
 		runRow(p, &n)
 		return
 	}
-	if need := n.scratchSize(p.Size()); len(scratch) < need {
+	plan := newPlan(&n, p.Size())
+	if need := plan.scratchSize(&n, p.Size()); len(scratch) < need {
 		panic(fmt.Sprintf("gemm: scratch has %d elements, the product needs %d: ask ScratchSize", len(scratch), need))
 	}
 	j := getJob[T]()
-	j.args, j.scratch = n, scratch
+	j.args, j.plan, j.scratch = n, plan, scratch
 	if p.Size() > 1 {
 		j.args.Ahead = nil
 	}
-	if n.isTurned() {
-		j.runTurned(p)
-	} else {
-		j.plan = newPlan(&n, p.Size())
-		j.run(p)
-	}
+	j.run(p)
 	putJob(j)
 }
 

@@ -50,6 +50,10 @@ func putJob[T Float](j *job[T]) {
 
 // run packs what is shared and then computes the chunks of C.
 func (j *job[T]) run(p *pool.Pool) {
+	if j.plan.turned {
+		j.runTurned(p)
+		return
+	}
 	a := &j.args
 	size := j.plan.sharedSize(a)
 	j.plan.shared, j.scratch = j.scratch[:size], j.scratch[size:]

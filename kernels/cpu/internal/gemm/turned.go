@@ -39,18 +39,12 @@ func (a *Args[T]) turnedBlock(workers int) int {
 	return ceil(a.N, blocks)
 }
 
-// turnedScratch is the packed A, and a block of Cᵀ for each worker.
-func (a *Args[T]) turnedScratch(workers int) (packed, block int) {
-	return PackedSize[T](a.M, a.K), a.turnedBlock(workers) * a.M
-}
-
 // runTurned packs A and then computes the blocks.
 func (j *job[T]) runTurned(p *pool.Pool) {
 	a := &j.args
-	packed, _ := a.turnedScratch(p.Size())
+	packed := PackedSize[T](a.M, a.K)
 	j.plan.shared, j.scratch = j.scratch[:packed], j.scratch[packed:]
 	PackB(p, j.plan.shared, a.A, a.K, a.M, a.LDA, !a.TransA)
-	j.plan.rows = a.turnedBlock(p.Size())
 	p.Parallel(ceil(a.N, j.plan.rows), 1, &j.turned)
 }
 

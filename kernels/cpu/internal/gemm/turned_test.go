@@ -38,6 +38,9 @@ func TestTurned(t *testing.T) {
 						fill(rng, &a, pad, false)
 						require.True(t, turned(&a), "%+v", g)
 						check(t, p, &a)
+						wide := Args[float64]{M: g.M, N: g.N, K: g.K, TransA: g.TransA, TransB: g.TransB, ReLU: g.ReLU}
+						fill(rng, &wide, pad, false)
+						check(t, p, &wide)
 					}
 				}
 				p.Close()
