@@ -61,18 +61,12 @@ func newKerasCase(t *testing.T, c vectors.Case) *kerasCase {
 	t.Helper()
 	k := &kerasCase{T: t, c: c, inputs: map[string]*ops.Tensor{}}
 	c.DecodeExtra(t, &k.info)
-	if why, skip := notCompared[c.Name[:strings.LastIndex(c.Name, "/")]]; skip {
-		t.Skip(why)
-	}
 	l, err := layers.New(c.Class)
 	require.NoError(t, err)
 	require.NoError(t, config.Decode(c.Config, l))
 	k.layer = l
 	return k
 }
-
-// notCompared lists cases that are left out, with the reason.
-var notCompared = map[string]string{}
 
 // names returns the names of the inputs in an argument: one, or a list; "" stands for None.
 func (k *kerasCase) names(raw json.RawMessage) []string {
