@@ -11,7 +11,7 @@ if ! qemu=$(command -v qemu-aarch64-static || command -v qemu-aarch64); then
 	exit 0
 fi
 if [ "$(uname -m)" = aarch64 ]; then qemu=; fi
-for package in micro vec gemm conv; do
+for package in flush micro vec gemm conv; do
 	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 go vet "./kernels/cpu/internal/$package"
 	GOOS=linux GOARCH=arm64 CGO_ENABLED=0 go test -short ${qemu:+-exec "$qemu"} "./kernels/cpu/internal/$package"
 done

@@ -40,6 +40,10 @@
 // after every elementwise operation; contractions, reductions and composites are computed in float32 throughout and
 // rounded once. Integers wrap around, as in Go; an integer divided by zero gives 0.
 //
+// Programs run with denormal numbers flushed to zero, results and operands, on amd64 and arm64, under every GOKERAS_CPU: the goroutine that calls Run is
+// locked to its thread meanwhile and the thread's mode restored afterwards, and so are the pool's workers (internal/flush). On other processors, which have
+// the portable kernels only, denormals are kept.
+//
 // # Limits
 //
 // Convolutions and poolings have up to three spatial axes. Data movement handles any rank whose axes merge into at most twelve.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gokeras/gokeras/internal/tracing"
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/flush"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -52,7 +53,10 @@ func newExecutable(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOpt
 	e.meets = o.Replicas > 1 && o.Comm != nil && hasCollectives(p)
 	e.stats = kernels.Stats{Nodes: len(p.Nodes), Steps: len(s.steps), ArenaBytes: int64(s.bytes)}
 	s.place(pointerTo(e.arena))
-	s.prepare()
+	func() {
+		defer flush.EnterZero().Leave()
+		s.prepare()
+	}()
 	e.register()
 	return e
 }
@@ -103,6 +107,7 @@ func (e *executable) Run(ctx context.Context, inputs, outputs []kernels.Buffer) 
 	e.writes(inputs, outputs)
 	defer e.wrote()
 	e.rt.ctx, e.rt.err = ctx, nil
+	defer flush.EnterZero().Leave()
 	if rec := tracing.Active(); rec != nil {
 		e.traced(rec)
 	} else {

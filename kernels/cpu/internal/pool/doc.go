@@ -15,6 +15,8 @@
 //     them; a ninth runs serially on its caller.
 //   - A panic in a task reaches the caller of Parallel as a [*PanicError], after all started chunks have ended. Chunks
 //     nobody had started are dropped.
+//   - Workers compute in the caller's mode of arithmetic: where it flushes denormals (package flush), they do, each locked to its
+//     thread while it has chunks of the region.
 //   - A task may itself open a region.
 //
 // Workers spin for about half a millisecond after their last chunk, since the next region of a training step follows within

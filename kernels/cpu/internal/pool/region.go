@@ -6,6 +6,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/flush"
 )
 
 // The state of a region in one word: its generation, the chunks claimed from the front, the chunks not yet claimed.
@@ -28,6 +30,7 @@ type region struct {
 	// Who has claimed a chunk has this line, and needs these.
 	n, grain, chunks int
 	task             Task
+	mode             flush.Mode // of the caller's arithmetic, and so of the workers'
 	done             chan struct{}
 
 	_        [cacheLine]byte
@@ -40,7 +43,7 @@ type region struct {
 
 // publish makes the region's chunks claimable.
 func (r *region) publish(n, grain, chunks int, task Task) {
-	r.n, r.grain, r.chunks, r.task = n, grain, chunks, task
+	r.n, r.grain, r.chunks, r.task, r.mode = n, grain, chunks, task, flush.Current()
 	if r.done == nil {
 		r.done = make(chan struct{}, 1)
 	}
@@ -56,7 +59,12 @@ func (r *region) unclaimed() bool { return unclaimedOf(r.state.Load()) != 0 }
 // from the front, the others from the back: so in region after region each finds what it wrote before in its own cache.
 func (r *region) run(worker int) bool {
 	claimed, ended := 0, false
+	var section flush.Section
+	inside := false
 	defer func() {
+		if inside {
+			section.Leave()
+		}
 		if !ended {
 			r.fail(recover())
 			claimed += r.drop()
@@ -77,6 +85,9 @@ func (r *region) run(worker int) bool {
 		}
 		if !r.state.CompareAndSwap(state, next) {
 			continue
+		}
+		if claimed == 0 && worker > 0 {
+			section, inside = flush.Enter(r.mode), true
 		}
 		claimed++
 		chunk := frontOf(state)

@@ -1,0 +1,14 @@
+package flush_test
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/flush"
+)
+
+func ExampleEnterZero() {
+	section := flush.EnterZero()
+	section.Leave()
+	fmt.Println(flush.Current() == flush.Default)
+	// Output: true
+}

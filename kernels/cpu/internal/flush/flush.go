@@ -1,0 +1,45 @@
+package flush
+
+import "runtime"
+
+// Mode is the part of a thread's floating-point control that tells what happens to denormal numbers.
+type Mode uint32
+
+// Default is Go's own mode: denormals are numbers like others.
+const Default Mode = 0
+
+// Supported reports whether there is a mode to switch to.
+const Supported = toZero != 0
+
+// Current returns the calling thread's mode.
+func Current() Mode { return Mode(control()) & toZero }
+
+// Set makes m the calling thread's mode.
+func (m Mode) Set() {
+	if now := control(); Mode(now)&toZero != m {
+		setControl(now&^uint32(toZero) | uint32(m))
+	}
+}
+
+// ToZero makes the calling thread flush denormals. See the package's comment: its goroutine must be locked to it.
+func ToZero() { toZero.Set() }
+
+// Section is a stretch of code in another mode than its caller's.
+type Section struct{ before Mode }
+
+// Enter locks the goroutine to its thread and sets the mode until [Section.Leave].
+func Enter(m Mode) Section {
+	runtime.LockOSThread()
+	s := Section{Current()}
+	m.Set()
+	return s
+}
+
+// EnterZero is Enter with the mode that flushes.
+func EnterZero() Section { return Enter(toZero) }
+
+// Leave restores the mode from before Enter and unlocks the goroutine. It must be deferred where a panic may pass.
+func (s Section) Leave() {
+	s.before.Set()
+	runtime.UnlockOSThread()
+}
