@@ -3,6 +3,7 @@ package rooms
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,10 +36,33 @@ var floors = map[string]int{
 	"examples":                 8,
 }
 
-// restricted lists outside packages that only some rooms may import.
-var restricted = map[string]string{
-	"google.golang.org/grpc":       "distribute",
-	"github.com/ebitengine/purego": "kernels/cuda or kernels/pjrt",
+// restricted lists packages that only the named rooms may import ("/..." takes in what lies below a room): outside ones because of what they bring into
+// every program that links them, and leaves of our own because nothing may grow to need them.
+var restricted = []restriction{
+	{"google.golang.org/grpc", []string{"distribute/collective/...", "distribute/coordinator/...", "distribute/multiworker/...", "internal/benchcollective/..."}, "gRPC stays out of programs on one machine"},
+	{"github.com/ebitengine/purego", []string{"kernels/cuda/...", "kernels/pjrt/..."}, "purego makes a program dynamic"},
+	{"github.com/NVIDIA/go-nvml", []string{"kernels/cuda/..."}, "go-nvml needs cgo"},
+	{module + "keras/onnx", []string{"keras", "keras/onnx/...", "cmd/...", "examples/..."}, "files of models must not need the writer of ONNX"},
+}
+
+type restriction struct {
+	imported string
+	homes    []string
+	why      string
+}
+
+// refuse returns what is wrong with pkg importing a package, or "".
+func (r restriction) refuse(pkg, imported string) string {
+	if imported != r.imported && !strings.HasPrefix(imported, r.imported+"/") {
+		return ""
+	}
+	for _, home := range r.homes {
+		below, all := strings.CutSuffix(home, "/...")
+		if pkg == below || all && strings.HasPrefix(pkg, below+"/") {
+			return ""
+		}
+	}
+	return pkg + " imports " + imported + ", which only " + strings.Join(r.homes, ", ") + " may: " + r.why
 }
 
 func room(pkg string) (string, int) {
@@ -81,9 +105,9 @@ func TestRooms(t *testing.T) {
 		words := strings.Fields(line)
 		pkg := strings.TrimPrefix(words[0], module)
 		for _, imported := range words[1:] {
-			for outside, home := range restricted {
-				if strings.HasPrefix(imported, outside) && !strings.Contains(home, strings.SplitN(pkg, "/", 2)[0]) {
-					t.Errorf("%s imports %s, which belongs to %s", pkg, imported, home)
+			for _, r := range restricted {
+				if problem := r.refuse(pkg, imported); problem != "" {
+					t.Error(problem)
 				}
 			}
 			if !strings.HasPrefix(imported, module) {
@@ -116,5 +140,34 @@ func TestRuleFails(t *testing.T) {
 		{"layers/initializers", "internal/philox"},
 	} {
 		require.Empty(t, check(c[0], c[1]))
+	}
+}
+
+// What is restricted is refused where it does not belong, and nowhere else.
+func TestRestrictionsFail(t *testing.T) {
+	refused := func(pkg, imported string) bool {
+		return slices.ContainsFunc(restricted, func(r restriction) bool { return r.refuse(pkg, imported) != "" })
+	}
+	for _, c := range [][2]string{
+		{"distribute", "google.golang.org/grpc"},
+		{"distribute", "google.golang.org/grpc/codes"},
+		{"keras", "google.golang.org/grpc"},
+		{"kernels/cpu", "github.com/ebitengine/purego"},
+		{"keras", "github.com/ebitengine/purego"},
+		{"kernels", "github.com/NVIDIA/go-nvml/pkg/nvml"},
+		{"keras/saving", module + "keras/onnx"},
+		{"layers", module + "keras/onnx"},
+	} {
+		require.True(t, refused(c[0], c[1]), "%s importing %s must be refused", c[0], c[1])
+	}
+	for _, c := range [][2]string{
+		{"distribute/collective/internal/transport", "google.golang.org/grpc"},
+		{"kernels/pjrt", "github.com/ebitengine/purego"},
+		{"kernels/cuda/nvml", "github.com/NVIDIA/go-nvml/pkg/nvml"},
+		{"keras", module + "keras/onnx"},
+		{"cmd/keras", module + "keras/onnx"},
+		{"keras/saving", module + "keras/onnxruntime"},
+	} {
+		require.False(t, refused(c[0], c[1]), "%s may import %s", c[0], c[1])
 	}
 }
