@@ -1,0 +1,17 @@
+// Package stablehlo writes programs as StableHLO, the portable dialect of XLA's compilers, in MLIR's text form.
+//
+// [Lower] takes a program of package ir and returns a module whose function main has the program's inputs and outputs. Every op has a
+// lowering: primitives one to one, convolutions and poolings as StableHLO's own, other composites through their decompositions. What
+// the two differ in is written out, so that a lowered program computes what the reference does: division of integers by zero, the order
+// of NaN in sorts, which of several equal maxima counts, random numbers (Philox in integer arithmetic, the same bits), and indices
+// outside their axis.
+//
+// An index outside its axis is an error of the run here and nothing in StableHLO. A module whose program has such ops returns one result
+// more, the failure flag: int32[2] with the number of the first check that failed, counted from 1, and the index that it met, or zeros.
+// [Module.Checks] says what the numbers mean. A failed step changes no variable: outputs that replace inputs then repeat these, on all
+// replicas, also where only one of them failed.
+//
+// Locations carry the paths of the layers, so that what a compiler says about an op names the user's layer.
+//
+// StableHLO: https://openxla.org/stablehlo/spec; the text is kept to what versions from 1.13 on read.
+package stablehlo

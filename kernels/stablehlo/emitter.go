@@ -1,0 +1,230 @@
+package stablehlo
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// value is a result in the text.
+type value struct {
+	name string
+	typ  ir.Type
+}
+
+func (v value) shape() ir.Shape { return v.typ.Shape }
+func (v value) dtype() ir.DType { return v.typ.DType }
+
+// emitter writes the operations of one function.
+type emitter struct {
+	text     *strings.Builder
+	indent   int
+	next     int // number of the next value
+	replicas int
+	scope    string
+	checks   []Check
+	// flag is the failure flag as it stands in the current region; without a name where nothing in the function can fail.
+	flag value
+
+	locations map[string]int
+	scopes    []string
+	// functions other than main, which operations call.
+	functions     map[string]string
+	functionOrder []string
+}
+
+// lowering writes one node.
+type lowering func(e *emitter, n *ir.Node, in []value) []value
+
+// lowerings of all ops that are not decomposed. The files of this package fill it, one family each.
+var lowerings = map[ir.Op]lowering{}
+
+// inline writes the nodes of a program and returns its outputs.
+func (e *emitter) inline(p *ir.Program, arguments []value) []value {
+	values := make([]value, p.NumValues())
+	for i, in := range p.Inputs {
+		values[in.Value] = arguments[i]
+	}
+	live := p.Live()
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if !live[i] {
+			continue
+		}
+		outer := e.scope
+		e.scope = n.Scope
+		in := make([]value, len(n.Inputs))
+		for j, v := range n.Inputs {
+			in[j] = values[v]
+		}
+		lower := lowerings[n.Op]
+		if lower == nil {
+			e.failf("op %v has no lowering to StableHLO", n.Op)
+		}
+		for j, v := range lower(e, n, in) {
+			if want := p.Type(n.Outputs[j]); !v.typ.Equal(want) {
+				e.failf("op %v: its lowering gives %v, its rule %v", n.Op, v.typ, want)
+			}
+			values[n.Outputs[j]] = v
+		}
+		e.scope = outer
+	}
+	results := make([]value, len(p.Outputs))
+	for i, out := range p.Outputs {
+		results[i] = values[out.Value]
+	}
+	return results
+}
+
+// failf ends the lowering with an error that names the layer.
+func (e *emitter) failf(format string, arguments ...any) {
+	panic(lowerError{fmt.Errorf("stablehlo: %s: %s", e.scope, fmt.Sprintf(format, arguments...))})
+}
+
+// linef writes one line of text.
+func (e *emitter) linef(format string, arguments ...any) {
+	for range e.indent {
+		e.text.WriteString("  ")
+	}
+	fmt.Fprintf(e.text, format, arguments...)
+	e.text.WriteByte('\n')
+}
+
+// location is the reference to the current scope after an operation, or nothing where there is none.
+func (e *emitter) location() string {
+	if e.scope == "" {
+		return ""
+	}
+	number, known := e.locations[e.scope]
+	if !known {
+		number = len(e.scopes)
+		e.locations[e.scope] = number
+		e.scopes = append(e.scopes, e.scope)
+	}
+	return fmt.Sprintf(" loc(#loc%d)", number)
+}
+
+// definef writes an operation with one result.
+func (e *emitter) definef(t ir.Type, format string, arguments ...any) value {
+	v := value{e.fresh(), t}
+	e.linef("%s = %s%s", v.name, fmt.Sprintf(format, arguments...), e.location())
+	return v
+}
+
+// defineAllf writes an operation with any number of results.
+func (e *emitter) defineAllf(types []ir.Type, format string, arguments ...any) []value {
+	if len(types) == 1 {
+		return []value{e.definef(types[0], format, arguments...)}
+	}
+	name := e.fresh()
+	e.linef("%s:%d = %s%s", name, len(types), fmt.Sprintf(format, arguments...), e.location())
+	results := make([]value, len(types))
+	for i, t := range types {
+		results[i] = value{fmt.Sprintf("%s#%d", name, i), t}
+	}
+	return results
+}
+
+func (e *emitter) fresh() string {
+	e.next++
+	return "%v" + strconv.Itoa(e.next-1)
+}
+
+// region writes the body of a region with the given arguments: "({ ^bb0(...): ... stablehlo.return ... })" without its parentheses.
+func (e *emitter) region(types []ir.Type, body func(arguments []value) []value) string {
+	outer, indent := e.text, e.indent
+	e.text, e.indent = &strings.Builder{}, indent+1
+	arguments, declared := make([]value, len(types)), make([]string, len(types))
+	for i, t := range types {
+		arguments[i] = value{e.fresh(), t}
+		declared[i] = arguments[i].name + ": " + tensor(t)
+	}
+	results := body(arguments)
+	e.linef("stablehlo.return %s : %s", names(results), tensors(typesOf(results)))
+	inner := e.text.String()
+	e.text, e.indent = outer, indent
+	head := "{\n"
+	if len(types) > 0 {
+		head = fmt.Sprintf("{\n%s^bb0(%s):\n", strings.Repeat("  ", indent), strings.Join(declared, ", "))
+	}
+	return head + inner + strings.Repeat("  ", indent) + "}"
+}
+
+// generalf writes an operation in MLIR's general form: its name, properties, regions, and the types of operands and results.
+func (e *emitter) general(name string, operands []value, properties, regions string, types []ir.Type) []value {
+	if properties != "" {
+		properties = " <{" + properties + "}>"
+	}
+	if regions != "" {
+		regions = " (" + regions + ")"
+	}
+	return e.defineAllf(types, "\"stablehlo.%s\"(%s)%s%s : (%s) -> (%s)", name, names(operands), properties, regions, tensors(typesOf(operands)), tensors(types))
+}
+
+// tensor writes a type as tensor<2x3xf32>.
+func tensor(t ir.Type) string {
+	var out strings.Builder
+	out.WriteString("tensor<")
+	for _, d := range t.Shape {
+		out.WriteString(strconv.Itoa(d))
+		out.WriteByte('x')
+	}
+	out.WriteString(t.DType.StableHLO())
+	out.WriteByte('>')
+	return out.String()
+}
+
+func tensors(types []ir.Type) string {
+	all := make([]string, len(types))
+	for i, t := range types {
+		all[i] = tensor(t)
+	}
+	return strings.Join(all, ", ")
+}
+
+func names(values []value) string {
+	all := make([]string, len(values))
+	for i, v := range values {
+		all[i] = v.name
+	}
+	return strings.Join(all, ", ")
+}
+
+func typesOf(values []value) []ir.Type {
+	types := make([]ir.Type, len(values))
+	for i, v := range values {
+		types[i] = v.typ
+	}
+	return types
+}
+
+// list writes [1, 2, 3].
+func list(numbers []int) string {
+	all := make([]string, len(numbers))
+	for i, n := range numbers {
+		all[i] = strconv.Itoa(n)
+	}
+	return "[" + strings.Join(all, ", ") + "]"
+}
+
+// array writes a list as the attribute array<i64: 1, 2, 3>.
+func array(numbers []int) string {
+	if len(numbers) == 0 {
+		return "array<i64>"
+	}
+	return "array<i64: " + strings.Trim(list(numbers), "[]") + ">"
+}
+
+// pairs writes two lists of a length as a dense attribute of pairs.
+func pairs(low, high []int) string {
+	if len(low) == 0 {
+		return "dense<> : tensor<0x2xi64>"
+	}
+	all := make([]string, len(low))
+	for i := range low {
+		all[i] = list([]int{low[i], high[i]})
+	}
+	return fmt.Sprintf("dense<[%s]> : tensor<%dx2xi64>", strings.Join(all, ", "), len(low))
+}

@@ -1,0 +1,164 @@
+package stablehlo
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Options say how a module will be run.
+type Options struct {
+	// Replicas is the number of replicas that run the module together; 0 means 1. Collectives of the program must span as many.
+	Replicas int
+	// Donate marks inputs that outputs replace, so that their memory holds the new values. Without it a run leaves all inputs as
+	// they are.
+	Donate bool
+}
+
+// Module is a program in StableHLO.
+type Module struct {
+	Text string
+	// Checks are the places at which the program looks at indices. Where there are any, main has one result after the program's
+	// outputs, the failure flag.
+	Checks []Check
+}
+
+// Check is one place at which a program looks at indices.
+type Check struct {
+	Scope  string // path of the layer
+	Op     ir.Op
+	Axis   int // that the indices select from
+	Length int // of the axis
+}
+
+// Error describes the failure of the check on an index that it met.
+func (c Check) Error(index int32) error {
+	return fmt.Errorf("%s: %v: index %d is outside axis %d of length %d; valid indices are 0 to %d", c.Scope, c.Op, index, c.Axis, c.Length, c.Length-1)
+}
+
+// Failure reads the failure flag of a run; nil where no check failed.
+func (m *Module) Failure(flag [2]int32) error {
+	if flag[0] <= 0 || int(flag[0]) > len(m.Checks) {
+		return nil
+	}
+	return m.Checks[flag[0]-1].Error(flag[1])
+}
+
+// lowerError is what emitters panic with; Lower returns it.
+type lowerError struct{ error }
+
+// Lower writes a program as StableHLO. A program that does not verify, and collectives over another number of replicas than the
+// options', are errors that name the op and the layer.
+func Lower(p *ir.Program, o Options) (m *Module, err error) {
+	if err := p.Verify(); err != nil {
+		return nil, err
+	}
+	p, err = ir.Expand(p, func(n *ir.Node) bool { return lowerings[n.Op] != nil })
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case lowerError:
+			m, err = nil, r.error
+		default:
+			panic(r)
+		}
+	}()
+	e := &emitter{replicas: max(o.Replicas, 1), locations: map[string]int{}, functions: map[string]string{}, text: &strings.Builder{}}
+	e.main(p, o.Donate)
+	return &Module{Text: e.module(p.Name), Checks: e.checks}, nil
+}
+
+// module puts the functions together.
+func (e *emitter) module(name string) string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "module @%s attributes {mhlo.num_replicas = %d : i32, mhlo.num_partitions = 1 : i32} {\n", symbol(name), e.replicas)
+	out.WriteString(e.text.String())
+	for _, name := range e.functionOrder {
+		out.WriteString(e.functions[name])
+	}
+	out.WriteString("}\n")
+	for i, scope := range e.scopes {
+		fmt.Fprintf(&out, "#loc%d = loc(%s)\n", i, quoted(scope))
+	}
+	return out.String()
+}
+
+// symbol makes a name that MLIR takes after an at sign.
+func symbol(name string) string {
+	clean := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' {
+			return r
+		}
+		return '_'
+	}, name)
+	if clean == "" || clean[0] >= '0' && clean[0] <= '9' {
+		clean = "_" + clean
+	}
+	return clean
+}
+
+// quoted writes a string as MLIR does: other bytes than printable ASCII as two hexadecimal digits.
+func quoted(s string) string {
+	var out strings.Builder
+	out.WriteByte('"')
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			fmt.Fprintf(&out, "\\%02X", c)
+		} else {
+			out.WriteByte(c)
+		}
+	}
+	out.WriteByte('"')
+	return out.String()
+}
+
+// main writes the function that holds the program.
+func (e *emitter) main(p *ir.Program, donate bool) {
+	arguments := make([]value, len(p.Inputs))
+	declared := make([]string, len(p.Inputs))
+	replacedBy := map[int]int{}
+	for i, out := range p.Outputs {
+		if out.Alias >= 0 {
+			replacedBy[out.Alias] = i
+		}
+	}
+	for i, in := range p.Inputs {
+		arguments[i] = value{fmt.Sprintf("%%arg%d", i), p.Type(in.Value)}
+		declared[i] = arguments[i].name + ": " + tensor(arguments[i].typ)
+		if output, ok := replacedBy[i]; ok && donate {
+			declared[i] += fmt.Sprintf(" {tf.aliasing_output = %d : i32}", output)
+		}
+	}
+	body := &emitter{replicas: e.replicas, locations: e.locations, functions: e.functions, text: &strings.Builder{}, indent: 2}
+	fails := canFail(p)
+	if fails {
+		body.flag = body.integers(ir.Int32, 0, 0)
+	}
+	results := body.inline(p, arguments)
+	if fails {
+		body.keepOnFailure(p, arguments, results)
+		results = append(results, body.flag)
+	}
+	types := typesOf(results)
+	body.linef("return %s : %s", names(results), tensors(types))
+	fmt.Fprintf(e.text, "  func.func public @main(%s) -> (%s) {\n%s  }\n", strings.Join(declared, ", "), tensors(types), body.text)
+	e.checks, e.scopes, e.functionOrder = body.checks, body.scopes, body.functionOrder
+}
+
+// keepOnFailure makes outputs that replace inputs repeat these where a check failed on any replica.
+func (e *emitter) keepOnFailure(p *ir.Program, arguments, results []value) {
+	number := e.reshape(e.slice(e.flag, []int{0}, []int{1}, []int{1}))
+	if e.replicas > 1 {
+		number = e.allReduce(ir.Max, number)
+	}
+	ok := e.compare(ir.Eq, number, e.splat(ir.Type{DType: ir.Int32}, 0))
+	for i, out := range p.Outputs {
+		if out.Alias >= 0 {
+			results[i] = e.choose(e.broadcast(ok, results[i].typ.Shape), results[i], arguments[out.Alias])
+		}
+	}
+}

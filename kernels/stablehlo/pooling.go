@@ -1,0 +1,93 @@
+package stablehlo
+
+import (
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// The gradient of a maximum is decomposed: which of several equal maxima StableHLO's select_and_scatter takes is left to the compiler.
+func init() {
+	lowerings[ir.MaxPool] = func(e *emitter, n *ir.Node, in []value) []value {
+		a := n.Attrs.(ir.PoolAttrs)
+		return []value{e.pool(ir.Max, in[0], a)}
+	}
+	lowerings[ir.AvgPool] = func(e *emitter, n *ir.Node, in []value) []value {
+		a := n.Attrs.(ir.PoolAttrs)
+		sum := e.pool(ir.Sum, e.wide(in[0]), a)
+		return []value{e.convert(e.binary("divide", sum, e.cellCounts(sum, in[0].shape(), a)), in[0].dtype())}
+	}
+	lowerings[ir.AvgPoolGrad] = (*emitter).avgPoolGrad
+}
+
+// around puts the numbers of the batch and channel axes beside those of the spatial ones.
+func around(outer int, spatial []int) []int {
+	return append(append([]int{outer}, spatial...), outer)
+}
+
+func (e *emitter) pool(kind ir.Kind, x value, a ir.PoolAttrs) value {
+	shape := x.shape().Clone()
+	for i := range a.Window {
+		shape[i+1] = positions(x.shape()[i+1], a, i)
+	}
+	if shape.Size() == 0 {
+		return e.splat(ir.Type{DType: x.dtype(), Shape: shape}, 0)
+	}
+	start := e.literal(neutral(e, kind, x.dtype()))
+	return e.windows(kind, x, start, around(1, a.Window), around(1, a.Strides), around(0, a.PadLow), around(0, a.PadHigh))
+}
+
+// positions is the number of windows along a spatial axis.
+func positions(length int, a ir.PoolAttrs, axis int) int {
+	padded := length + a.PadLow[axis] + a.PadHigh[axis]
+	if padded < a.Window[axis] {
+		return 0
+	}
+	return (padded-a.Window[axis])/a.Strides[axis] + 1
+}
+
+// cellCounts is the number of real cells in each window, repeated for all examples and channels of like.
+func (e *emitter) cellCounts(like value, input ir.Shape, a ir.PoolAttrs) value {
+	spatial := like.shape()[1 : len(like.shape())-1]
+	counts := make([]float64, spatial.Size())
+	at := make([]int, len(spatial))
+	for i := range counts {
+		counts[i] = 1
+		for d, o := range at {
+			first := o*a.Strides[d] - a.PadLow[d]
+			counts[i] *= float64(min(first+a.Window[d], input[d+1]) - max(first, 0))
+		}
+		for d := len(at) - 1; d >= 0; d-- {
+			if at[d]++; at[d] < spatial[d] {
+				break
+			}
+			at[d] = 0
+		}
+	}
+	axes := make([]int, len(spatial))
+	for i := range axes {
+		axes[i] = i + 1
+	}
+	return e.broadcast(e.floats(like.dtype(), spatial.Clone(), counts), like.shape(), axes...)
+}
+
+// avgPoolGrad spreads each share of dy over the cells of its window: a sum over windows of the shares, put apart by the strides.
+func (e *emitter) avgPoolGrad(n *ir.Node, in []value) []value {
+	a := n.Attrs.(ir.PoolGradAttrs)
+	dy := e.wide(in[0])
+	if dy.shape().Size() == 0 {
+		return []value{e.splat(ir.Type{DType: in[0].dtype(), Shape: a.Shape}, 0)}
+	}
+	share := e.binary("divide", dy, e.cellCounts(dy, a.Shape, a.Pool))
+	spatial := len(a.Pool.Window)
+	low, high, interior := make([]int, spatial), make([]int, spatial), make([]int, spatial)
+	for i, size := range a.Pool.Window {
+		interior[i] = a.Pool.Strides[i] - 1
+		spread := (dy.shape()[i+1]-1)*a.Pool.Strides[i] + 1
+		low[i] = size - 1 - a.Pool.PadLow[i]
+		high[i] = a.Shape[i+1] - spread - low[i] + size - 1
+	}
+	zero := e.splat(ir.Type{DType: dy.dtype()}, 0)
+	spread := e.pad(share, zero, around(0, low), around(0, high), around(0, interior))
+	none := make([]int, spatial)
+	dx := e.windows(ir.Sum, spread, zero, around(1, a.Pool.Window), ones(spatial+2), around(0, none), around(0, none))
+	return []value{e.convert(dx, in[0].dtype())}
+}
