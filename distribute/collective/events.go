@@ -99,7 +99,7 @@ func (g *Group) reach() {
 		if err == nil {
 			g.mapped[task] = m
 		}
-		g.machine.Reached(g.now(), task, err == nil)
+		g.machine.Reached(g.now(), task, s.Note, err == nil)
 		if g.machine.Phase() != membership.Gathering {
 			return // that was the last thing the view waited for
 		}
@@ -114,13 +114,13 @@ func (g *Group) attach() {
 		for rank, member := range s.view.Members {
 			if member.Task == g.settings.self {
 				s.shared[rank] = g.own
-			} else {
+			} else if membership.IDOf([]byte(g.tried[member.Task])) == member.Note { // not what the task told of later, or a process before
 				s.shared[rank] = g.mapped[member.Task]
 				delete(g.mapped, member.Task)
 			}
 		}
-		if slices.Contains(s.shared, nil) { // cannot be: the view is shared because this worker said that it has them
-			s.shared = nil
+		if slices.Contains(s.shared, nil) { // somebody gathered once more; the view ends
+			s.release()
 		}
 		if runtime.NumCPU() >= s.n {
 			s.spins = 2000

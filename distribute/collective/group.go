@@ -31,6 +31,7 @@ type Group struct {
 	closed   bool
 	closing  bool
 	stats    Stats
+	watchdog watchdog
 
 	opMu     sync.Mutex // held by a collective, and while the group changes
 	hasState bool
@@ -87,6 +88,7 @@ func (g *Group) tick() {
 		case <-ticker.C:
 			g.mu.Lock()
 			g.machine.Tick(g.now())
+			g.watchdog.look(g)
 			g.update()
 			g.mu.Unlock()
 		}

@@ -63,6 +63,7 @@ func (g *Group) run(ctx context.Context, c *call, options []CallOption, body fun
 	}
 	began := time.Now()
 	s.begin(c)
+	defer s.done()
 	g.mu.Lock()
 	if g.machine.Asked() {
 		g.machine.Began(g.now())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
@@ -31,6 +32,9 @@ type session struct {
 	calls    [remembered]record
 	callsMu  sync.Mutex
 	sequence uint64 // of the last call
+
+	active atomic.Uint64 // the call under way; 0: none
+	moves  atomic.Uint64 // counts what came, and what went
 
 	in  []chan *frame // by rank
 	out []grpc.ClientStream
@@ -118,6 +122,13 @@ func (s *session) begin(c *call) {
 	s.calls[c.sequence%remembered].set(c)
 	s.callsMu.Unlock()
 	s.begun, s.reported, s.warned = time.Time{}, false, false
+	s.active.Store(c.sequence)
+}
+
+// done says that the call under way is over.
+func (s *session) done() {
+	s.moves.Add(1)
+	s.active.Store(0)
 }
 
 // patience is how long a collective waits before it asks what the others are doing.
@@ -238,6 +249,7 @@ func (s *session) send(c *call, to int, round, index int, payload mem.Buffer) er
 	if err := stream.SendMsg(&f); err != nil {
 		return s.broken(to, err)
 	}
+	s.moves.Add(1)
 	return nil
 }
 
@@ -287,6 +299,7 @@ func (s *session) await(ctx context.Context, c *call) error {
 
 // waitOver adds up what was waited.
 func (s *session) waitOver() {
+	s.moves.Add(1)
 	if !s.begun.IsZero() {
 		s.waited += time.Since(s.begun)
 		s.begun = time.Time{}

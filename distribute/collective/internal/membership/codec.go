@@ -7,7 +7,7 @@ import (
 )
 
 // Version is the version of the protocol; workers of different versions do not talk to each other.
-const Version = 3
+const Version = 4
 
 // Bounds of what is read from outside.
 const (
@@ -35,6 +35,14 @@ func (w *writer) tasks(list []int) {
 		w.task(task)
 	}
 }
+func (w *writer) trials(list []Trial) {
+	w.task(len(list))
+	for _, t := range list {
+		w.task(t.Task)
+		w.word(uint64(t.Note))
+	}
+}
+func (w *writer) word(x uint64) { w.b = binary.LittleEndian.AppendUint64(w.b, x) }
 func (w *writer) flag(f bool) {
 	if f {
 		w.b = append(w.b, 1)
@@ -49,7 +57,7 @@ func (w *writer) text(s string, limit int) {
 }
 func (w *writer) id(id ViewID) {
 	w.number(id.Generation)
-	w.b = binary.LittleEndian.AppendUint64(w.b, id.Digest)
+	w.word(id.Digest)
 }
 func (w *writer) accusations(list []Accusation) {
 	w.task(len(list))
@@ -73,6 +81,7 @@ func (w *writer) view(v *View) {
 		w.number(m.Incarnation)
 		w.flag(m.HasState)
 		w.number(m.Step)
+		w.word(uint64(m.Note))
 	}
 }
 func (w *writer) verdict(v *Verdict) {
@@ -91,7 +100,7 @@ func (w *writer) verdict(v *Verdict) {
 // Append encodes a state of a job behind b.
 func Append(b []byte, job uint64, s *State) []byte {
 	w := &writer{append(b, Version)}
-	w.b = binary.LittleEndian.AppendUint64(w.b, job)
+	w.word(job)
 	w.task(s.Task)
 	w.number(s.Incarnation)
 	w.number(s.Serial)
@@ -101,8 +110,8 @@ func Append(b []byte, job uint64, s *State) []byte {
 	w.flag(s.HasState)
 	w.number(s.Step)
 	w.text(string(s.Note), MaxNote)
-	w.tasks(s.Reach)
-	w.tasks(s.Beyond)
+	w.trials(s.Reach)
+	w.trials(s.Beyond)
 	w.tasks(s.Unheard)
 	w.number(s.Promised)
 	w.id(s.Accepted)
@@ -121,6 +130,7 @@ func Append(b []byte, job uint64, s *State) []byte {
 	if s.Waiting != nil {
 		w.call(*s.Waiting)
 	}
+	w.number(s.Blocked)
 	w.task(min(len(s.Answers), maxAnswers))
 	for _, c := range s.Answers[:min(len(s.Answers), maxAnswers)] {
 		w.call(c)
@@ -206,6 +216,17 @@ func (r *reader) tasks() []int {
 	}
 	return list
 }
+func (r *reader) trials() []Trial {
+	n := r.count(MaxTasks, 9)
+	if n == 0 {
+		return nil
+	}
+	list := make([]Trial, n)
+	for i := range list {
+		list[i] = Trial{r.task(), NoteID(r.word())}
+	}
+	return list
+}
 func (r *reader) accusations() []Accusation {
 	n := r.count(MaxTasks*MaxTasks, 4)
 	if n == 0 {
@@ -220,9 +241,9 @@ func (r *reader) accusations() []Accusation {
 func (r *reader) call() Call { return Call{r.number(), r.text(MaxText)} }
 func (r *reader) view() *View {
 	v := &View{ID: r.id(), Shared: r.flag()}
-	v.Members = make([]Member, r.count(MaxTasks, 4))
+	v.Members = make([]Member, r.count(MaxTasks, 12))
 	for i := range v.Members {
-		v.Members[i] = Member{r.task(), r.number(), r.flag(), r.number()}
+		v.Members[i] = Member{r.task(), r.number(), r.flag(), r.number(), NoteID(r.word())}
 		if i > 0 && v.Members[i].Task <= v.Members[i-1].Task {
 			r.fail()
 		}
@@ -253,7 +274,7 @@ func Decode(b []byte, job uint64) (*State, error) {
 		return nil, ErrJob
 	}
 	s := &State{Task: r.task(), Incarnation: r.number(), Serial: r.number(), Phase: Phase(r.byte(byte(phaseCount))), View: r.id(), ViewSize: r.upTo(MaxTasks),
-		HasState: r.flag(), Step: r.number(), Note: []byte(r.text(MaxNote)), Reach: r.tasks(), Beyond: r.tasks(), Unheard: r.tasks()}
+		HasState: r.flag(), Step: r.number(), Note: []byte(r.text(MaxNote)), Reach: r.trials(), Beyond: r.trials(), Unheard: r.tasks()}
 	s.Promised, s.Accepted = r.number(), r.id()
 	if r.flag() {
 		s.Proposal = r.view()
@@ -267,6 +288,7 @@ func Decode(b []byte, job uint64) (*State, error) {
 		c := r.call()
 		s.Waiting = &c
 	}
+	s.Blocked = r.number()
 	for range r.upTo(maxAnswers) {
 		s.Answers = append(s.Answers, r.call())
 	}

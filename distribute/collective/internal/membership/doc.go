@@ -18,6 +18,12 @@
 // accusations. From equal accusations follow equal verdicts, so all survivors get the same one. A member that decided keeps the
 // verdict in its state, and others adopt it.
 //
+// A candidate tells by a note how to reach its memory, and the others say which notes worked. Notes belong to one process at one gathering: a view
+// says of which notes it is made, and who has not reached exactly those has no part in it.
+//
+// In a collective a member may be told that nothing comes for it ([Machine.Block]). When the states of all others show that they are beyond it, or wait
+// in vain as well, it goes: no wait outlasts signs of life that prove it hopeless.
+//
 // Which of two workers that accuse each other goes is decided by [Remove]: the one with most accusations around it, as a
 // worker that was cut off accuses all others and is accused by all of them.
 package membership

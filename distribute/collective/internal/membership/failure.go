@@ -164,7 +164,7 @@ func (m *Machine) decide(now time.Duration) {
 	removed := Remove(m.view.Tasks(), m.accusations)
 	if slices.Contains(removed, m.config.Task) {
 		own := slices.ContainsFunc(m.accusations, func(a Accusation) bool { return a.By == m.config.Task && a.Who == m.config.Task })
-		if own || now-m.accused >= m.config.Deadline { // nobody told the verdict in time
+		if own || now-m.accused >= m.config.Deadline || now-m.accused >= m.config.Heartbeat && m.unheard(removed) { // nobody told the verdict in time
 			m.conclude(removed)
 		}
 		return
@@ -188,6 +188,13 @@ func (m *Machine) decide(now time.Duration) {
 	m.conclude(removed)
 }
 
+// unheard reports whether the connections to all that would survive are broken, so that none of them can tell a verdict.
+func (m *Machine) unheard(removed []int) bool {
+	return !slices.ContainsFunc(m.view.Members, func(member Member) bool {
+		return !slices.Contains(removed, member.Task) && !m.peers[member.Task].down
+	})
+}
+
 func (m *Machine) conclude(removed []int) {
 	v := &Verdict{View: m.view.ID}
 	for _, task := range removed {
@@ -206,7 +213,7 @@ func (m *Machine) strongest(task int) Accusation {
 		}
 	}
 	if best.By < 0 { // it is removed for what it says of others
-		best = Accusation{task, task, Lost, "it lost the connection to others"}
+		best = Accusation{task, task, Lost, "it lost the connections to most of the others"}
 	}
 	return best
 }

@@ -8,10 +8,10 @@ import (
 // Gather asks for the next view. A view that still stands is given up.
 func (m *Machine) Gather(now time.Duration, terms Terms) {
 	m.phase, m.dirty = Gathering, true
-	m.terms, m.began, m.reach, m.beyond, m.ready = terms, now, nil, nil, 0
+	m.terms, m.ownNote, m.began, m.reach, m.beyond, m.ready = terms, IDOf(terms.Note), now, nil, nil, 0
 	m.proposal, m.accepted, m.offered, m.joinError = nil, ViewID{}, nil, nil
 	m.accusations, m.waiting, m.answers, m.asked = nil, nil, nil, nil
-	m.settling = false
+	m.settling, m.blocked = false, 0
 	m.step(now)
 }
 
@@ -33,17 +33,18 @@ func (m *Machine) stopGathering() {
 	m.proposal, m.accepted, m.offered = nil, ViewID{}, nil
 }
 
-// Reached says whether this process can use the note of a candidate (map its shared memory).
-func (m *Machine) Reached(now time.Duration, task int, ok bool) {
+// Reached says whether this process can use a note of a candidate (map its shared memory). It says nothing about an earlier or a later note of
+// the same task, which may be that of another process.
+func (m *Machine) Reached(now time.Duration, task int, note []byte, ok bool) {
 	if m.phase != Gathering {
 		return
 	}
-	not := func(other int) bool { return other == task }
-	m.reach, m.beyond = slices.DeleteFunc(m.reach, not), slices.DeleteFunc(m.beyond, not)
-	if ok {
-		m.reach = append(m.reach, task)
+	earlier := func(t Trial) bool { return t.Task == task }
+	m.reach, m.beyond = slices.DeleteFunc(m.reach, earlier), slices.DeleteFunc(m.beyond, earlier)
+	if trial := (Trial{task, IDOf(note)}); ok {
+		m.reach = append(m.reach, trial)
 	} else {
-		m.beyond = append(m.beyond, task)
+		m.beyond = append(m.beyond, trial)
 	}
 	m.dirty = true
 	m.step(now)
@@ -51,24 +52,32 @@ func (m *Machine) Reached(now time.Duration, task int, ok bool) {
 
 // tried reports whether all members have tried each other's notes.
 func (m *Machine) tried(members []int) bool {
-	noted := func(task int) bool {
-		if task == m.config.Task {
-			return len(m.terms.Note) > 0
-		}
-		return len(m.peers[task].state.Note) > 0
-	}
 	for _, a := range members {
-		reach, beyond := m.reach, m.beyond
-		if a != m.config.Task {
-			reach, beyond = m.peers[a].state.Reach, m.peers[a].state.Beyond
-		}
+		reach, beyond := m.trials(a)
 		for _, b := range members {
-			if a != b && noted(a) && noted(b) && !slices.Contains(reach, b) && !slices.Contains(beyond, b) {
+			trial := Trial{b, m.noteOf(b)}
+			if a != b && m.noteOf(a) != 0 && trial.Note != 0 && !slices.Contains(reach, trial) && !slices.Contains(beyond, trial) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// noteOf names the note that a candidate gives now.
+func (m *Machine) noteOf(task int) NoteID {
+	if task == m.config.Task {
+		return m.ownNote
+	}
+	return IDOf(m.peers[task].state.Note)
+}
+
+// trials lists the notes that worked at a candidate, and those that did not.
+func (m *Machine) trials(task int) (reach, beyond []Trial) {
+	if task == m.config.Task {
+		return m.reach, m.beyond
+	}
+	return m.peers[task].state.Reach, m.peers[task].state.Beyond
 }
 
 func (m *Machine) gather(now time.Duration) {
@@ -165,10 +174,10 @@ func (m *Machine) propose(now time.Duration) {
 	}
 	for _, task := range present {
 		if task == m.config.Task {
-			members = append(members, Member{task, m.config.Incarnation, m.terms.HasState, m.terms.Step})
+			members = append(members, Member{task, m.config.Incarnation, m.terms.HasState, m.terms.Step, m.ownNote})
 		} else {
 			s := m.peers[task].state
-			members = append(members, Member{task, s.Incarnation, s.HasState, s.Step})
+			members = append(members, Member{task, s.Incarnation, s.HasState, s.Step, IDOf(s.Note)})
 		}
 	}
 	if len(members) > m.terms.Max { // those that bring the state go first, but the proposer stays
@@ -196,18 +205,15 @@ func weight(m Member, proposer int) int {
 
 // shared reports whether each member has reached each other one's note.
 func (m *Machine) shared(v *View) bool {
-	for _, a := range v.Members {
-		reach := m.reach
-		if a.Task != m.config.Task {
-			reach = m.peers[a.Task].state.Reach
-		}
-		for _, b := range v.Members {
-			if a.Task != b.Task && !slices.Contains(reach, b.Task) {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(v.Members, func(a Member) bool {
+		reach, _ := m.trials(a.Task)
+		return !reaches(reach, a.Task, v)
+	})
+}
+
+// reaches reports whether a member has reached the notes of which a view is made.
+func reaches(reach []Trial, task int, v *View) bool {
+	return !slices.ContainsFunc(v.Members, func(b Member) bool { return b.Task != task && !slices.Contains(reach, Trial{b.Task, b.Note}) })
 }
 
 // stale reports whether the own proposal can no longer be accepted by all.
@@ -220,11 +226,12 @@ func (m *Machine) stale(now time.Duration) bool {
 			continue
 		}
 		s := m.peers[member.Task].state
-		if !m.fresh(member.Task, now) || s.Incarnation != member.Incarnation || s.Phase != Gathering || s.Promised > m.proposal.ID.Generation {
+		if !m.fresh(member.Task, now) || s.Incarnation != member.Incarnation || s.Phase != Gathering || s.Promised > m.proposal.ID.Generation ||
+			IDOf(s.Note) != member.Note {
 			return true
 		}
 	}
-	return m.promised > m.proposal.ID.Generation
+	return m.promised > m.proposal.ID.Generation || m.proposal.Shared && !m.shared(m.proposal)
 }
 
 // agreed reports whether all members of the own proposal have accepted it.
@@ -245,8 +252,8 @@ func (m *Machine) accept(now time.Duration) {
 		}
 		s := m.peers[task].state
 		if v := s.Proposal; s.Phase == Gathering && v != nil && v.ID.Generation > m.promised {
-			if rank := v.Rank(m.config.Task); rank >= 0 && v.Members[rank].Incarnation == m.config.Incarnation && v.Members[rank].Step == m.terms.Step &&
-				v.Members[rank].HasState == m.terms.HasState && v.Members[0].Task == task {
+			own := Member{m.config.Task, m.config.Incarnation, m.terms.HasState, m.terms.Step, m.ownNote}
+			if slices.Contains(v.Members, own) && v.Members[0].Task == task && (!v.Shared || reaches(m.reach, m.config.Task, v)) {
 				m.offered, m.proposer, m.accepted, m.promised = v, task, v.ID, v.ID.Generation
 				m.proposal, m.dirty = nil, true
 			}
@@ -268,11 +275,14 @@ func (m *Machine) install(now time.Duration, v *View) {
 	m.view, m.installed, m.phase, m.dirty = v, now, Serving, true
 	m.proposal, m.accepted, m.offered, m.joinError = nil, ViewID{}, nil, nil
 	m.accusations, m.waiting, m.answers, m.asked, m.differed = nil, nil, nil, nil, 0
-	m.completed, m.told, m.settling = 0, 0, false
+	m.completed, m.told, m.settling, m.blocked = 0, 0, false, 0
 	// What broke before may have healed unheard: the next attempt to connect, or the deadline, shows who is gone.
 	for _, member := range v.Members {
 		p := &m.peers[member.Task]
 		p.heard, p.down = now, false
+	}
+	if v.Shared && !reaches(m.reach, m.config.Task, v) { // what it accepted has changed since: somebody gathered once more
+		m.accuse(now, m.config.Task, Moved, "it cannot reach the memory of the others any more")
 	}
 }
 

@@ -35,8 +35,9 @@ type Machine struct {
 	// Gathering; see gather.go.
 	terms     Terms
 	began     time.Duration
-	reach     []int
-	beyond    []int
+	ownNote   NoteID // of the note in terms
+	reach     []Trial
+	beyond    []Trial
 	ready     time.Duration // when the terms were met first
 	proposal  *View         // own
 	proposed  time.Duration
@@ -57,6 +58,8 @@ type Machine struct {
 	answers   []Call
 	asked     []uint64 // sequences that others wait in and this member has not begun
 	differed  time.Duration
+	blocked   uint64 // the collective in which nothing came for the deadline
+	blockedAt time.Duration
 }
 
 // New returns a worker that has not asked for a group.
@@ -190,6 +193,7 @@ func (m *Machine) step(now time.Duration) {
 	m.gather(now)
 	m.watch(now)
 	m.order(now)
+	m.elsewhere(now)
 	m.decide(now)
 }
 
@@ -203,7 +207,7 @@ func (m *Machine) Poll(now time.Duration) (*State, bool) {
 	s := &State{
 		Task: m.config.Task, Incarnation: m.config.Incarnation, Serial: m.serial, Phase: m.phase, View: m.currentView(),
 		Promised: m.promised, Accusations: slices.Clone(m.accusations), Verdict: m.verdict, Answers: slices.Clone(m.answers),
-		Completed: m.completed, Settling: m.settling, Unheard: m.deaf,
+		Completed: m.completed, Settling: m.settling, Unheard: m.deaf, Blocked: m.blocked,
 	}
 	m.told = m.completed
 	if m.view != nil {

@@ -92,7 +92,7 @@ func TestSharedNeedsAllReach(t *testing.T) {
 			m.Gather(0, Terms{Min: 3, Max: 3, Patience: time.Second, Timeout: time.Minute, Note: []byte("note")})
 			for other := range 3 {
 				if other != task {
-					m.Reached(0, other, task != missing || other != (missing+1)%3)
+					m.Reached(0, other, []byte("note"), task != missing || other != (missing+1)%3)
 				}
 			}
 		}
@@ -315,10 +315,10 @@ func TestMaximum(t *testing.T) {
 }
 
 func sampleState() *State {
-	view := &View{ID: ViewID{9, 8}, Members: []Member{{0, 5, true, 7}, {3, 6, false, 0}}, Shared: true}
-	return &State{Task: 3, Incarnation: 1 << 60, Serial: 77, Phase: Gathering, View: ViewID{4, 5}, ViewSize: 2, HasState: true, Step: 9, Note: []byte("note"), Reach: []int{0, 1}, Beyond: []int{2}, Unheard: []int{1, 4},
+	view := &View{ID: ViewID{9, 8}, Members: []Member{{0, 5, true, 7, 1 << 60}, {3, 6, false, 0, 3}}, Shared: true}
+	return &State{Task: 3, Incarnation: 1 << 60, Serial: 77, Phase: Gathering, View: ViewID{4, 5}, ViewSize: 2, HasState: true, Step: 9, Note: []byte("note"), Reach: []Trial{{0, 7}, {1, 1 << 63}}, Beyond: []Trial{{2, 9}}, Unheard: []int{1, 4},
 		Promised: 9, Accepted: view.ID, Proposal: view, Accusations: []Accusation{{0, 1, Silent, "x"}, {1, 0, Lost, ""}},
-		Verdict: &Verdict{ViewID{1, 2}, []Accusation{{0, 1, Silent, "x"}}, &Difference{3, 0, 1, "a", "b"}}, Completed: 4, Settling: true, Waiting: &Call{5, "d"}, Answers: []Call{{4, "e"}}}
+		Verdict: &Verdict{ViewID{1, 2}, []Accusation{{0, 1, Silent, "x"}}, &Difference{3, 0, 1, "a", "b"}}, Completed: 4, Settling: true, Waiting: &Call{5, "d"}, Blocked: 5, Answers: []Call{{4, "e"}}}
 }
 
 func TestCodec(t *testing.T) {

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"fmt"
 	"slices"
 	"time"
 )
@@ -25,6 +26,46 @@ func (m *Machine) Report(now time.Duration, call Call) {
 		}
 	}
 	m.step(now)
+}
+
+// Block says that nothing came for this worker, in a collective, for the deadline. If signs of life prove that what it waits for cannot come, the
+// view ends: no member waits for another that is elsewhere.
+func (m *Machine) Block(now time.Duration, sequence uint64) {
+	if m.phase == Serving && m.blocked != sequence {
+		m.blocked, m.blockedAt, m.dirty = sequence, now, true
+		m.step(now)
+	}
+}
+
+// Unblock says that something came.
+func (m *Machine) Unblock() {
+	if m.blocked != 0 {
+		m.blocked, m.dirty = 0, true
+	}
+}
+
+// elsewhere lets this member go when nothing comes although no other one has anything left to do for it: each has completed the collective that
+// this one waits in, or waits in vain itself. Of those that wait in vain the one that is furthest behind goes, the lowest task among equals.
+func (m *Machine) elsewhere(now time.Duration) {
+	if m.phase != Serving || m.Verdict() != nil || m.blocked == 0 || now-m.blockedAt < 2*m.config.Heartbeat {
+		return
+	}
+	for _, member := range m.view.Members {
+		if member.Task == m.config.Task {
+			continue
+		}
+		p := &m.peers[member.Task]
+		if p.state == nil || p.heard < m.blockedAt+m.config.Heartbeat { // what it said before may be overtaken by what is on its way
+			return
+		}
+		s := p.state
+		beyond := s.View != m.view.ID || s.Completed >= m.blocked
+		vain := s.Blocked > m.blocked || s.Blocked == m.blocked && member.Task > m.config.Task
+		if !beyond && !vain {
+			return
+		}
+	}
+	m.accuse(now, m.config.Task, Stalled, fmt.Sprintf("nothing came for it in collective %d for %v, though no other member has anything left to do there", m.blocked, m.config.Deadline))
 }
 
 // Done says that the collective last reported was completed.

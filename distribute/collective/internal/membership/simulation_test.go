@@ -3,6 +3,7 @@ package membership
 import (
 	"container/heap"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -53,6 +54,14 @@ type process struct {
 	begun    begun
 	others   map[int]begun
 	working  bool
+
+	gathers int            // how often it has asked for a group
+	note    string         // of its memory, which is another one each time
+	mapped  map[int]string // memory of candidates, by task
+	tried   map[int]string // notes that were tried
+	shared  map[int]string // memory of the members of the view, where they share it
+
+	began, ticked time.Duration // when something came last, and when time passed last
 }
 
 type simulation struct {
@@ -62,8 +71,9 @@ type simulation struct {
 	queue     events
 	order     int
 	nodes     []*process
-	part      []int           // the part of the network each task is in
-	deaf      map[[2]int]bool // from and to where nothing arrives
+	part      []int                       // the part of the network each task is in
+	deaf      map[[2]int]bool             // from and to where nothing arrives
+	links     map[[4]uint64]time.Duration // from when there is a connection between two processes (task and incarnation of both)
 	faulty    bool
 	streams   bool // a member that sees the end of a view ends its streams to the others
 	terms     Terms
@@ -77,7 +87,7 @@ type simulation struct {
 
 func newSimulation(t *testing.T, seed uint64, size int, terms Terms) *simulation {
 	s := &simulation{t: t, rng: rand.New(rand.NewPCG(seed, 7)), part: make([]int, size), nodes: make([]*process, size), terms: terms,
-		deaf: map[[2]int]bool{}, deadline: time.Second, views: map[ViewID]string{}, verdicts: map[ViewID]map[int]*Verdict{}}
+		deaf: map[[2]int]bool{}, links: map[[4]uint64]time.Duration{}, deadline: time.Second, views: map[ViewID]string{}, verdicts: map[ViewID]map[int]*Verdict{}}
 	for task := range size {
 		s.create(task)
 	}
@@ -102,7 +112,7 @@ func (s *simulation) start(task int) {
 }
 
 func (s *simulation) create(task int) {
-	p := &process{sim: s, task: task, incarnation: uint64(s.now) + 1, others: map[int]begun{}}
+	p := &process{sim: s, task: task, incarnation: uint64(s.now) + 1, others: map[int]begun{}, mapped: map[int]string{}, tried: map[int]string{}}
 	p.machine = New(Config{Task: task, Size: len(s.nodes), Incarnation: p.incarnation, Heartbeat: s.deadline / 10, Deadline: s.deadline}, s.now)
 	s.nodes[task] = p
 	s.logf("start %d", task)
@@ -112,8 +122,36 @@ func (p *process) begin() {
 	s := p.sim
 	first := s.terms
 	first.Patience = max(first.Patience, s.deadline/2)
-	p.machine.Gather(s.now, first)
+	p.gather(first)
 	p.tick()
+}
+
+// gather asks for a group, with new memory.
+func (p *process) gather(terms Terms) {
+	p.gathers++
+	p.note = fmt.Sprintf("memory %d of process %d of task %d", p.gathers, p.incarnation, p.task)
+	clear(p.mapped)
+	clear(p.tried)
+	terms.Note = []byte(p.note)
+	p.machine.Gather(p.sim.now, terms)
+}
+
+// reach maps the memory of candidates. Memory that has an owner no more cannot be mapped, but stays with those who have it.
+func (p *process) reach() {
+	s, m := p.sim, p.machine
+	for task, q := range s.nodes {
+		state := m.Peer(task)
+		if task == p.task || m.Phase() != Gathering || state == nil || state.Phase != Gathering || len(state.Note) == 0 || p.tried[task] == string(state.Note) {
+			continue
+		}
+		p.tried[task] = string(state.Note)
+		delete(p.mapped, task)
+		ok := !q.dead && q.note == string(state.Note)
+		if ok {
+			p.mapped[task] = q.note
+		}
+		m.Reached(s.now, task, state.Note, ok)
+	}
 }
 
 func (p *process) tick() {
@@ -122,9 +160,28 @@ func (p *process) tick() {
 	}
 	if !p.stopped() {
 		p.machine.Tick(p.sim.now)
+		p.watch()
 		p.react()
 	}
 	p.sim.after(20*time.Millisecond, p.tick)
+}
+
+// watch says when nothing came for this process although it waits. The steps of a view are its collectives.
+func (p *process) watch() {
+	s := p.sim
+	if p.resumed(); !p.working || s.now-p.began < s.deadline*4/5 {
+		p.machine.Unblock()
+		return
+	}
+	p.machine.Block(s.now, p.begun.step)
+}
+
+// resumed begins the wait anew where this process was stopped meanwhile.
+func (p *process) resumed() {
+	if p.sim.now-p.ticked > p.sim.deadline/2 {
+		p.began = p.sim.now
+	}
+	p.ticked = p.sim.now
 }
 
 func (p *process) stopped() bool { return p.frozen > p.sim.now }
@@ -133,6 +190,7 @@ func (p *process) stopped() bool { return p.frozen > p.sim.now }
 func (p *process) react() {
 	s := p.sim
 	m := p.machine
+	p.reach()
 	if v := m.Verdict(); v != nil && s.verdicts[v.View][p.task] == nil {
 		if s.verdicts[v.View] == nil {
 			s.verdicts[v.View] = map[int]*Verdict{}
@@ -149,7 +207,7 @@ func (p *process) react() {
 		}
 		terms := s.terms
 		terms.HasState, terms.Step = p.hasState, p.step
-		m.Gather(s.now, terms)
+		p.gather(terms)
 	case Serving:
 		if view := m.View(); view.ID != p.view {
 			p.enter(view)
@@ -187,12 +245,16 @@ func (p *process) enter(view *View) {
 		p.step = step // streamed from the source
 	}
 	p.hasState = true
+	p.shared = nil
+	if view.Shared {
+		p.shared = maps.Clone(p.mapped)
+	}
 	clear(p.others)
 	p.beginStep()
 }
 
 func (p *process) beginStep() {
-	p.working = true
+	p.working, p.began = true, p.sim.now
 	p.begun = begun{p.task, p.view, p.step + 1, len(p.machine.Pending(p.sim.now)) > 0}
 	p.repeat(p.begun)
 	p.complete()
@@ -206,15 +268,29 @@ func (p *process) repeat(message begun) {
 	if !p.stopped() {
 		for _, member := range p.machine.View().Members {
 			if member.Task != p.task {
-				p.sim.send(p, member.Task, func(q *process) { q.hear(message) })
+				p.tell(member.Task, message)
 			}
 		}
 	}
 	p.sim.after(50*time.Millisecond, func() { p.repeat(message) })
 }
 
+// tell sends what a member has begun: over the network, or by its memory, which shows it to those who have mapped that one.
+func (p *process) tell(task int, message begun) {
+	memory := p.note
+	p.sim.send(p, task, func(q *process) {
+		if q.view == message.view && q.shared != nil && q.shared[p.task] != memory {
+			return
+		}
+		q.hear(message)
+	})
+}
+
 func (p *process) hear(message begun) {
 	if message.view == p.view && message.step >= p.others[message.from].step {
+		if message != p.others[message.from] {
+			p.began = p.sim.now
+		}
 		p.others[message.from] = message
 		p.complete()
 	}
@@ -237,6 +313,7 @@ func (p *process) complete() {
 		pending = pending || other.step == p.begun.step && other.pending
 	}
 	p.step++
+	p.machine.Complete(p.step)
 	p.sim.steps++
 	p.working = false
 	if pending {
@@ -248,11 +325,11 @@ func (p *process) complete() {
 		for range 3 {
 			for _, member := range p.machine.View().Members {
 				if member.Task != p.task {
-					p.sim.send(p, member.Task, func(q *process) { q.hear(message) })
+					p.tell(member.Task, message)
 				}
 			}
 		}
-		p.machine.Gather(p.sim.now, terms)
+		p.gather(terms)
 		return
 	}
 	view := p.view
@@ -287,6 +364,7 @@ func (s *simulation) send(from *process, to int, deliver func(q *process)) {
 		delay = func() time.Duration { return time.Duration(s.rng.IntN(60)) * time.Millisecond }
 	}
 	target := s.nodes[to]
+	delay = s.connected(from, target, delay)
 	var arrive func()
 	arrive = func() {
 		switch {
@@ -300,6 +378,21 @@ func (s *simulation) send(from *process, to int, deliver func(q *process)) {
 	for range copies {
 		s.after(delay(), arrive)
 	}
+}
+
+// connected adds to a delay what it takes to connect to a process: one that is stopped does not answer, and the next attempt is a while off.
+func (s *simulation) connected(from, target *process, delay func() time.Duration) func() time.Duration {
+	key := [4]uint64{uint64(from.task), from.incarnation, uint64(target.task), target.incarnation}
+	ready, known := s.links[key]
+	if !known {
+		ready = s.now
+		if target.stopped() {
+			ready = target.frozen + time.Duration(s.rng.IntN(300))*time.Millisecond
+		}
+		s.links[key] = ready
+	}
+	wait := max(0, ready-s.now)
+	return func() time.Duration { return wait + delay() }
 }
 
 func (s *simulation) run(d time.Duration) {
@@ -418,6 +511,32 @@ func TestScripted(t *testing.T) {
 			s.run(2 * time.Second)
 			require.True(t, s.together(), "the restarted worker is taken in")
 			s.dump()
+		}
+	})
+	// Most are killed at once: those who are left cannot tell whether it is they who were cut off, and form the next group when the others are back,
+	// or by themselves where they may. What they know does not grow by waiting for the deadline.
+	t.Run("most killed at once", func(t *testing.T) {
+		for _, c := range []struct{ size, killed, least int }{{3, 2, 3}, {3, 2, 1}, {5, 3, 5}, {5, 4, 1}, {4, 2, 4}} {
+			for first := range c.size {
+				s := newSimulation(t, 8, c.size, terms(c.least, c.size))
+				s.run(2 * time.Second)
+				require.True(t, s.together())
+				for i := range c.killed {
+					s.kill((first+i)%c.size, true)
+				}
+				killed, left := s.now, s.nodes[(first+c.killed)%c.size]
+				view := left.view
+				for s.now-killed < 3*s.deadline && left.machine.Phase() == Serving && left.view == view {
+					s.run(time.Millisecond)
+				}
+				require.Less(t, s.now-killed, s.deadline/5, "%+v: one that is left looks for the next group", c)
+				for i := range c.killed {
+					s.start((first + i) % c.size)
+				}
+				s.run(2 * time.Second)
+				require.True(t, s.together())
+				s.dump()
+			}
 		}
 	})
 	t.Run("frozen", func(t *testing.T) {
@@ -565,6 +684,97 @@ func (s *simulation) chaos(parts bool) {
 		}
 		s.run(time.Duration(s.rng.IntN(2500)) * time.Millisecond)
 	}
+}
+
+// replaced plays what once left a worker with the memory of a dead one: one is killed, its replacement stopped soon after its start, another one
+// killed and replaced meanwhile.
+func (s *simulation) replaced() {
+	first := s.rng.IntN(len(s.nodes))
+	second := (first + 1 + s.rng.IntN(len(s.nodes)-1)) % len(s.nodes)
+	again := func(task int) {
+		if s.nodes[task].dead {
+			s.start(task)
+		}
+	}
+	s.kill(first, true)
+	s.run(time.Duration(s.rng.IntN(100)) * time.Millisecond)
+	again(first)
+	s.run(time.Duration(10+s.rng.IntN(300)) * time.Millisecond)
+	s.freeze(first, s.deadline*14/10)
+	s.run(time.Duration(s.rng.IntN(300)) * time.Millisecond)
+	s.kill(second, true)
+	s.after(time.Duration(s.rng.IntN(int(s.deadline*14/10))), func() { again(second) })
+	s.run(s.deadline * 2)
+	again(second)
+}
+
+// A worker that was stopped while others came and went does not take the memory of a process that is gone for that of its successor.
+func TestMemoryOfADeadProcess(t *testing.T) {
+	runs := 60
+	if testing.Short() {
+		runs = 15
+	}
+	for seed := range runs {
+		for _, c := range []struct{ size, least int }{{3, 3}, {3, 2}, {4, 3}} {
+			s := newSimulation(t, uint64(seed), c.size, terms(c.least, c.size))
+			s.run(2 * time.Second)
+			s.faulty = seed%3 == 2
+			for range 4 {
+				s.replaced()
+				s.heal()
+				s.run(4 * time.Second)
+				steps := s.steps
+				s.run(2 * time.Second)
+				if !s.together() || s.steps < steps+20 {
+					t.Errorf("size %d, at least %d, seed %d: %d steps in two seconds after the faults", c.size, c.least, seed, s.steps-steps)
+					s.dump()
+					t.FailNow()
+				}
+			}
+		}
+	}
+}
+
+// Nobody waits for what cannot come, whatever the reason: when members do not see what others do, the view ends soon after the deadline.
+func TestNobodyWaitsInVain(t *testing.T) {
+	for seed := range 30 {
+		for _, size := range []int{2, 3, 5} {
+			s := newSimulation(t, uint64(seed), size, terms(size, size))
+			s.run(2 * time.Second)
+			require.True(t, s.together())
+			for range 1 + s.rng.IntN(size) { // some see other memory than that of the others
+				p := s.nodes[s.rng.IntN(size)]
+				other := (p.task + 1 + s.rng.IntN(size-1)) % size
+				p.shared[other] = "of a process that is gone"
+				s.logf("%d does not see what %d does", p.task, other)
+			}
+			steps, began := s.steps, s.now
+			for s.steps < steps+3*size && s.now-began < 10*s.deadline {
+				s.run(10 * time.Millisecond)
+			}
+			if s.now-began > 2*s.deadline {
+				t.Errorf("size %d, seed %d: no step for %v", size, seed, s.now-began)
+				s.dump()
+				t.FailNow()
+			}
+		}
+	}
+}
+
+// A member that takes long over something of its own is waited for: nothing proves that it will not come.
+func TestSlowMemberIsWaitedFor(t *testing.T) {
+	s := newScript(t, 3)
+	s.gather(Terms{Min: 3, Max: 3, Timeout: time.Minute})
+	for _, m := range s.machines[:2] {
+		m.Block(s.now, 4)
+	}
+	s.pass(time.Minute)
+	require.Nil(t, s.machines[0].Verdict())
+	s.machines[2].Complete(4) // now it is known to be beyond it
+	s.pass(3 * time.Second)
+	require.True(t, s.machines[2].Verdict().Removes(0))
+	require.False(t, s.machines[2].Verdict().Removes(1))
+	require.Equal(t, Stalled, s.machines[2].Verdict().Removed[0].Reason)
 }
 
 func (s *simulation) heal() {

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"time"
@@ -36,6 +37,24 @@ type Member struct {
 	Incarnation uint64 // of the process: greater after each restart
 	HasState    bool   // brings the state of the training
 	Step        uint64 // the last step it completed, if it has state
+	Note        NoteID // of the note that it gave when it gathered
+}
+
+// NoteID names the note of one worker at one gathering; 0 is no note. A process has another one each time that it gathers.
+type NoteID uint64
+
+// IDOf returns the name of a note.
+func IDOf(note []byte) NoteID {
+	if len(note) == 0 {
+		return 0
+	}
+	return NoteID(fnv1a(fnvBasis, note...)) | 1
+}
+
+// Trial is a note of another worker that was tried here.
+type Trial struct {
+	Task int
+	Note NoteID
 }
 
 // View is a group of workers that agreed to work together.
@@ -73,18 +92,28 @@ func (v *View) Agreed() (step uint64, source int) {
 
 // digest is FNV-1a over what tells views apart.
 func (v *View) digest(proposer int) uint64 {
-	h := uint64(14695981039346656037)
+	h := fnvBasis
 	mix := func(x uint64) {
-		for range 8 {
-			h = (h ^ x&255) * 1099511628211
-			x >>= 8
-		}
+		var b [8]byte
+		binary.LittleEndian.PutUint64(b[:], x)
+		h = fnv1a(h, b[:]...)
 	}
 	mix(v.ID.Generation)
 	mix(uint64(proposer))
 	for _, m := range v.Members {
 		mix(uint64(m.Task))
 		mix(m.Incarnation)
+		mix(uint64(m.Note))
+	}
+	return h
+}
+
+const fnvBasis = uint64(14695981039346656037)
+
+// fnv1a continues a hash.
+func fnv1a(h uint64, data ...byte) uint64 {
+	for _, b := range data {
+		h = (h ^ uint64(b)) * 1099511628211
 	}
 	return h
 }
@@ -164,12 +193,12 @@ type State struct {
 	// While gathering.
 	HasState bool
 	Step     uint64
-	Note     []byte // for the layer above: how to reach this process's shared memory
-	Reach    []int  // tasks whose Note worked here
-	Beyond   []int  // tasks whose Note did not work here
-	Promised uint64 // generation below which no proposal is accepted any more
-	Accepted ViewID // proposal accepted
-	Proposal *View  // own proposal
+	Note     []byte  // for the layer above: how to reach this process's shared memory
+	Reach    []Trial // notes of others that worked here
+	Beyond   []Trial // notes of others that did not work here
+	Promised uint64  // generation below which no proposal is accepted any more
+	Accepted ViewID  // proposal accepted
+	Proposal *View   // own proposal
 
 	// About View.
 	Accusations []Accusation // all that are known, by (By, Who)
@@ -177,6 +206,7 @@ type State struct {
 	Completed   uint64       // the last collective that this member has completed
 	Settling    bool         // it wants to leave the view and asks whether the others have completed as much
 	Waiting     *Call        // the collective that this member cannot complete
+	Blocked     uint64       // the collective in which nothing came for the deadline; 0: none
 	Answers     []Call       // calls of this member that others wait in
 }
 
