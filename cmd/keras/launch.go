@@ -77,7 +77,8 @@ func (f *launchFlags) run(ctx context.Context, command []string, stdout, stderr 
 	if err != nil {
 		return err
 	}
-	l := &launcher{launchFlags: f, command: command, spec: spec, secret: throwAwaySecret(), ends: make(chan ended), running: make([]*exec.Cmd, f.workers), starts: make([]int, f.workers)}
+	l := &launcher{launchFlags: f, command: command, spec: spec, secret: throwAwaySecret(), ends: make(chan ended), told: make(chan report),
+		running: make([]*exec.Cmd, f.workers), starts: make([]int, f.workers), joined: make([]time.Time, f.workers), silent: make([]bool, f.workers)}
 	l.out, l.err = &lineWriter{w: stdout}, &lineWriter{w: stderr}
 	for i := range f.workers {
 		if err := l.start(i); err != nil {
@@ -115,8 +116,11 @@ type launcher struct {
 	out, err *lineWriter
 
 	ends     chan ended
+	told     chan report
 	running  []*exec.Cmd // nil: not running
 	starts   []int       // of each worker
+	joined   []time.Time // when each began to look for the others; zero: not yet
+	silent   []bool      // a worker is missed by the others, and no restart is left for it
 	finished int         // workers that have ended well
 	ending   bool        // a signal has come, or the job has failed
 }
@@ -142,13 +146,20 @@ func (l *launcher) start(i int) error {
 	}
 	c.Stdout, c.Stderr = stdout, stderr
 	ownGroup(c)
-	if err := c.Start(); err != nil {
+	listen, err := l.connect(c, report{worker: i, start: l.starts[i] + 1})
+	if err != nil {
+		return err
+	}
+	err = c.Start()
+	ears := listen(err == nil)
+	if err != nil {
 		return fmt.Errorf("launch: worker %d: %w", i, err)
 	}
-	l.running[i] = c
+	l.running[i], l.joined[i], l.silent[i] = c, time.Time{}, false
 	l.starts[i]++
 	go func() {
 		err := c.Wait()
+		ears()
 		stdout.flush()
 		stderr.flush()
 		l.ends <- ended{i, err}
@@ -177,6 +188,9 @@ func (l *launcher) wait(ctx context.Context) error {
 	}
 	lost := 0
 	for l.left() > 0 {
+		if kill == nil && l.onlySilent() {
+			kill = time.After(settled)
+		}
 		select {
 		case s := <-incoming:
 			stop(s)
@@ -187,6 +201,8 @@ func (l *launcher) wait(ctx context.Context) error {
 			l.signal(syscall.SIGTERM)
 		case <-kill:
 			l.signal(syscall.SIGKILL)
+		case r := <-l.told:
+			l.hear(r)
 		case e := <-l.ends:
 			l.running[e.worker] = nil
 			if e.err == nil {
@@ -260,7 +276,11 @@ func (l *launcher) signal(s os.Signal) {
 // drain waits for the workers that run.
 func (l *launcher) drain() {
 	for l.left() > 0 {
-		l.running[(<-l.ends).worker] = nil
+		select {
+		case e := <-l.ends:
+			l.running[e.worker] = nil
+		case <-l.told:
+		}
 	}
 }
 

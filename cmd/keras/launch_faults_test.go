@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -125,6 +126,50 @@ func TestFitOutlivesWorkers(t *testing.T) {
 	readJSON(t, path("whole.json"), &want)
 	readJSON(t, path("faulty.json"), &got)
 	assert.Equal(t, want, got, "the worker that came back has the whole history")
+}
+
+// TestFitReplacesAFrozenWorker: one that is stopped for good, in the midst of training or soon after its start, is ended and replaced, and the job
+// ends with the numbers of an unbroken one, long before the others would give it up.
+func TestFitReplacesAFrozenWorker(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes: not with -short")
+	}
+	if !passesFiles || runtime.GOOS != "linux" {
+		t.Skip("needs a system that shows which processes are stopped")
+	}
+	dir := smallModel(t)
+	path := func(name string) string { return filepath.Join(dir, name) }
+	whole := startFaulty(t, t.Context(), dir, "whole", []string{"-n", "2"}, []string{"--backup", path("backup0")})
+	require.Zero(t, whole.end(), whole.out.String())
+
+	r := startFaulty(t, t.Context(), dir, "frozen", []string{"-n", "2", "--restarts", "3"}, []string{"--backup", path("backup")})
+	r.await(path("backup/latest.weights.npz"))
+	r.signal(1, syscall.SIGKILL)
+	r.again(1)
+	began := time.Now()
+	r.signal(1, syscall.SIGSTOP) // for good
+	require.Zero(t, r.end(), r.out.String())
+	t.Log("ended", time.Since(began), "after the worker was stopped")
+	require.Contains(t, r.out.String(), "worker 1 does not answer, as worker 0 says; ending it")
+	require.Contains(t, r.out.String(), "starting it again (2 of 3)")
+	sameModels(t, path("whole.keras"), path("frozen.keras"))
+}
+
+// TestFitLeavesAFrozenWorkerBehind: without a restart for it the others go on, where they may, and do not wait for it in the end.
+func TestFitLeavesAFrozenWorkerBehind(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes: not with -short")
+	}
+	if !passesFiles || runtime.GOOS != "linux" {
+		t.Skip("needs a system that shows which processes are stopped")
+	}
+	dir := smallModel(t)
+	path := func(name string) string { return filepath.Join(dir, name) }
+	r := startFaulty(t, t.Context(), dir, "behind", []string{"-n", "2", "--min-workers", "1"}, []string{"--elastic", "1:2", "--backup", path("backup")})
+	r.await(path("backup/latest.weights.npz"))
+	r.signal(1, syscall.SIGSTOP)
+	require.Zero(t, r.end(), r.out.String())
+	require.NotEmpty(t, storedArrays(t, path("behind.keras")))
 }
 
 // again waits for the next life of a worker.

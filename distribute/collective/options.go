@@ -40,6 +40,10 @@ type Options struct {
 	// must not call methods of the group. nil: nobody is told
 	Observe func(text string)
 
+	// Unheard is told at each heartbeat from which workers, that have not left the job, nothing came for Deadline. It must return soon and must not
+	// call methods of the group. nil: nobody is told
+	Unheard func(tasks []cluster.Task)
+
 	version int // of the protocol that this worker claims to speak; 0: membership.Version. For tests
 }
 

@@ -10,6 +10,7 @@ type watchdog struct {
 	bytes   int64         // of the transport then
 	since   time.Duration // when that was
 	looked  time.Duration // when it was looked at last
+	told    time.Duration // when Options.Unheard was told last
 }
 
 // Bytes that signs of life take, at most, while nothing else comes: for each worker, and for all.
@@ -23,6 +24,12 @@ func (w *watchdog) look(g *Group) {
 	now, s := g.now(), g.session
 	stopped := now-w.looked > g.settings.Deadline/2 // this process was: what came meanwhile lies unread
 	w.looked = now
+	if tell := g.settings.Unheard; tell != nil && !stopped && now-w.told >= g.settings.Heartbeat {
+		w.told = now
+		if tasks := g.machine.Unheard(); len(tasks) > 0 {
+			tell(g.tasks(tasks))
+		}
+	}
 	if s == nil || s.ended() || s.n == 1 {
 		w.session = nil
 		return

@@ -10,6 +10,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/collective"
+	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
 // Options configure [NewStrategy]. The zero value reads TF_CONFIG and runs one replica on each accelerator of an imported backend, or else one
@@ -84,9 +85,11 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 		}
 		return distribute.NewMultiWorkerMirroredStrategyOver(m)
 	}
+	supervisor.Joining()
 	g, err := collective.Join(ctx, collective.Options{
 		Cluster: spec, Task: task, Deadline: o.Deadline, JoinTimeout: o.JoinTimeout, Timeout: o.Communication.Timeout, Security: o.Security,
 		Listener: o.Listener, NoSharedMemory: o.NoSharedMemory, Observe: o.Observe, MinMembers: terms.MinMembers, MaxMembers: terms.MaxMembers,
+		Unheard: func(tasks []cluster.Task) { tellUnheard(spec, tasks) },
 	})
 	if errors.Is(err, collective.ErrLeft) {
 		return nil, fmt.Errorf("multiworker: %w: %w", err, distribute.ErrLeft)
@@ -101,6 +104,17 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 		return nil, err
 	}
 	return s, nil
+}
+
+// tellUnheard tells the program that started the workers, if it listens, so that it can replace one that is frozen.
+func tellUnheard(spec *cluster.Spec, tasks []cluster.Task) {
+	var numbers []int
+	for _, task := range tasks {
+		if number, err := cluster.IDInCluster(spec, task); err == nil {
+			numbers = append(numbers, number)
+		}
+	}
+	supervisor.Missing(numbers)
 }
 
 func closeListener(l net.Listener) error {

@@ -139,6 +139,17 @@ func (m *Machine) listen(now time.Duration) {
 	}
 }
 
+// Unheard lists the tasks of which nothing came for the deadline, without those that have left.
+func (m *Machine) Unheard() []int {
+	var tasks []int
+	for _, task := range m.deaf {
+		if s := m.peers[task].state; s == nil || s.Phase != Left {
+			tasks = append(tasks, task)
+		}
+	}
+	return tasks
+}
+
 // Peer returns the newest state of a task, or nil.
 func (m *Machine) Peer(task int) *State { return m.peers[task].state }
 

@@ -1,0 +1,80 @@
+// Package supervisor is how the workers of a job tell the program that started them how they fare: by lines of text in a pipe that they inherit.
+// A worker that was started otherwise tells nobody.
+package supervisor
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Variable holds the number of the descriptor that a worker writes to.
+const Variable = "GOKERAS_SUPERVISOR"
+
+// What a worker says.
+const (
+	joining = "joining" // it looks for the others
+	missing = "missing" // nothing comes from these workers, for the deadline
+)
+
+// Event is one thing that a worker said.
+type Event struct {
+	Joining bool
+	Missing []int // tasks
+}
+
+// maxTasks bounds what is read of one line.
+const maxTasks = 1024
+
+var own = sync.OnceValue(func() *reporter {
+	number, err := strconv.Atoi(os.Getenv(Variable))
+	if err != nil {
+		return nil
+	}
+	return newReporter(number)
+})
+
+// Joining says that this worker has come to look for the others: from now on it can be missed.
+func Joining() { own().say(joining) }
+
+// Missing says that nothing comes from some workers.
+func Missing(tasks []int) {
+	words := make([]string, len(tasks))
+	for i, task := range tasks {
+		words[i] = strconv.Itoa(task)
+	}
+	own().say(missing + " " + strings.Join(words, " "))
+}
+
+// Listen passes on what a worker says until it has ended. What is not of this package is passed over.
+func Listen(r io.Reader, told func(Event)) {
+	lines := bufio.NewScanner(r)
+	for lines.Scan() {
+		if e, err := parse(lines.Text()); err == nil {
+			told(e)
+		}
+	}
+}
+
+func parse(line string) (Event, error) {
+	words := strings.Fields(line)
+	switch {
+	case len(words) == 1 && words[0] == joining:
+		return Event{Joining: true}, nil
+	case len(words) > 1 && len(words) <= 1+maxTasks && words[0] == missing:
+		var e Event
+		for _, word := range words[1:] {
+			task, err := strconv.Atoi(word)
+			if err != nil || task < 0 || task >= maxTasks {
+				return Event{}, fmt.Errorf("supervisor: %q is no task", word)
+			}
+			e.Missing = append(e.Missing, task)
+		}
+		return e, nil
+	}
+	return Event{}, fmt.Errorf("supervisor: %q is not what a worker says", line)
+}
