@@ -9,6 +9,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
 // BackupAndRestore lets a run that was interrupted go on. It keeps the latest state of training in a folder; when Fit is called
@@ -18,7 +20,9 @@ import (
 // The folder holds latest.weights.npz (weights, optimizer variables, and the count of steps, from which random layers draw) and,
 // for people and programs, training_metadata.json: {"epoch": the next epoch, "batch": the last batch}. Both are replaced at once
 // or not at all, and the first also says where the run was, so a crash at any moment leaves a state that fits together. A run that goes on
-// from a backup ends with the same bits as one that was not interrupted, in weights and logs. A backup in the middle of an epoch goes on with the
+// from a backup ends with the same bits as one that was not interrupted, in weights and logs, and its History has the epochs before too (Keras's has
+// not); other callbacks that are [Stateful] go on with what they remembered. A backup of a run with another batch size or other data in memory is
+// told of on Model.Output and goes on at its epoch; in the middle of an epoch it is an error. A backup in the middle of an epoch goes on with the
 // batch after it. (Keras repeats the epoch from its beginning with the weights of the backup, so that some batches are trained on twice.)
 //
 // A run that fails keeps its folder. One whose context ends (Ctrl-C, SIGTERM) makes a last backup where it stops, in the middle of an epoch
@@ -77,6 +81,9 @@ func (c *BackupAndRestore) OnTrainBegin() error {
 	}
 	if c.SaveFreq < 0 {
 		return fmt.Errorf("callbacks: BackupAndRestore: SaveFreq is %d; expected a number of batches, or 0 for each epoch", c.SaveFreq)
+	}
+	if c.writes() {
+		atomicfile.Sweep(c.BackupDir)
 	}
 	c.counter, c.at, c.saved = batchCounter{every: c.SaveFreq, last: -1}, Progress{}, Progress{Epoch: -1}
 	at, err := c.Model().LoadBackup(c.weightsPath())
@@ -146,7 +153,7 @@ func (c *BackupAndRestore) save() error {
 	}
 	c.saved = c.at
 	text := fmt.Sprintf(`{"epoch": %d, "batch": %d}`, c.at.Epoch, c.at.Batch)
-	return c.wrap(replaceFile(c.metadataPath(), func(w io.Writer) error {
+	return c.wrap(atomicfile.Write(c.metadataPath(), func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
 	}))
@@ -162,34 +169,10 @@ func keepPrevious(path string) error {
 		return err
 	}
 	defer from.Close()
-	return replaceFile(path+previous, func(w io.Writer) error {
+	return atomicfile.Write(path+previous, func(w io.Writer) error {
 		_, err := io.Copy(w, from)
 		return err
 	})
-}
-
-// replaceFile writes a file beside the path and renames it, so that there is always an old or a new one.
-func replaceFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close() // the first error is the one to report
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if err := write(f); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // saveWhereStopped makes a backup of a run that was asked to stop.

@@ -1,6 +1,7 @@
 package callbacks_test
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -12,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/callbacks"
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/optimizers"
 )
 
@@ -41,17 +44,16 @@ func TestBackupAndRestoreInFit(t *testing.T) {
 		})
 		require.ErrorIs(t, err, killed)
 		require.FileExists(t, filepath.Join(dir, "latest.weights.npz"), "a run that fails keeps its backup")
-		first := 3
 		if double {
 			// The latest backup is damaged: the one before it serves.
 			require.NoError(t, os.Truncate(filepath.Join(dir, "latest.weights.npz"), 100))
-			first = 2
 		}
 		resumed := fresh()
 		history, err := run(resumed, backup)
 		require.NoError(t, err)
-		require.Equal(t, []int{0, 1, 2, 3, 4, 5}[first:], history.Epoch)
-		require.Equal(t, unbroken.Logs["loss"][first:], history.Logs["loss"])
+		require.Equal(t, unbroken.Epoch, history.Epoch, "the history has the epochs before too")
+		require.Equal(t, unbroken.Logs, history.Logs)
+		require.Equal(t, unbroken.String(), history.String())
 		require.Equal(t, weights(t, whole), weights(t, resumed))
 		require.NoDirExists(t, dir, "a run that ends well removes its backup")
 	}
@@ -75,7 +77,80 @@ func TestBackupOfAnotherModelIsRefused(t *testing.T) {
 	m := mlp(t, &optimizers.Adam{})
 	history, err := m.Fit(t.Context(), examples(8), keras.Callbacks(&callbacks.BackupAndRestore{BackupDir: dir}))
 	require.NoError(t, err)
-	require.Empty(t, history.Epoch)
+	require.Equal(t, []int{0}, history.Epoch, "what was trained before")
+}
+
+// What callbacks remember goes on with a run: early stopping waits on where it was, though it stands behind the backup in the list.
+func TestBackupKeepsWhatCallbacksRemember(t *testing.T) {
+	run := func(dir string, crash int) (*keras.History, error) {
+		stop := &callbacks.EarlyStopping{Monitor: "loss", Patience: 4, MinDelta: 100}
+		return mlp(t, &optimizers.Adam{LearningRate: 0.01}).Fit(t.Context(), examples(50), keras.Epochs(30), keras.Output(io.Discard), keras.Callbacks(
+			&callbacks.BackupAndRestore{BackupDir: dir}, stop,
+			&callbacks.LambdaCallback{EpochBegin: func(epoch int) error {
+				if epoch == crash {
+					return errors.New("killed")
+				}
+				return nil
+			}}))
+	}
+	want, err := run(t.TempDir(), -1)
+	require.NoError(t, err)
+	require.Less(t, len(want.Epoch), 10)
+	dir := t.TempDir()
+	_, err = run(dir, 3)
+	require.ErrorContains(t, err, "killed")
+	got, err := run(dir, -1)
+	require.NoError(t, err)
+	require.Equal(t, want.Logs, got.Logs)
+}
+
+// A backup of a run on other batches or data is told of; in the midst of an epoch it is refused.
+func TestBackupOfAnotherRun(t *testing.T) {
+	killed := errors.New("killed")
+	for _, c := range []struct {
+		name, text string
+		n, batch   int
+		scale      float32
+	}{
+		{"batch", "made by a run on 40 examples in batches of 8, 5 steps an epoch, and this one is on 40 examples in batches of 10, 4 steps an epoch", 40, 10, 1},
+		{"size", "and this one is on 48 examples in batches of 8, 6 steps an epoch", 48, 8, 1},
+		{"data", "made by a run on other data than this one, though they are as many", 40, 8, 2},
+		{"same", "", 40, 8, 1},
+	} {
+		for frequency, fails := range map[int]bool{0: false, 7: true} {
+			dir := t.TempDir()
+			var out bytes.Buffer
+			run := func(n, batch int, scale float32, crash bool) error {
+				x, y := make([][]float32, n), make([][]float32, n)
+				for i := range x {
+					x[i], y[i] = []float32{scale * float32(i) / 10, 1}, []float32{float32(i % 3)}
+				}
+				m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, keras.InputShape(2))
+				require.NoError(t, err)
+				require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: &optimizers.Adam{}, Loss: "mse"}))
+				_, err = m.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(batch), keras.Epochs(3), keras.Output(&out), keras.Callbacks(
+					&callbacks.BackupAndRestore{BackupDir: dir, SaveFreq: frequency}, &callbacks.LambdaCallback{EpochBegin: func(epoch int) error {
+						if crash && epoch == 2 {
+							return killed
+						}
+						return nil
+					}}))
+				return err
+			}
+			require.ErrorIs(t, run(40, 8, 1, true), killed)
+			require.Empty(t, out.String())
+			err := run(c.n, c.batch, c.scale, false)
+			switch {
+			case fails && c.text != "":
+				require.ErrorContains(t, err, c.text, c.name)
+				require.ErrorContains(t, err, "or remove the backup")
+			default:
+				require.NoError(t, err, c.name)
+				require.Contains(t, out.String(), c.text)
+				require.Equal(t, c.text == "", out.Len() == 0)
+			}
+		}
+	}
 }
 
 // Callbacks leave no goroutine behind, whichever way a run ends.

@@ -166,10 +166,10 @@ func ExampleBackupAndRestore() {
 	model, examples = line("adam") // the program was started again
 	history, err := model.Fit(context.Background(), examples, keras.Epochs(5), keras.Callbacks(backup))
 	check(err)
-	fmt.Println("went on with epochs", history.Epoch)
+	fmt.Println("went on; the history has epochs", history.Epoch)
 	// Output:
 	// keras: Fit: epoch 3: the machine went down
-	// went on with epochs [2 3 4]
+	// went on; the history has epochs [0 1 2 3 4]
 }
 
 func ExampleRemoteMonitor() {

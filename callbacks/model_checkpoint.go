@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/gokeras/gokeras/internal/atomicfile"
 )
 
 // ModelSaver is implemented by models that can be saved whole: configuration, weights and what they were compiled with.
@@ -72,6 +74,9 @@ func (c *ModelCheckpoint) OnTrainBegin() error {
 	}
 	if err := c.checkPath(); err != nil {
 		return err
+	}
+	if folder := filepath.Dir(c.FilePath); writesFiles(c.Model()) && !strings.ContainsRune(folder, '{') {
+		atomicfile.Sweep(folder)
 	}
 	c.monitor.start("ModelCheckpoint", c.Monitor, c.Mode, 0, c.Model())
 	if c.InitialValueThreshold != nil {

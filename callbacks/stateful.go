@@ -61,15 +61,20 @@ func (m *monitor) setState(s *monitorState) {
 }
 
 // State returns the record.
-func (h *History) State() ([]byte, error) { return pack(&h.Epoch, &h.Logs, &h.Vectors) }
+func (h *History) State() ([]byte, error) {
+	return pack(&h.Epoch, &h.Logs, &h.Vectors, &h.order, &h.rows)
+}
 
 // SetState replaces the record.
 func (h *History) SetState(state []byte) error {
 	var fresh History
-	if err := unpack(state, &fresh.Epoch, &fresh.Logs, &fresh.Vectors); err != nil {
+	if err := unpack(state, &fresh.Epoch, &fresh.Logs, &fresh.Vectors, &fresh.order, &fresh.rows); err != nil {
 		return err
 	}
-	h.Epoch, h.Logs, h.Vectors = fresh.Epoch, fresh.Logs, fresh.Vectors
+	h.Epoch, h.Logs, h.Vectors, h.order, h.rows = fresh.Epoch, fresh.Logs, fresh.Vectors, fresh.order, fresh.rows
+	if h.rows == nil {
+		h.rows = map[string][]int{}
+	}
 	if h.Logs == nil {
 		h.Logs = map[string][]float64{}
 	}

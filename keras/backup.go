@@ -56,6 +56,11 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 			t.Names, t.Arrays = append(t.Names, backupMetrics), append(t.Arrays, d)
 		}
 	}
+	if m.fitting != nil {
+		if err := m.fitting.addRun(&t); err != nil {
+			return fmt.Errorf("keras: SaveBackup: %w", err)
+		}
+	}
 	return data.SaveNPZ(path, t)
 }
 
@@ -95,19 +100,38 @@ func (m *Model) LoadBackup(path string) (callbacks.Progress, error) {
 	if found {
 		extra++
 	}
+	var states []callbackState
+	if found, err = readMember(t, backupCallbacks, &states); err != nil {
+		return fail(err)
+	} else if found {
+		extra++
+	}
+	at := callbacks.Progress{Epoch: int(progress[0]), Batch: int(progress[1]), Done: int(progress[3])}
+	var run runOf
+	if found, err = readMember(t, backupRun, &run); err != nil {
+		return fail(err)
+	} else if found {
+		extra++
+	}
 	if t.Len() > len(vars)+extra {
 		return fail(fmt.Errorf("the file has %d variables, the model and its optimizer %d; expected a backup of the same model", t.Len()-extra, len(vars)))
+	}
+	if found && m.fitting != nil {
+		if err := m.fitting.checkRun(run, at); err != nil {
+			return fail(err)
+		}
 	}
 	if err := m.writeAll(vars, values); err != nil {
 		return fail(err)
 	}
+	m.remembered = states
 	m.steps = uint32(progress[2])
 	m.restored, m.measures = nil, measured
 	if len(progress) == 6 {
 		m.restored = &place{Epoch: int(progress[0]), Done: int(progress[3]), PassEpoch: int(progress[4]), PassDone: int(progress[5]), HasPass: true,
 			Measured: measured.replicas > 0}
 	}
-	return callbacks.Progress{Epoch: int(progress[0]), Batch: int(progress[1]), Done: int(progress[3])}, nil
+	return at, nil
 }
 
 // backupVariables lists all variables of model and optimizer with their names in a backup.

@@ -46,12 +46,12 @@ func backupInTheMiddle(t *testing.T, options []keras.FitOption, all bool) {
 		rest         []float64 // batches after going on
 	}{
 		{1, 2, []float64{1, 2, 3, 4, 0, 1, 2, 3, 4}}, // backups after every 3 batches: the last after batch 0 of epoch 1
-		{1, 3, []float64{4, 0, 1, 2, 3, 4}},
-		{2, 4, nil}, // after the very last batch
+		{1, 4, []float64{4, 0, 1, 2, 3, 4}},
+		{2, -1, nil}, // after the very last batch
 	} {
 		dir := t.TempDir()
 		backup := func() callbacks.Callback { return &callbacks.BackupAndRestore{BackupDir: dir, SaveFreq: 3} }
-		if !all {
+		if !all && at.batch > 0 {
 			at.batch = 0 // an epoch has what is left of the pass over the data
 		}
 		_, _, _, err := train(backup(), &interrupter{epoch: at.epoch, batch: at.batch})
@@ -62,8 +62,6 @@ func backupInTheMiddle(t *testing.T, options []keras.FitOption, all bool) {
 			require.Equal(t, at.rest, batches)
 		}
 		require.Equal(t, want, got)
-		loss := history["loss"]
-		require.Equal(t, loss[len(loss)-len(rest["loss"]):], rest["loss"])
-		require.GreaterOrEqual(t, len(rest["loss"]), len(loss)-at.epoch)
+		require.Equal(t, history, rest, "with the epochs before")
 	}
 }

@@ -211,9 +211,9 @@ func TestStepBackup(t *testing.T) {
 	require.ErrorIs(t, err, stop)
 	_, second := newNoisy(t)
 	h := fit(second, 5, &callbacks.BackupAndRestore{BackupDir: dir})
-	require.Equal(t, want.Epoch[3:], h.Epoch)
-	require.Equal(t, want.Logs["d_loss"][3:], h.Logs["d_loss"])
-	require.Equal(t, want.Logs["guessed"][3:], h.Logs["guessed"])
+	require.Equal(t, want.Epoch, h.Epoch)
+	require.Equal(t, want.Logs["d_loss"], h.Logs["d_loss"])
+	require.Equal(t, want.Logs["guessed"], h.Logs["guessed"])
 	require.Equal(t, states(whole), states(second))
 
 	_, err = second.LearningRate()

@@ -166,11 +166,17 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	if c.verbose > 0 {
 		all = append(all, callbacks.NewProgbarLogger(c.verbose, c.output))
 	}
+	all = backupsLast(all)
+	m.fitting, m.remembered = t, nil
+	defer func() { m.fitting = nil }()
 	t.all, t.list = all, callbacks.NewList(all, m, t.params())
 	if t.evaluate != nil {
 		t.evaluate.list = t.list
 	}
 	err := t.list.Each(func(cb callbacks.Callback) error { return cb.OnTrainBegin() })
+	if err == nil {
+		err = t.restoreCallbacks()
+	}
 	if err == nil {
 		err = t.synchronize(ctx)
 	}

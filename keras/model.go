@@ -41,14 +41,16 @@ type Model struct {
 	steps   uint32 // training steps so far: the random numbers of each are different
 	stopped atomic.Bool
 
-	measured atomic.Uint64 // counts what changes metrics: logs that were not read before are lost
-	output   io.Writer
-	history  *History
-	resume   *place // where to begin instead of at InitialEpoch, set by a callback when training begins
-	restored *place // what the last backup that was loaded said
-	measures measures
-	at       place     // how far Fit has come
-	recovery *recovery // of a job that outlives lost workers
+	measured   atomic.Uint64 // counts what changes metrics: logs that were not read before are lost
+	output     io.Writer
+	history    *History
+	fitting    *trainer        // the run under way
+	remembered []callbackState // by callbacks, in the last backup that was loaded
+	resume     *place          // where to begin instead of at InitialEpoch, set by a callback when training begins
+	restored   *place          // what the last backup that was loaded said
+	measures   measures
+	at         place     // how far Fit has come
+	recovery   *recovery // of a job that outlives lost workers
 }
 
 // topology is the way in which a model's layers are connected.

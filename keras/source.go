@@ -64,14 +64,16 @@ func (m *Model) newSource(ds data.Dataset, c *fitConfig, batchSize, steps int, s
 		return nil, fmt.Errorf("keras: %s: %w", c.what, err)
 	}
 	n, _ := loader.Cardinality()
-	return &loaderSource{loader: loader, limit: steps, known: n}, nil
+	return &loaderSource{loader: loader, arrays: arrays, batchSize: batchSize, limit: steps, known: n}, nil
 }
 
 // loaderSource reads arrays in memory.
 type loaderSource struct {
-	loader *data.Loader
-	limit  int // steps of an epoch asked for, or 0
-	known  int
+	loader    *data.Loader
+	arrays    *data.ArraySource
+	batchSize int
+	limit     int // steps of an epoch asked for, or 0
+	known     int
 
 	pass  *data.Pass
 	held  *data.Batch

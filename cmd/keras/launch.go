@@ -35,7 +35,8 @@ func newLaunch() *cobra.Command {
 		Long: "Start a program several times as the workers of one job: TF_CONFIG tells each who it is and where the others are, and KERAS_SECRET\n" +
 			"is a text that only they know, from which keras fit derives certificates, so that no other program can join. Unless GOMAXPROCS is\n" +
 			"set, each worker is told to use its share of this machine's processors. Lines of their output begin with the worker's name. A worker\n" +
-			"that fails is started again, up to --restarts times for each; when it stays away the job goes on while --min-workers are left.\n" +
+			"that fails is started again, up to --restarts times for each, and so is one that is frozen while the others miss it; when it stays away\n" +
+			"the job goes on while --min-workers are left.\n" +
 			"Ctrl-C and SIGTERM are passed on, so that the workers save what they have and end, with\n" +
 			"status 75 where the same command goes on later; a second signal is passed on too, which ends them at once, and what has not ended\n" +
 			"after --grace is killed. The status is 0, or 75 where the workers were stopped so, or 1. A worker with status 75 is not started again.",

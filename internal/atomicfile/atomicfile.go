@@ -12,13 +12,15 @@ import (
 )
 
 // Write creates or replaces the file at path with what write produces. It writes to a new file in the same folder and
-// renames it at the end, so that an error or a crash leaves what was there before.
+// renames it at the end, so that an error or a crash leaves what was there before. What writers of the same path left that were killed is removed.
+// The file has the permissions that the process gives to new ones (0666 and its mask).
 func Write(path string, write func(io.Writer) error) (err error) {
-	temporary := fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32())
-	f, err := os.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	sweepFor(path)
+	f, err := create(path)
 	if err != nil {
 		return refused(path, err)
 	}
+	temporary := f.Name()
 	defer func() {
 		if err != nil {
 			_ = os.Remove(temporary) // the first error is the one to report
@@ -32,10 +34,24 @@ func Write(path string, write func(io.Writer) error) (err error) {
 		_ = f.Close()
 		return err
 	}
-	if err := f.Close(); err != nil {
-		return err
+	return replace(f, path)
+}
+
+// create makes the file that is written to, and locks it.
+func create(path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(fmt.Sprintf("%s.%08x.tmp", path, rand.Uint32()), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+		if err == nil {
+			if claim(f) {
+				return f, nil
+			}
+			_ = f.Close() // it was swept, or is just being
+			_ = os.Remove(f.Name())
+		}
 	}
-	return os.Rename(temporary, path)
 }
 
 // refused is the error for a file that cannot be begun: it names the file that was asked for, and the folder if that is missing.

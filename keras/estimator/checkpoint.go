@@ -112,6 +112,7 @@ func saveCheckpoint(dir string, step int64, variables distribute.Variables, keep
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return "", fmt.Errorf("estimator: %w", err)
 	}
+	atomicfile.Sweep(dir)
 	name := checkpointName(step)
 	path := filepath.Join(dir, name)
 	if err := atomicfile.Write(path+extension, func(w io.Writer) error { return saving.WriteSafetensors(w, variables) }); err != nil {

@@ -1,0 +1,155 @@
+package keras
+
+import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/fnv"
+	"reflect"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/callbacks"
+	"github.com/gokeras/gokeras/data"
+)
+
+// Members of a backup that is made in Fit, beside those of any: what its callbacks remember, and what it trains on.
+const (
+	backupCallbacks = "training/callbacks" // JSON
+	backupRun       = "training/run"       // JSON
+)
+
+// runOf says what a Fit trains on, as far as a backup keeps it.
+type runOf struct {
+	BatchSize int // 0: the data bring their batches
+	Steps     int // of an epoch; -1: not known
+	Examples  int // in memory; 0: not known
+	Sample    uint64
+}
+
+// String is for messages.
+func (r runOf) String() string {
+	text := fmt.Sprintf("%d steps an epoch", r.Steps)
+	if r.Steps < 0 {
+		text = "epochs of unknown length"
+	}
+	if r.Examples == 0 {
+		return text
+	}
+	return fmt.Sprintf("%d examples in batches of %d, %s", r.Examples, r.BatchSize, text)
+}
+
+// sampledRows is how many examples tell data of one size apart.
+const sampledRows = 64
+
+// runOf describes the run.
+func (t *trainer) runOf() runOf {
+	r := runOf{BatchSize: t.c.batchSize, Steps: t.source.steps()}
+	if s, ok := t.source.(*loaderSource); ok {
+		r.BatchSize, r.Examples, r.Sample = s.batchSize, s.arrays.N(), sampleOf(s.arrays)
+	}
+	return r
+}
+
+// sampleOf is a digest of some of the examples.
+func sampleOf(s *data.ArraySource) uint64 {
+	h, b := fnv.New64a(), s.All()
+	for _, part := range []data.Tensors{b.X, b.Y, b.SampleWeight} {
+		for _, a := range part.Arrays {
+			fmt.Fprintln(h, a.Dtype(), a.Shape())
+			values := reflect.ValueOf(a.Data())
+			if values.Kind() != reflect.Slice || s.N() == 0 {
+				continue
+			}
+			row := values.Len() / s.N()
+			for i := range min(sampledRows, s.N()) {
+				at := i * s.N() / min(sampledRows, s.N()) * row
+				list := values.Slice(at, at+row).Interface()
+				if binary.Write(h, binary.LittleEndian, list) != nil { // no numbers of a fixed size
+					fmt.Fprint(h, list)
+				}
+			}
+		}
+	}
+	return h.Sum64()
+}
+
+// addRun adds what the run knows to its backup.
+func (t *trainer) addRun(to *data.Tensors) error {
+	states, err := t.callbackStates()
+	if err != nil {
+		return err
+	}
+	for _, member := range []struct {
+		name  string
+		value any
+	}{{backupCallbacks, states}, {backupRun, t.runOf()}} {
+		text, err := json.Marshal(member.value)
+		if err != nil {
+			return err
+		}
+		to.Names = append(to.Names, member.name)
+		to.Arrays = append(to.Arrays, tensor.New(tensor.WithShape(len(text)), tensor.WithBacking(text)))
+	}
+	return nil
+}
+
+// readMember decodes a member of JSON, and reports whether the backup has it.
+func readMember(t data.Tensors, name string, to any) (bool, error) {
+	d := t.Get(name)
+	if d == nil {
+		return false, nil
+	}
+	text, ok := d.Data().([]uint8)
+	if !ok {
+		return true, fmt.Errorf("the member %q is no text", name)
+	}
+	if err := json.Unmarshal(text, to); err != nil {
+		return true, fmt.Errorf("the member %q: %w", name, err)
+	}
+	return true, nil
+}
+
+// checkRun compares what a backup was trained on with what this run trains on. In the midst of an epoch it must be the same, as the rest of the
+// epoch would be other examples; at its end it is said.
+func (t *trainer) checkRun(was runOf, at callbacks.Progress) error {
+	is := t.runOf()
+	if was.Steps < 0 || is.Steps < 0 { // one of them has not come to the end of its data yet
+		was.Steps, is.Steps = -1, -1
+	}
+	if was == is {
+		return nil
+	}
+	how := fmt.Sprintf("was made by a run on %v, and this one is on %v", was, is)
+	if was.String() == is.String() {
+		how = fmt.Sprintf("was made by a run on other data than this one, though they are as many: %v", is)
+	}
+	if at.Done > 0 {
+		return fmt.Errorf("it %s; it is of the midst of epoch %d, which can only go on with the same: give the same data and batch size, or remove the backup", how, at.Epoch)
+	}
+	_, err := fmt.Fprintf(t.m.Output(), "The backup %s; going on from it after %d epochs all the same.\n", how, at.Epoch)
+	return err
+}
+
+// restoreCallbacks gives callbacks what they remembered when a backup was made that one of them has loaded.
+func (t *trainer) restoreCallbacks() error {
+	states := t.m.remembered
+	t.m.remembered = nil
+	if t.m.resume == nil || states == nil {
+		return nil
+	}
+	return setCallbackStates(t.all, states)
+}
+
+// backupsLast puts callbacks that make backups behind the others, so that these have done what they do at the end of an epoch.
+func backupsLast(list []callbacks.Callback) []callbacks.Callback {
+	var others, backups []callbacks.Callback
+	for _, c := range list {
+		if _, ok := c.(*callbacks.BackupAndRestore); ok {
+			backups = append(backups, c)
+		} else {
+			others = append(others, c)
+		}
+	}
+	return append(others, backups...)
+}
