@@ -125,7 +125,8 @@ func (f *functional) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 	return outputs
 }
 
-// adjustInputs checks the inputs against the declared ones and, as Keras does, adds or drops a last axis of length 1.
+// adjustInputs checks the inputs against the declared ones and, as Keras does, adds or drops a last axis of length 1. The length of
+// the batch is not compared, so that a model of a fixed batch can stand inside one of an open batch.
 func adjustInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*ops.Tensor) []*ops.Tensor {
 	if len(inputs) != len(declared) {
 		ops.Failf(c.Graph(), "the model has %d inputs, received %d", len(declared), len(inputs))
@@ -141,7 +142,7 @@ func adjustInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*o
 			x = ops.ExpandDims(x, -1)
 		}
 		fits := x.Rank() == n
-		for j := 0; fits && j < n; j++ {
+		for j := 1; fits && j < n; j++ { // a batch may have another length than the declared one, as in Keras
 			fits = want[j] == layers.Unknown || want[j] == x.Shape()[j]
 		}
 		if !fits {

@@ -12,6 +12,7 @@ type Tensors struct {
 	names  []string
 	list   []*layers.KerasTensor
 	listed bool // read as a list; without it one tensor is written alone
+	nested any  // of lists and dicts inside lists and dicts: []any and map[string]any with places in list; else nil
 }
 
 // Inputs lists the inputs of a Functional model. Data for it are one array, a list in this order, or a dict by input names.

@@ -169,7 +169,7 @@ func hostArray(t *layers.KerasTensor, d *tensor.Dense) (layers.HostArray, error)
 		a.Shape = a.Shape[:n]
 	}
 	fits := len(a.Shape) == len(want)
-	for i := 0; fits && i < len(want); i++ {
+	for i := 1; fits && i < len(want); i++ { // a batch may have another length than the declared one
 		fits = want[i] == layers.Unknown || want[i] == a.Shape[i]
 	}
 	if !fits {

@@ -99,7 +99,7 @@ func archivedModel(archive *saving.Archive, c *fileConfig, options []Option) (*M
 	if err := saving.LoadAssets(archive, objects); err != nil {
 		return nil, err
 	}
-	if err := m.loadFrom(source, append(objects, m.optimizerObjects()...), c); err != nil {
+	if err := m.loadFrom(source, append(objects, m.allOptimizers(objects)...), c); err != nil {
 		return nil, err
 	}
 	return m, nil
@@ -200,8 +200,8 @@ func modelFromFile(config []byte, c *fileConfig, options []Option) (*Model, erro
 	if err != nil {
 		return nil, err
 	}
-	m, err := ModelFromJSON(text, options...)
-	if err != nil {
+	m, err := modelFromJSON(text, !c.withoutCompile, options)
+	if err = prefixed("ModelFromJSON", err); err != nil {
 		return nil, fmt.Errorf("%s: %w", saving.ConfigFile, err)
 	}
 	if err := m.buildAs(o); err != nil {
@@ -224,6 +224,22 @@ func (m *Model) compileAs(raw json.RawMessage) error {
 	}
 	if err != nil {
 		return fmt.Errorf("%w; load with WithoutCompile to leave out what the model was compiled with", err)
+	}
+	return nil
+}
+
+// compileInner compiles the models inside as the document says. Keras keeps what they are compiled with, and the state of their optimizers,
+// although training the whole uses neither.
+func (m *Model) compileInner() error {
+	for _, o := range saving.Objects(m) {
+		inner, ok := o.Layer.(*Model)
+		if !ok || inner == m || inner.document == nil {
+			continue
+		}
+		err := inner.compileAs(inner.document)
+		if inner.document = nil; err != nil {
+			return fmt.Errorf("the model %q inside: %w", inner.Name(), err)
+		}
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"sync"
@@ -27,6 +28,7 @@ type Model struct {
 	policy   ops.DTypePolicy
 
 	ownPolicy bool // named by the user, so it holds for a model inside another too
+	part      bool // read as a part of another model, which places its variables
 
 	inputTypes  []ir.Type // of the first batch seen; batch axis Unknown
 	outputTypes []ir.Type
@@ -35,6 +37,7 @@ type Model struct {
 	training    sync.Mutex   // held during Fit, Evaluate, the batch methods and Compile
 	values      sync.RWMutex // guards the values of variables while steps run
 	compiled    *compiled
+	document    json.RawMessage // what the file compiles a model inside another with
 	predict     *distribute.Function
 	predictions predictions
 
@@ -78,6 +81,7 @@ type modelConfig struct {
 	inputShape []int
 	inputDType string
 	input      *layers.KerasTensor // takes the place of the two
+	part       bool                // of a model that is not made yet, which will place the variables
 	err        error               // of the options
 }
 
@@ -86,7 +90,8 @@ type modelOption func(*modelConfig)
 // ScopeStrategy returns nil: the option is not about a strategy.
 func (modelOption) ScopeStrategy() distribute.Strategy { return nil }
 
-// Name names the model; the default is made from its kind ("sequential").
+// Name names the model; the default is made from its kind ("sequential"). Models inside it without a name are numbered as Keras does:
+// "sequential", "sequential_1", and then the model itself.
 func Name(name string) Option { return modelOption(func(c *modelConfig) { c.name = name }) }
 
 // Seed sets the seed of initial weights, dropout and shuffling; the default is 0. Equal seeds give equal runs, bit for bit.
@@ -140,15 +145,29 @@ func newModel(t topology, c modelConfig) (*Model, error) {
 	if !policy.Compute.IsFloat() {
 		return nil, fmt.Errorf("keras: the dtype policy of a model must be one of floats, received %q", c.policy)
 	}
-	m := &Model{topology: t, strategy: c.strategy, seed: c.seed, policy: policy, ownPolicy: c.policy != ""}
-	if c.name == "" {
-		c.name = layers.SnakeCase(t.className())
-	}
+	m := &Model{topology: t, part: c.part, strategy: c.strategy, seed: c.seed, policy: policy, ownPolicy: c.policy != ""}
 	layers.SetName(m, c.name)
 	if err := m.adopt(); err != nil {
 		return nil, err
 	}
+	m.nameItself()
 	return m, nil
+}
+
+// nameItself gives a model without a name one made from its kind, behind those of the models inside it: these were there before. A model
+// that it becomes part of counts anew.
+func (m *Model) nameItself() {
+	prefix := layers.SnakeCase(m.ClassName())
+	name, taken := prefix, map[string]bool{}
+	layers.Walk(m, func(l layers.Layer) {
+		if l != layers.Layer(m) {
+			taken[layers.Name(l)] = true
+		}
+	})
+	for n := 1; taken[name]; n++ {
+		name = fmt.Sprintf("%s_%d", prefix, n)
+	}
+	layers.SetDefaultName(m, name)
 }
 
 // adopt takes the topology's layers in and names them.
@@ -260,6 +279,9 @@ func (m *Model) build(types []ir.Type) error {
 		return err
 	}
 	m.inputTypes = open
+	if m.part {
+		return nil
+	}
 	return m.place(m.strategy)
 }
 
@@ -277,6 +299,11 @@ func (m *Model) place(s distribute.Strategy) error {
 		}
 	}
 	m.placed = true
+	layers.Walk(m, func(l layers.Layer) {
+		if inner, ok := l.(*Model); ok && inner.part {
+			inner.strategy, inner.seed, inner.placed, inner.part = s, m.seed, true, false
+		}
+	})
 	return nil
 }
 

@@ -34,6 +34,7 @@ type layerObject struct {
 	Name      string          `json:"name"`
 	Config    json.RawMessage `json:"config"`
 	Nodes     []nodeObject    `json:"inbound_nodes"`
+	Compile   json.RawMessage `json:"compile_config"` // of a model
 	raw       json.RawMessage
 }
 
@@ -56,11 +57,12 @@ func (o *layerObject) UnmarshalJSON(text []byte) error {
 // with shared layers and with operations of keras.ops between layers. A compile configuration in it is applied. Weights start anew.
 // The spelling of Keras 2 is understood.
 func ModelFromJSON(document []byte, options ...Option) (*Model, error) {
-	m, err := modelFromJSON(document, options)
+	m, err := modelFromJSON(document, true, options)
 	return m, prefixed("ModelFromJSON", err)
 }
 
-func modelFromJSON(document []byte, options []Option) (*Model, error) {
+// modelFromJSON is ModelFromJSON; the models inside are compiled where inner says so.
+func modelFromJSON(document []byte, inner bool, options []Option) (*Model, error) {
 	if err := saving.CheckDepth(document); err != nil {
 		return nil, err
 	}
@@ -78,6 +80,11 @@ func modelFromJSON(document []byte, options []Option) (*Model, error) {
 	m, err := modelFromConfig(d.ClassName, d.Config, options)
 	if err != nil {
 		return nil, err
+	}
+	if inner {
+		if err := m.compileInner(); err != nil {
+			return nil, err
+		}
 	}
 	if len(d.Compile) == 0 || string(d.Compile) == "null" || string(d.Compile) == "{}" {
 		return m, nil
@@ -129,11 +136,14 @@ func modelFromConfig(class string, raw json.RawMessage, options []Option) (*Mode
 	return m, err
 }
 
+// asPart are the options of a model inside another.
+var asPart = []Option{modelOption(func(c *modelConfig) { c.part = true })}
+
 // Models may stand inside layers, as in TimeDistributed.
 func init() {
 	for _, class := range []string{"Sequential", "Functional", "Model"} {
 		layers.RegisterModel(class, func(configuration json.RawMessage) (layers.Layer, error) {
-			return modelFromConfig(class, configuration, nil)
+			return modelFromConfig(class, configuration, asPart)
 		})
 	}
 }
@@ -176,7 +186,11 @@ func (o layerObject) input() (*layers.KerasTensor, error) {
 func (o layerObject) layer() (layers.Layer, error) {
 	switch o.ClassName {
 	case "Sequential", "Functional", "Model":
-		return modelFromConfig(o.ClassName, o.Config, nil)
+		m, err := modelFromConfig(o.ClassName, o.Config, asPart)
+		if err == nil && isCompiled(o.Compile) {
+			m.document = o.Compile
+		}
+		return m, err
 	}
 	if o.isOperation() {
 		return operationFromObject(o)

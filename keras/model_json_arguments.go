@@ -138,9 +138,6 @@ func decodeObject(raw json.RawMessage, find func(tensorReference) (*layers.Keras
 
 // reference reads [layer, call, result].
 func reference(history []json.RawMessage) (r tensorReference, err error) {
-	if len(history) > 0 && strings.HasPrefix(strings.TrimSpace(string(history[0])), "[") {
-		return r, fmt.Errorf("received %s, lists in lists or dicts; inputs and outputs that are nested so are not supported, make them one list or one dict", history)
-	}
 	if len(history) < 3 || json.Unmarshal(history[0], &r.layer) != nil || json.Unmarshal(history[1], &r.call) != nil || json.Unmarshal(history[2], &r.index) != nil {
 		return r, fmt.Errorf("a tensor must be named by [layer, call, result], received %s", history)
 	}

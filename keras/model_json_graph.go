@@ -197,40 +197,61 @@ func (r *functionalReader) countsFromOne(name string) bool {
 	return ok && m.ClassName() == "Functional"
 }
 
-// references reads input_layers or output_layers: one triple, a list or a dict of triples.
+// references reads input_layers or output_layers: one triple, a list or a dict of triples, or these inside each other.
 func (r *functionalReader) references(raw json.RawMessage) (Tensors, error) {
-	var dict map[string][]json.RawMessage
-	if json.Unmarshal(raw, &dict) == nil && dict != nil {
-		named := map[string]*layers.KerasTensor{}
-		for key, history := range dict {
-			t, err := r.found(history)
-			if err != nil {
-				return Tensors{}, err
-			}
-			named[key] = t
-		}
-		return Dict(named), nil
+	var t Tensors
+	tree, err := r.structure(raw, &t.list)
+	if err != nil {
+		return Tensors{}, err
 	}
-	var single []json.RawMessage
-	if err := json.Unmarshal(raw, &single); err != nil {
-		return Tensors{}, fmt.Errorf("expected a triple, a list or a dict of triples: %w", err)
+	isList := func(v any) bool { _, isLeaf := v.(int); return !isLeaf }
+	switch v := tree.(type) {
+	case []any:
+		t.listed = true
+		if slices.ContainsFunc(v, isList) {
+			t.nested = tree
+		}
+	case map[string]any:
+		names := slices.Sorted(maps.Keys(v)) // the order in which their tensors were found
+		if slices.ContainsFunc(names, func(name string) bool { return isList(v[name]) }) {
+			t.nested = tree
+		} else {
+			t.names = names
+		}
+	}
+	return t, nil
+}
+
+// structure reads nested lists and dicts of triples in the order in which Keras flattens them, dicts by the order of their keys, and
+// puts places of list in the place of triples.
+func (r *functionalReader) structure(raw json.RawMessage, list *[]*layers.KerasTensor) (any, error) {
+	var dict map[string]json.RawMessage
+	if json.Unmarshal(raw, &dict) == nil && dict != nil {
+		out := make(map[string]any, len(dict))
+		for _, key := range slices.Sorted(maps.Keys(dict)) {
+			var err error
+			if out[key], err = r.structure(dict[key], list); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	var members []json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return nil, fmt.Errorf("expected a triple, or lists and dicts of triples, received %.80s: %w", raw, err)
 	}
 	var name string
-	if len(single) > 0 && json.Unmarshal(single[0], &name) == nil {
-		t, err := r.found(single)
-		return Tensors{list: []*layers.KerasTensor{t}}, err
+	if len(members) > 0 && json.Unmarshal(members[0], &name) == nil {
+		t, err := r.found(members)
+		*list = append(*list, t)
+		return len(*list) - 1, err
 	}
-	out := Tensors{listed: true}
-	for _, e := range single {
-		var history []json.RawMessage
-		if err := json.Unmarshal(e, &history); err != nil {
-			return Tensors{}, fmt.Errorf("expected a triple, received %s", e)
+	out := make([]any, len(members))
+	for i, e := range members {
+		var err error
+		if out[i], err = r.structure(e, list); err != nil {
+			return nil, err
 		}
-		t, err := r.found(history)
-		if err != nil {
-			return Tensors{}, err
-		}
-		out.list = append(out.list, t)
 	}
 	return out, nil
 }

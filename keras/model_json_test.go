@@ -259,7 +259,7 @@ func TestDocumentErrors(t *testing.T) {
 		{graph(operation("Relu", `{}`, x), `["p",0,0]`), `"p"`},
 		{graph(operation("Add", `{}`, x+`,1`)+`,`+operation("Add", `{}`, x+`,1`), `["o",0,0]`), `two layers are named "o"`},
 		{graph(operation("FullLike", `{}`, x+`,1e400`), `["o",0,0]`), "1e400"},
-		{graph(operation("Mean", `{"axis":1}`, x), `[[["o",0,0],["o",0,0]],["o",0,0]]`), "nested so are not supported"},
+		{graph(operation("Mean", `{"axis":1}`, x), `[[["o",0,0],5],["o",0,0]]`), "expected a triple, or lists and dicts of triples, received 5"},
 		{`{"class_name":"Lambda","config":{}}`, `class "Lambda" is not a model`},
 		{strings.Repeat(`{"config":`, 5000) + strings.Repeat("}", 5000), "deep"},
 	} {

@@ -44,6 +44,18 @@ func (m *Model) object(policy string) (map[string]any, error) {
 	return nil, fmt.Errorf("model %q is a %s; only Sequential and Functional models can be written as a document", m.Name(), m.ClassName())
 }
 
+// memberObject describes a model inside another, with what it is compiled with.
+func (m *Model) memberObject(policy string) (map[string]any, error) {
+	o, err := m.object(policy)
+	if err != nil || m.compiled == nil {
+		return o, err
+	}
+	if o["compile_config"], err = m.compileObject(); err != nil {
+		err = fmt.Errorf("what the model %q inside is compiled with cannot be written: %w; save with WithoutCompile, or use losses and metrics of this module", m.Name(), err)
+	}
+	return o, err
+}
+
 // LayerObject describes a model that stands inside a layer, as files of Keras do; see [layers.ObjectWriter].
 func (m *Model) LayerObject() (map[string]any, error) { return m.object(m.policy.Name) }
 
@@ -53,7 +65,7 @@ func layerMember(l layers.Layer, policy string, inputs [][]any) (map[string]any,
 	var err error
 	switch l := l.(type) {
 	case *Model:
-		return l.object(policy)
+		return l.memberObject(policy)
 	case *layers.Operation:
 		return operationObject(l)
 	default:
@@ -225,6 +237,9 @@ func (f *functional) object(m *Model, policy string) (map[string]any, error) {
 
 // references names tensors in the structure in which they were given: one, a list or a dict.
 func (t Tensors) references(history func(*layers.KerasTensor) []any) any {
+	if t.nested != nil {
+		return mapLeaves(t.nested, func(at int) any { return history(t.list[at]) })
+	}
 	if t.names != nil {
 		out := map[string]any{}
 		for i, name := range t.names {
@@ -240,4 +255,23 @@ func (t Tensors) references(history func(*layers.KerasTensor) []any) any {
 		out[i] = history(e)
 	}
 	return out
+}
+
+// mapLeaves replaces the places of tensors in nested lists and dicts.
+func mapLeaves(v any, leaf func(at int) any) any {
+	switch v := v.(type) {
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = mapLeaves(e, leaf)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, e := range v {
+			out[key] = mapLeaves(e, leaf)
+		}
+		return out
+	}
+	return leaf(v.(int))
 }

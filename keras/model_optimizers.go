@@ -172,6 +172,20 @@ func (m *Model) optimizerObjects() []saving.Object {
 	return objects
 }
 
+// allOptimizers lists the places of the optimizers of the model and of compiled models inside it.
+func (m *Model) allOptimizers(objects []saving.Object) []saving.Object {
+	all := m.optimizerObjects()
+	for _, o := range objects {
+		if inner, ok := o.Layer.(*Model); ok && inner != m {
+			for _, optimizer := range inner.optimizerObjects() {
+				optimizer.Path = o.Path + "/" + optimizer.Path
+				all = append(all, optimizer)
+			}
+		}
+	}
+	return all
+}
+
 func optimizerName(o optimizers.Optimizer) string {
 	if p, ok := o.(interface{ Path() string }); ok && p.Path() != "" {
 		return p.Path()

@@ -64,7 +64,8 @@ func (m *Model) saveWeights(path string, maxShardSize int64) error {
 
 // fileObjects lists what has a place in a weights file.
 func (m *Model) fileObjects() []saving.Object {
-	return append(saving.Objects(m), m.optimizerObjects()...)
+	objects := saving.Objects(m)
+	return append(objects, m.allOptimizers(objects)...)
 }
 
 // LoadWeights gives the weights in a file to the model: one that SaveWeights or Keras wrote (.weights.h5, .weights.json), a .keras file,

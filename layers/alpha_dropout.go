@@ -40,7 +40,7 @@ func (l *AlphaDropout) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	}
 	noise := x.Shape()
 	if l.NoiseShape != nil {
-		noise = noiseShape(x, l.NoiseShape)
+		noise = noiseShape(c, x, l.NoiseShape)
 	}
 	const least = -1.6732632423543772 * 1.0507009873554805
 	a := 1 / math.Sqrt((1-l.Rate)*(1+l.Rate*least*least))

@@ -308,7 +308,11 @@ func AssignNames(root Layer) error {
 	slices.SortStableFunc(all, func(a, b Layer) int { return cmp.Compare(a.base().sequence, b.base().sequence) })
 	taken := map[string]bool{}
 	for _, l := range all {
-		taken[l.base().name] = true
+		b := l.base()
+		if b.named { // a model inside: from now on its name stays
+			b.name, b.named = "", false
+		}
+		taken[b.name] = true
 	}
 	counts := map[string]int{}
 	for _, l := range all {

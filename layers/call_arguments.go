@@ -29,6 +29,9 @@ func SetCallArgument(l Layer, name string, value any) error {
 			continue
 		}
 		v := reflect.ValueOf(value)
+		if n, isNumber := value.(float64); isNumber && f.value.Kind() == reflect.Bool {
+			v = reflect.ValueOf(n != 0) // in Python any number says whether
+		}
 		if !v.IsValid() || !v.Type().AssignableTo(f.value.Type()) {
 			return fmt.Errorf("layers: %s: call argument %q must be a %v, received %v", ClassName(l), name, f.value.Type(), value)
 		}

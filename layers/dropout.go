@@ -29,19 +29,19 @@ func (l *Dropout) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	noise := x.Shape()
 	if l.NoiseShape != nil {
-		noise = noiseShape(x, l.NoiseShape)
+		noise = noiseShape(c, x, l.NoiseShape)
 	}
 	return []*ops.Tensor{dropout(c, x, l.Rate, l.Seed, noise)}
 }
 
-// noiseShape fills in the open axes of a NoiseShape field.
-func noiseShape(x *ops.Tensor, shape []int) ir.Shape {
+// noiseShape fills in the open axes of a NoiseShape field. A fixed length of the batch counts in training only.
+func noiseShape(c *Context, x *ops.Tensor, shape []int) ir.Shape {
 	out := ir.Shape(shape).Clone()
 	if len(out) != x.Rank() {
 		ops.Failf(x.Graph(), "NoiseShape %v must have one entry for each axis of the input %v", shape, x.Shape())
 	}
 	for i, n := range out {
-		if n == Unknown {
+		if n == Unknown || i == 0 && n > 1 && !c.Training {
 			out[i] = x.Dim(i)
 		}
 		if out[i] != 1 && out[i] != x.Dim(i) {

@@ -50,6 +50,7 @@ type Base struct {
 	self      Layer
 	parent    *Base
 	name      string // given by the user, or made when the model is
+	named     bool   // by itself, for want of another name: a model that it becomes part of may number it
 	sequence  uint64 // order of first use
 	built     bool
 	frozen    bool
@@ -92,6 +93,13 @@ func Name(l Layer) string {
 func SetName(l Layer, name string) {
 	if b := attach(l); b.name == "" {
 		b.name = name
+	}
+}
+
+// SetDefaultName names a layer that has no name yet for as long as it stands alone: a model that it becomes part of may number it.
+func SetDefaultName(l Layer, name string) {
+	if b := attach(l); b.name == "" {
+		b.name, b.named = name, true
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -73,6 +74,23 @@ func TestNoiseShape(t *testing.T) {
 		}
 		assert.InDelta(t, 0.5, float64(dropped)/120, 5*0.5/math.Sqrt(120), name)
 	}
+}
+
+// A noise shape with the length of the batch counts in training; any batch can be predicted, as in Keras.
+func TestNoiseShapeWithBatch(t *testing.T) {
+	x := layers.NewInput("x", ir.Float32, layers.Unknown, 5, 6)
+	for _, l := range []layers.Layer{
+		&layers.Dropout{Rate: 0.5, NoiseShape: []int{20, 1, 6}},
+		&layers.AlphaDropout{Rate: 0.5, NoiseShape: []int{20, 1, 6}},
+	} {
+		y := layers.Apply(l, x)
+		assert.NoError(t, y.Err())
+		assert.Equal(t, "(None, 5, 6) float32", y.String())
+		assert.Len(t, invoke(t, l, false, constant(1, 3, 5, 6)).outputs[0].F, 90)
+		assert.Len(t, invoke(t, l, true, constant(1, 20, 5, 6)).outputs[0].F, 600)
+	}
+	y := layers.Apply(&layers.Dropout{Rate: 0.5, NoiseShape: []int{20, 2, 6}}, x)
+	assert.ErrorContains(t, y.Err(), "NoiseShape [20 2 6] must have 1 or the input's length on each axis")
 }
 
 // TestGaussianLayers: mean and standard deviation are those of the formulas, within five standard errors.

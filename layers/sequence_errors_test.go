@@ -122,6 +122,10 @@ func TestCallArguments(t *testing.T) {
 	assert.True(t, l.ReturnAttentionScores)
 	assert.ErrorContains(t, layers.SetCallArgument(l, "use_causal_mask", "yes"), `call argument "use_causal_mask" must be a bool, received yes`)
 	assert.ErrorContains(t, layers.SetCallArgument(l, "use_causal_mask", nil), "must be a bool")
+	require.NoError(t, layers.SetCallArgument(l, "use_causal_mask", 1.0)) // as in Python
+	require.Equal(t, true, layers.CallArguments(l)["use_causal_mask"])
+	require.NoError(t, layers.SetCallArgument(l, "use_causal_mask", 0.0))
+	require.NotContains(t, layers.CallArguments(l), "use_causal_mask")
 	assert.ErrorContains(t, layers.SetCallArgument(l, "attention_mask", true), "has no call argument \"attention_mask\"; known: [return_attention_scores, use_causal_mask]")
 	assert.ErrorContains(t, layers.SetCallArgument(&layers.Dense{}, "mask", true), "known: []")
 }

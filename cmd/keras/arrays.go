@@ -87,20 +87,24 @@ func hasHeader(path string) (bool, error) {
 	}), nil
 }
 
-// pick returns the arrays of a file that are meant for a role: "x", "y" or "sample_weight". names are the model's inputs or outputs.
+// pick returns the arrays of a file that are meant for a role, or all that the model asks for by name where it asks for several: "x", "y" or "sample_weight". names are the model's inputs or outputs.
 // An archive that serves several roles has members "x" or "x.<name>"; any other names its members after the inputs or outputs, or
 // has as many as there are under names of its own. Names of which some are the model's and some are not are a mistake.
 func pick(all data.Tensors, role, flag, file string, names []string) (data.Tensors, error) {
 	if all.Names == nil {
 		return all, nil
 	}
-	if a := all.Get(role); a != nil {
+	complete := func() bool {
+		return len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return all.Get(n) == nil })
+	}
+	whole := len(names) > 1 && complete() // inputs may have names such as "x" or "x.0" themselves
+	if a := all.Get(role); a != nil && !whole {
 		return data.List(a), nil
 	}
-	if part := withPrefix(all, role+"."); part.Len() > 0 {
+	if part := withPrefix(all, role+"."); part.Len() > 0 && !whole {
 		all = part
 	}
-	if len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return all.Get(n) == nil }) {
+	if complete() {
 		var out data.Tensors
 		for _, name := range names {
 			out.Names, out.Arrays = append(out.Names, name), append(out.Arrays, all.Get(name))

@@ -81,7 +81,7 @@ func log32(x float32) float32 {
 }
 
 const (
-	tanhMax   = 7.90531110763549805 // beyond, the result is ±1 in float32
+	tanhMax   = 7.90531110763549805 // here the approximation is exactly ±1, if no product is fused with a sum
 	tanhSmall = 0.0004              // below, the result is x
 )
 
@@ -100,10 +100,10 @@ func tanh32(x float32) float32 {
 	xx := x * x
 	p, q := tanhP[0], tanhQ[0]
 	for _, c := range tanhP[1:] {
-		p = p*xx + c
+		p = float32(p*xx) + c // the conversion forbids fusing
 	}
 	for _, c := range tanhQ[1:] {
-		q = q*xx + c
+		q = float32(q*xx) + c
 	}
 	return p * x / q
 }

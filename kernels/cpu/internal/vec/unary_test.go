@@ -118,6 +118,18 @@ func TestTranscendental(t *testing.T) {
 	})
 }
 
+// Where tanh is 1 in float32 the result must be 1: gradients multiply by 1 − y², which tells the least difference when inputs are large.
+func TestTanhSaturates(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		x := []float32{9.02, -9.02, 12, 33, -100, 1e5, -1e30, float32(math.Inf(1)), float32(math.Inf(-1))}
+		dst := make([]float32, len(x))
+		Tanh(dst, x)
+		for i, v := range x {
+			require.Equal(t, float32(math.Tanh(float64(v))), dst[i], "Tanh(%v)", v)
+		}
+	})
+}
+
 // TestPositionDoesNotMatter computes the same values in vectors and in tails of every length.
 func TestPositionDoesNotMatter(t *testing.T) {
 	forLevels(t, func(t *testing.T) {

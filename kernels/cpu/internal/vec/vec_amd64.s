@@ -1853,40 +1853,40 @@ end1:
 	VZEROUPPER
 	RET
 
-DATA tanhMin<>+0(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+4(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+8(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+12(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+16(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+20(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+24(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+28(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+32(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+36(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+40(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+44(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+48(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+52(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+56(SB)/4, $0xc0fcf84f
-DATA tanhMin<>+60(SB)/4, $0xc0fcf84f
+DATA tanhMin<>+0(SB)/4, $0xc0fff644
+DATA tanhMin<>+4(SB)/4, $0xc0fff644
+DATA tanhMin<>+8(SB)/4, $0xc0fff644
+DATA tanhMin<>+12(SB)/4, $0xc0fff644
+DATA tanhMin<>+16(SB)/4, $0xc0fff644
+DATA tanhMin<>+20(SB)/4, $0xc0fff644
+DATA tanhMin<>+24(SB)/4, $0xc0fff644
+DATA tanhMin<>+28(SB)/4, $0xc0fff644
+DATA tanhMin<>+32(SB)/4, $0xc0fff644
+DATA tanhMin<>+36(SB)/4, $0xc0fff644
+DATA tanhMin<>+40(SB)/4, $0xc0fff644
+DATA tanhMin<>+44(SB)/4, $0xc0fff644
+DATA tanhMin<>+48(SB)/4, $0xc0fff644
+DATA tanhMin<>+52(SB)/4, $0xc0fff644
+DATA tanhMin<>+56(SB)/4, $0xc0fff644
+DATA tanhMin<>+60(SB)/4, $0xc0fff644
 GLOBL tanhMin<>(SB), RODATA|NOPTR, $64
 
-DATA tanhMax<>+0(SB)/4, $0x40fcf84f
-DATA tanhMax<>+4(SB)/4, $0x40fcf84f
-DATA tanhMax<>+8(SB)/4, $0x40fcf84f
-DATA tanhMax<>+12(SB)/4, $0x40fcf84f
-DATA tanhMax<>+16(SB)/4, $0x40fcf84f
-DATA tanhMax<>+20(SB)/4, $0x40fcf84f
-DATA tanhMax<>+24(SB)/4, $0x40fcf84f
-DATA tanhMax<>+28(SB)/4, $0x40fcf84f
-DATA tanhMax<>+32(SB)/4, $0x40fcf84f
-DATA tanhMax<>+36(SB)/4, $0x40fcf84f
-DATA tanhMax<>+40(SB)/4, $0x40fcf84f
-DATA tanhMax<>+44(SB)/4, $0x40fcf84f
-DATA tanhMax<>+48(SB)/4, $0x40fcf84f
-DATA tanhMax<>+52(SB)/4, $0x40fcf84f
-DATA tanhMax<>+56(SB)/4, $0x40fcf84f
-DATA tanhMax<>+60(SB)/4, $0x40fcf84f
+DATA tanhMax<>+0(SB)/4, $0x40fff644
+DATA tanhMax<>+4(SB)/4, $0x40fff644
+DATA tanhMax<>+8(SB)/4, $0x40fff644
+DATA tanhMax<>+12(SB)/4, $0x40fff644
+DATA tanhMax<>+16(SB)/4, $0x40fff644
+DATA tanhMax<>+20(SB)/4, $0x40fff644
+DATA tanhMax<>+24(SB)/4, $0x40fff644
+DATA tanhMax<>+28(SB)/4, $0x40fff644
+DATA tanhMax<>+32(SB)/4, $0x40fff644
+DATA tanhMax<>+36(SB)/4, $0x40fff644
+DATA tanhMax<>+40(SB)/4, $0x40fff644
+DATA tanhMax<>+44(SB)/4, $0x40fff644
+DATA tanhMax<>+48(SB)/4, $0x40fff644
+DATA tanhMax<>+52(SB)/4, $0x40fff644
+DATA tanhMax<>+56(SB)/4, $0x40fff644
+DATA tanhMax<>+60(SB)/4, $0x40fff644
 GLOBL tanhMax<>(SB), RODATA|NOPTR, $64
 
 DATA tanhP0<>+0(SB)/4, $0xa59f25c0

@@ -9667,12 +9667,12 @@ DATA minusInfinity<>+0(SB)/8, $0xff800000ff800000
 DATA minusInfinity<>+8(SB)/8, $0xff800000ff800000
 GLOBL minusInfinity<>(SB), RODATA|NOPTR, $16
 
-DATA tanhMin<>+0(SB)/8, $0xc0fcf84fc0fcf84f
-DATA tanhMin<>+8(SB)/8, $0xc0fcf84fc0fcf84f
+DATA tanhMin<>+0(SB)/8, $0xc0fff644c0fff644
+DATA tanhMin<>+8(SB)/8, $0xc0fff644c0fff644
 GLOBL tanhMin<>(SB), RODATA|NOPTR, $16
 
-DATA tanhMax<>+0(SB)/8, $0x40fcf84f40fcf84f
-DATA tanhMax<>+8(SB)/8, $0x40fcf84f40fcf84f
+DATA tanhMax<>+0(SB)/8, $0x40fff64440fff644
+DATA tanhMax<>+8(SB)/8, $0x40fff64440fff644
 GLOBL tanhMax<>(SB), RODATA|NOPTR, $16
 
 DATA tanhP0<>+0(SB)/8, $0xa59f25c0a59f25c0
