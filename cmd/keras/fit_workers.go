@@ -9,13 +9,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/distribute"
-	"github.com/gokeras/gokeras/distribute/collective"
 	"github.com/gokeras/gokeras/distribute/multiworker"
 )
 
@@ -68,24 +66,8 @@ func (f *fitFlags) placeOnWorkers(ctx context.Context) (*distribute.MultiWorkerM
 	if err != nil {
 		return nil, err
 	}
-	o := multiworker.Options{Devices: f.devices, Elastic: elastic, Security: security}
-	finished := os.Getenv(finishedVariable) != ""
-	if finished {
-		o.JoinTimeout = lateWait
-	}
-	s, err := multiworker.NewStrategy(ctx, o)
-	var missing *collective.JoinError
-	if finished && errors.As(err, &missing) {
-		err = fmt.Errorf("%w: %w", err, distribute.ErrLeft)
-	}
-	return s, err
+	return multiworker.NewStrategy(ctx, multiworker.Options{Devices: f.devices, Elastic: elastic, Security: security})
 }
-
-// finishedVariable tells a worker that keras launch starts again how many others have finished.
-const finishedVariable = "GOKERAS_FINISHED"
-
-// lateWait is how long such a worker waits for those that have not.
-const lateWait = 5 * time.Second
 
 // chiefWriter writes what the chief of the workers says. Who that is may change.
 type chiefWriter struct {

@@ -19,11 +19,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
 // launchFlags are the flags of the launch command.
 type launchFlags struct {
 	workers, restarts, minWorkers int
+	evaluator                     bool
 	grace                         time.Duration
 }
 
@@ -36,7 +38,8 @@ func newLaunch() *cobra.Command {
 			"is a text that only they know, from which keras fit derives certificates, so that no other program can join. Unless GOMAXPROCS is\n" +
 			"set, each worker is told to use its share of this machine's processors. Lines of their output begin with the worker's name. A worker\n" +
 			"that fails is started again, up to --restarts times for each, and so is one that is frozen while the others miss it; when it stays away\n" +
-			"the job goes on while --min-workers are left.\n" +
+			"the job goes on while --min-workers are left. With --evaluator one process more is started, whose task in TF_CONFIG is to evaluate what\n" +
+			"the workers write: the evaluator of an Estimator. It ends by itself.\n" +
 			"Ctrl-C and SIGTERM are passed on, so that the workers save what they have and end, with\n" +
 			"status 75 where the same command goes on later; a second signal is passed on too, which ends them at once, and what has not ended\n" +
 			"after --grace is killed. The status is 0, or 75 where the workers were stopped so, or 1. A worker with status 75 is not started again.",
@@ -58,6 +61,7 @@ func newLaunch() *cobra.Command {
 	s.IntVarP(&f.workers, "workers", "n", 2, "number of workers")
 	s.IntVar(&f.restarts, "restarts", 0, "how often a worker that fails is started again")
 	s.IntVar(&f.minWorkers, "min-workers", 0, "workers that must be left for the job to go on (default all)")
+	s.BoolVar(&f.evaluator, "evaluator", false, "start an evaluator beside the workers")
 	s.DurationVar(&f.grace, "grace", 10*time.Second, "time that workers have to end after a signal")
 	s.SetInterspersed(false) // what follows the program is the program's
 	return c
@@ -78,10 +82,14 @@ func (f *launchFlags) run(ctx context.Context, command []string, stdout, stderr 
 	if err != nil {
 		return err
 	}
+	n := f.workers
+	if f.evaluator {
+		n++
+	}
 	l := &launcher{launchFlags: f, command: command, spec: spec, secret: throwAwaySecret(), ends: make(chan ended), told: make(chan report),
-		running: make([]*exec.Cmd, f.workers), starts: make([]int, f.workers), joined: make([]time.Time, f.workers), silent: make([]bool, f.workers)}
+		running: make([]*exec.Cmd, n), starts: make([]int, n), joined: make([]time.Time, n), silent: make([]bool, n)}
 	l.out, l.err = &lineWriter{w: stdout}, &lineWriter{w: stderr}
-	for i := range f.workers {
+	for i := range n {
 		if err := l.start(i); err != nil {
 			l.signal(syscall.SIGKILL)
 			l.drain()
@@ -118,32 +126,44 @@ type launcher struct {
 
 	ends     chan ended
 	told     chan report
-	running  []*exec.Cmd // nil: not running
-	starts   []int       // of each worker
+	running  []*exec.Cmd // the workers, and behind them the evaluator if there is one; nil: not running
+	starts   []int       // of each
 	joined   []time.Time // when each began to look for the others; zero: not yet
 	silent   []bool      // a worker is missed by the others, and no restart is left for it
 	finished int         // workers that have ended well
 	ending   bool        // a signal has come, or the job has failed
 }
 
-// start runs a worker.
+// name is what a process is called.
+func (l *launcher) name(i int) string {
+	if i == l.workers {
+		return "evaluator"
+	}
+	return "worker " + strconv.Itoa(i)
+}
+
+// start runs a worker, or the evaluator.
 func (l *launcher) start(i int) error {
-	config, err := cluster.FormatTFConfig(l.spec, cluster.Task{Type: cluster.Worker, Index: i})
+	task := cluster.Task{Type: cluster.Worker, Index: i}
+	if i == l.workers {
+		task = cluster.Task{Type: cluster.Evaluator}
+	}
+	config, err := cluster.FormatTFConfig(l.spec, task)
 	if err != nil {
 		return err
 	}
-	prefix := "[worker " + strconv.Itoa(i) + "] "
+	prefix := "[" + l.name(i) + "] "
 	stdout, stderr := l.out.prefixed(prefix), l.err.prefixed(prefix)
 	c := exec.Command(l.command[0], l.command[1:]...)
 	c.Env = append(os.Environ(), cluster.TFConfigVariable+"="+config, restartsVariable+"="+strconv.Itoa(l.starts[i]))
 	if os.Getenv(processorsVariable) == "" {
-		c.Env = append(c.Env, processorsVariable+"="+strconv.Itoa(max(runtime.GOMAXPROCS(0)/l.workers, 1)))
+		c.Env = append(c.Env, processorsVariable+"="+strconv.Itoa(max(runtime.GOMAXPROCS(0)/len(l.running), 1)))
 	}
 	if os.Getenv(secretVariable) == "" {
 		c.Env = append(c.Env, secretVariable+"="+l.secret)
 	}
 	if l.finished > 0 {
-		c.Env = append(c.Env, finishedVariable+"="+strconv.Itoa(l.finished))
+		c.Env = append(c.Env, supervisor.FinishedVariable+"="+strconv.Itoa(l.finished))
 	}
 	c.Stdout, c.Stderr = stdout, stderr
 	ownGroup(c)
@@ -154,7 +174,7 @@ func (l *launcher) start(i int) error {
 	err = c.Start()
 	ears := listen(err == nil)
 	if err != nil {
-		return fmt.Errorf("launch: worker %d: %w", i, err)
+		return fmt.Errorf("launch: %s: %w", l.name(i), err)
 	}
 	l.running[i], l.joined[i], l.silent[i] = c, time.Time{}, false
 	l.starts[i]++
@@ -207,7 +227,9 @@ func (l *launcher) wait(ctx context.Context) error {
 		case e := <-l.ends:
 			l.running[e.worker] = nil
 			if e.err == nil {
-				l.finished++
+				if e.worker < l.workers {
+					l.finished++
+				}
 				continue
 			}
 			if isStatus(e.err, statusStopped) {
@@ -218,14 +240,18 @@ func (l *launcher) wait(ctx context.Context) error {
 				continue
 			}
 			if l.ending {
-				failed = keep(failed, fmt.Errorf("launch: worker %d: %w", e.worker, e.err))
+				failed = keep(failed, fmt.Errorf("launch: %s: %w", l.name(e.worker), e.err))
 				continue
 			}
 			if l.starts[e.worker] <= l.restarts {
-				fmt.Fprintf(l.err.prefixed("[launch] "), "worker %d ended: %v; starting it again (%d of %d)\n", e.worker, e.err, l.starts[e.worker], l.restarts)
+				fmt.Fprintf(l.err.prefixed("[launch] "), "%s ended: %v; starting it again (%d of %d)\n", l.name(e.worker), e.err, l.starts[e.worker], l.restarts)
 				if err := l.start(e.worker); err == nil {
 					continue
 				}
+			}
+			if e.worker == l.workers { // the others can do without it
+				failed = keep(failed, fmt.Errorf("launch: %s: %w", l.name(e.worker), e.err))
+				continue
 			}
 			lost++
 			if least := l.least(); l.workers-lost < least {

@@ -86,12 +86,17 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 		return distribute.NewMultiWorkerMirroredStrategyOver(m)
 	}
 	supervisor.Joining()
+	finished := supervisor.OthersFinished()
+	if finished && o.JoinTimeout == 0 {
+		o.JoinTimeout = lateWait
+	}
 	g, err := collective.Join(ctx, collective.Options{
 		Cluster: spec, Task: task, Deadline: o.Deadline, JoinTimeout: o.JoinTimeout, Timeout: o.Communication.Timeout, Security: o.Security,
 		Listener: o.Listener, NoSharedMemory: o.NoSharedMemory, Observe: o.Observe, MinMembers: terms.MinMembers, MaxMembers: terms.MaxMembers,
 		Unheard: func(tasks []cluster.Task) { tellUnheard(spec, tasks) },
 	})
-	if errors.Is(err, collective.ErrLeft) {
+	var missing *collective.JoinError
+	if errors.Is(err, collective.ErrLeft) || finished && errors.As(err, &missing) {
 		return nil, fmt.Errorf("multiworker: %w: %w", err, distribute.ErrLeft)
 	}
 	if err != nil {
@@ -105,6 +110,9 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 	}
 	return s, nil
 }
+
+// lateWait is how long a worker waits for the others that was started again when some of them had finished.
+const lateWait = 5 * time.Second
 
 // tellUnheard tells the program that started the workers, if it listens, so that it can replace one that is frozen.
 func tellUnheard(spec *cluster.Spec, tasks []cluster.Task) {

@@ -1,8 +1,15 @@
-// Command estimator is the regressor of the Estimator guide: one numeric column "feats", SGD, a feature [1.] and a label [1.] repeated
-// 1,000 times in batches of 10, and ten steps of training and of evaluation on two replicas.
+// Command estimator runs the two programs of the Estimator guide.
 //
-// The strategy is one line: -strategy mirrored, central, one or default. A batch is that of one replica, so that two replicas take 20
-// examples a step; all strategies print the same numbers.
+// The regressor (-model linear): one numeric column "feats", SGD, a feature [1.] and a label [1.] repeated 1,000 times in batches of 10, and ten
+// steps of training and of evaluation on two replicas. The strategy is one line: -strategy mirrored, central, one or default. A batch is that of
+// one replica, so that two replicas take 20 examples a step; all strategies print the same numbers.
+//
+// The classifier of handwritten digits (-model mnist), with a convolutional network of its own in a ModelFn, trained and evaluated in turns.
+// On several workers, with a process beside them that evaluates:
+//
+//	keras launch -n 2 --evaluator --restarts 3 -- ./estimator -model mnist -strategy multiworker -model-dir DIR
+//
+// The chief writes checkpoints and summaries to DIR. A worker that is lost and started again goes on with the others from the latest checkpoint.
 package main
 
 import (
@@ -14,24 +21,48 @@ import (
 	"log"
 	"maps"
 	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/collective"
+	"github.com/gokeras/gokeras/distribute/multiworker"
 	"github.com/gokeras/gokeras/keras/estimator"
 )
 
+// flags are those of the command line.
+type flags struct {
+	model, strategy, dir, data string
+	steps, batch, every        int
+	rate                       float64
+}
+
 func main() {
-	name := flag.String("strategy", "mirrored", "mirrored, central, one or default")
-	dir := flag.String("model-dir", "", "folder of the checkpoints; a temporary one that is removed at the end by default")
+	var f flags
+	flag.StringVar(&f.model, "model", "linear", "linear or mnist")
+	flag.StringVar(&f.strategy, "strategy", "mirrored", "mirrored, central, one, default or multiworker")
+	flag.StringVar(&f.dir, "model-dir", "", "folder of the checkpoints; a temporary one that is removed at the end by default")
+	flag.StringVar(&f.data, "data", "", "of mnist: folder with the four IDX files; without it the cache or the built-in subset is used")
+	flag.IntVar(&f.steps, "steps", 300, "of mnist: steps to train")
+	flag.IntVar(&f.batch, "batch-size", 64, "of mnist: examples of a replica in a step")
+	flag.IntVar(&f.every, "save-every", 50, "of mnist: steps between two checkpoints")
+	flag.Float64Var(&f.rate, "learning-rate", 0.1, "of mnist: learning rate of gradient descent")
 	flag.Parse()
-	if err := run(context.Background(), os.Stdout, *name, *dir); err != nil {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Stdout, f); err != nil {
 		log.Fatal(err)
 	}
 }
 
+// secretVariable holds a secret that the workers share; keras launch makes one for each job.
+const secretVariable = "KERAS_SECRET"
+
 // newStrategy is the line that changes.
-func newStrategy(name string) (distribute.Strategy, error) {
+func newStrategy(ctx context.Context, w io.Writer, name string) (distribute.Strategy, error) {
 	switch name {
 	case "mirrored":
 		return distribute.NewMirroredStrategy("cpu:0", "cpu:1")
@@ -41,27 +72,56 @@ func newStrategy(name string) (distribute.Strategy, error) {
 		return distribute.NewOneDeviceStrategy("cpu:0")
 	case "default":
 		return distribute.Default(), nil
+	case "multiworker":
+		if task, err := (&cluster.TFConfig{}).TaskType(); err != nil || task == cluster.Evaluator {
+			return nil, err // it stands beside those that train
+		}
+		o := multiworker.Options{Devices: []string{"cpu:0"}, Elastic: &distribute.Elastic{}, Observe: func(text string) { fmt.Fprintln(w, text) }}
+		if secret := os.Getenv(secretVariable); secret != "" {
+			o.Security = &collective.Security{Secret: []byte(secret)}
+		}
+		return multiworker.NewStrategy(ctx, o) // waits for the others
 	}
-	return nil, fmt.Errorf("there is no strategy %q; use mirrored, central, one or default", name)
+	return nil, fmt.Errorf("there is no strategy %q; use mirrored, central, one, default or multiworker", name)
 }
 
-// input makes the data of one session.
+func run(ctx context.Context, w io.Writer, f flags) (err error) {
+	strategy, err := newStrategy(ctx, w, f.strategy)
+	if errors.Is(err, distribute.ErrLeft) {
+		fmt.Fprintln(w, "the others have finished without this worker")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if s, ok := strategy.(*distribute.MultiWorkerMirroredStrategy); ok {
+		defer func() { err = errors.Join(err, s.Close()) }()
+	}
+	if f.dir == "" {
+		if f.dir, err = os.MkdirTemp("", "estimator"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(f.dir)) }()
+	}
+	if strategy != nil {
+		fmt.Fprintf(w, "%v: %d replicas\n", strategy, strategy.NumReplicasInSync())
+	}
+	switch f.model {
+	case "linear":
+		return linear(ctx, w, strategy, f.dir)
+	case "mnist":
+		return mnist(ctx, w, strategy, f)
+	}
+	return fmt.Errorf("there is no model %q; use linear or mnist", f.model)
+}
+
+// input makes the data of one session of the regressor.
 func input(distribute.InputContext) (data.Dataset, error) {
 	one := data.FromTensorSlices(map[string]any{"feats": [][]float32{{1}}}, [][]float32{{1}})
 	return one.Repeat(1000).Batch(10, false), nil
 }
 
-func run(ctx context.Context, w io.Writer, name, dir string) (err error) {
-	strategy, err := newStrategy(name)
-	if err != nil {
-		return err
-	}
-	if dir == "" {
-		if dir, err = os.MkdirTemp("", "estimator"); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	}
+func linear(ctx context.Context, w io.Writer, strategy distribute.Strategy, dir string) error {
 	regressor, err := estimator.NewLinearRegressor(estimator.LinearRegressor{
 		FeatureColumns: []estimator.FeatureColumn{estimator.NumericColumn{Key: "feats"}},
 		Optimizer:      "SGD",
@@ -70,7 +130,6 @@ func run(ctx context.Context, w io.Writer, name, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(w, "%v: %d replicas\n", strategy, strategy.NumReplicasInSync())
 	if err := regressor.Train(ctx, input, estimator.Steps(10)); err != nil {
 		return err
 	}
@@ -78,9 +137,7 @@ func run(ctx context.Context, w io.Writer, name, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, key := range slices.Sorted(maps.Keys(results)) {
-		fmt.Fprintf(w, "%-16s %.6f\n", key, results[key])
-	}
+	show(w, results)
 	for prediction, err := range regressor.Predict(ctx, input) {
 		if err != nil {
 			return err
@@ -89,4 +146,11 @@ func run(ctx context.Context, w io.Writer, name, dir string) (err error) {
 		break
 	}
 	return nil
+}
+
+// show prints what an evaluation gave.
+func show(w io.Writer, results map[string]float64) {
+	for _, key := range slices.Sorted(maps.Keys(results)) {
+		fmt.Fprintf(w, "%-16s %.6f\n", key, results[key])
+	}
 }

@@ -3,17 +3,46 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/keras/estimator"
 )
+
+// The test program plays a process of the job when this variable names the folder of the checkpoints.
+const dirVariable = "GOKERAS_TEST_MODEL_DIR"
+
+const testSteps = 60
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(dirVariable); dir != "" {
+		if err := run(context.Background(), os.Stdout, flags{model: "mnist", strategy: "multiworker", dir: dir, steps: testSteps, batch: 32, every: 10, rate: 0.1}); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
 
 // The regressor learns, and prints the same under every strategy: the numbers of TensorFlow's Estimator.
 func TestRun(t *testing.T) {
 	for _, name := range []string{"default", "one", "mirrored", "central"} {
 		var b bytes.Buffer
-		require.NoError(t, run(context.Background(), &b, name, ""))
+		require.NoError(t, run(context.Background(), &b, flags{model: "linear", strategy: name}))
 		_, results, found := strings.Cut(b.String(), "\n")
 		require.True(t, found)
 		require.Equal(t, strings.Join([]string{
@@ -21,5 +50,111 @@ func TestRun(t *testing.T) {
 			"prediction/mean  1.000000", "prediction       1.000000", "",
 		}, "\n"), results, name)
 	}
-	require.ErrorContains(t, run(context.Background(), &bytes.Buffer{}, "none", ""), "there is no strategy \"none\"")
+	require.ErrorContains(t, run(context.Background(), &bytes.Buffer{}, flags{model: "linear", strategy: "none"}), "there is no strategy \"none\"")
+	require.ErrorContains(t, run(context.Background(), &bytes.Buffer{}, flags{model: "none", strategy: "one"}), "there is no model \"none\"")
+}
+
+// process is one of a job that is started by hand.
+type process struct {
+	cmd   *exec.Cmd
+	ended chan error
+	mu    sync.Mutex
+	out   bytes.Buffer
+}
+
+func (p *process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.Write(b)
+}
+
+func (p *process) text() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.out.String()
+}
+
+func start(t *testing.T, spec *cluster.Spec, task cluster.Task, dir string) *process {
+	t.Helper()
+	config, err := cluster.FormatTFConfig(spec, task)
+	require.NoError(t, err)
+	p := &process{cmd: exec.Command(os.Args[0]), ended: make(chan error, 1)}
+	p.cmd.Env = append(os.Environ(), cluster.TFConfigVariable+"="+config, dirVariable+"="+dir, "GOMAXPROCS=1")
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
+	go func() { p.ended <- p.cmd.Wait() }()
+	return p
+}
+
+func (p *process) end(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-p.ended:
+		require.NoError(t, err, p.text())
+	case <-time.After(3 * time.Minute):
+		t.Fatalf("the process hangs: %s", p.text())
+	}
+}
+
+// latest is the step of the latest checkpoint.
+func latest(t *testing.T, dir string) int {
+	t.Helper()
+	path, err := estimator.LatestCheckpoint(dir)
+	require.NoError(t, err)
+	_, number, _ := strings.Cut(filepath.Base(path), "-")
+	step, _ := strconv.Atoi(number) // none is 0
+	return step
+}
+
+// Two workers train the digits and a third process evaluates what the chief saves. A worker is killed in the middle and started again: all steps are
+// done, the chief alone has written, and the model has learned.
+func TestWorkers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts processes: not with -short")
+	}
+	for victim := range 2 {
+		t.Run(fmt.Sprint("without ", victim), func(t *testing.T) {
+			dir := t.TempDir()
+			var addresses []string
+			for range 2 {
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				require.NoError(t, err)
+				defer l.Close()
+				addresses = append(addresses, l.Addr().String())
+				require.NoError(t, l.Close())
+			}
+			spec, err := cluster.NewSpec(map[string][]string{cluster.Worker: addresses})
+			require.NoError(t, err)
+			workers := make([]*process, 2)
+			for i := range workers {
+				workers[i] = start(t, spec, cluster.Task{Type: cluster.Worker, Index: i}, dir)
+			}
+			evaluator := start(t, spec, cluster.Task{Type: cluster.Evaluator}, dir)
+			for end := time.Now().Add(2 * time.Minute); latest(t, dir) < 20; time.Sleep(5 * time.Millisecond) {
+				require.True(t, time.Now().Before(end), "no checkpoint: %s\n%s", workers[0].text(), workers[1].text())
+			}
+			require.NoError(t, workers[victim].cmd.Process.Kill())
+			var exit *exec.ExitError
+			require.True(t, errors.As(<-workers[victim].ended, &exit), "it was at work")
+			require.Less(t, latest(t, dir), testSteps)
+			workers[victim] = start(t, spec, cluster.Task{Type: cluster.Worker, Index: victim}, dir)
+			for _, p := range append(workers, evaluator) {
+				p.end(t)
+			}
+			require.Equal(t, testSteps, latest(t, dir))
+			require.Contains(t, workers[1-victim].text(), "group 2 formed", "the one that was left has not begun anew")
+			found := regexp.MustCompile(`(?m)^accuracy +([0-9.]+)$`).FindStringSubmatch(evaluator.text())
+			require.NotNil(t, found, evaluator.text())
+			accuracy, err := strconv.ParseFloat(found[1], 64)
+			require.NoError(t, err)
+			require.Greater(t, accuracy, 0.7)
+			require.NotContains(t, workers[0].text()+workers[1].text(), "accuracy", "workers evaluate nothing")
+			for _, pattern := range []string{"events*", "eval/events*"} {
+				files, err := filepath.Glob(filepath.Join(dir, pattern))
+				require.NoError(t, err)
+				require.NotEmpty(t, files, pattern)
+			}
+		})
+	}
 }

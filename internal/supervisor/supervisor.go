@@ -15,6 +15,12 @@ import (
 // Variable holds the number of the descriptor that a worker writes to.
 const Variable = "GOKERAS_SUPERVISOR"
 
+// FinishedVariable tells a worker that is started again how many others have finished: they do not come back.
+const FinishedVariable = "GOKERAS_FINISHED"
+
+// OthersFinished reports whether it is set.
+func OthersFinished() bool { return os.Getenv(FinishedVariable) != "" }
+
 // What a worker says.
 const (
 	joining = "joining" // it looks for the others

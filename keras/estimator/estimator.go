@@ -108,7 +108,10 @@ func (e *Estimator) VariableValue(name string) (*tensor.Dense, error) {
 // steps since the last checkpoint are lost.
 //
 // Under a strategy over several processes all workers call it. They begin with the chief's checkpoint, and the chief writes those that follow.
-func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...Option) (err error) {
+// Where the strategy is elastic (distribute.Elastic), a worker that is lost does not end it: the others form the next group, with the worker that
+// comes back or without it, as the strategy says, and all go on from the chief's latest checkpoint, with new data of the input function. A worker that
+// comes later is taken in after the step under way, which is saved for that.
+func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...Option) error {
 	o, err := collect("Train", list)
 	if err != nil {
 		return err
@@ -117,6 +120,16 @@ func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...Option) 
 		return err
 	}
 	defer e.unlock()
+	for {
+		err := e.train(ctx, inputFn, &o)
+		if again, err := e.formAnew(ctx, err, &o); !again {
+			return err
+		}
+	}
+}
+
+// train is one session of Train.
+func (e *Estimator) train(ctx context.Context, inputFn InputFn, o *options) (err error) {
 	checkpoint, err := e.LatestCheckpoint()
 	if err != nil {
 		return err
@@ -130,14 +143,14 @@ func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...Option) 
 	if err := s.agree(ctx); err != nil {
 		return err
 	}
+	if o.steps != nil && o.maxSteps == nil { // a session that takes this one up ends at the same step
+		o.maxSteps = new(int(s.step) + *o.steps)
+	}
 	if o.maxSteps != nil && s.step >= int64(*o.maxSteps) {
 		return nil // max_steps has been reached before
 	}
 	s.listeners, s.hooks = o.listeners, append(e.trainingHooks(), o.hooks...)
-	switch {
-	case o.steps != nil:
-		s.hooks = append(s.hooks, &StopAtStepHook{NumSteps: *o.steps})
-	case o.maxSteps != nil:
+	if o.maxSteps != nil {
 		s.hooks = append(s.hooks, &StopAtStepHook{LastStep: *o.maxSteps})
 	}
 	ds, err := distributed(s.strategy, inputFn, e.transform, true, &s.layout)
@@ -151,12 +164,15 @@ func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...Option) 
 		if err != nil {
 			return err
 		}
-		over, err := s.anyWorker(ctx, slices.ContainsFunc(batch, func(b distribute.HostBatch) bool { return b.Examples() == 0 }))
+		over, waiting, err := s.anyWorker(ctx, slices.ContainsFunc(batch, func(b distribute.HostBatch) bool { return b.Examples() == 0 }))
 		if err != nil {
 			return err
 		}
 		if over {
 			break // the data are used up
+		}
+		if waiting && s.started != nil {
+			return errors.Join(s.end(), errPending)
 		}
 		if err := s.run(ctx, batch, nil); err != nil {
 			return err

@@ -2,8 +2,10 @@ package estimator_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -13,21 +15,36 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/multiworker"
+	"github.com/gokeras/gokeras/internal/tfvectors"
 	"github.com/gokeras/gokeras/keras/estimator"
+	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/optimizers"
 )
 
 // onWorkers runs f on n workers of one job, each with a strategy of its own.
 func onWorkers(t *testing.T, n int, f func(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy) error) {
 	t.Helper()
-	var addresses []string
+	tasks := make([]cluster.Task, n)
+	for i := range tasks {
+		tasks[i] = cluster.Task{Type: cluster.Worker, Index: i}
+	}
+	onTasks(t, tasks, func(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy, _ cluster.Resolver) error {
+		return f(ctx, s)
+	})
+}
+
+// onTasks is onWorkers for a cluster of these tasks.
+func onTasks(t *testing.T, tasks []cluster.Task, f func(context.Context, *distribute.MultiWorkerMirroredStrategy, cluster.Resolver) error) {
+	t.Helper()
+	n, jobs := len(tasks), map[string][]string{}
 	var listeners []net.Listener
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		require.NoError(t, err)
-		addresses, listeners = append(addresses, l.Addr().String()), append(listeners, l)
+		job := tasks[len(listeners)].Type
+		jobs[job], listeners = append(jobs[job], l.Addr().String()), append(listeners, l)
 	}
-	spec, err := cluster.NewSpec(map[string][]string{cluster.Worker: addresses})
+	spec, err := cluster.NewSpec(jobs)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -35,12 +52,13 @@ func onWorkers(t *testing.T, n int, f func(ctx context.Context, s *distribute.Mu
 	for rank := range n {
 		go func() {
 			ended <- func() error {
+				resolver := &cluster.Simple{Cluster: spec, Task: &tasks[rank]}
 				s, err := multiworker.NewStrategy(ctx, multiworker.Options{Devices: []string{"cpu:0"}, Listener: listeners[rank], Deadline: 20 * time.Second,
-					Resolver: &cluster.Simple{Cluster: spec, Task: &cluster.Task{Type: cluster.Worker, Index: rank}}})
+					Resolver: resolver})
 				if err != nil {
 					return err
 				}
-				if err := f(ctx, s); err != nil {
+				if err := f(ctx, s, resolver); err != nil {
 					return err
 				}
 				return s.Close()
@@ -50,6 +68,82 @@ func onWorkers(t *testing.T, n int, f func(ctx context.Context, s *distribute.Mu
 	for range n {
 		require.NoError(t, <-ended)
 	}
+}
+
+// multiWorkerCase is train_and_evaluate on several workers: what TensorFlow's had in their variables at the end. It wrote no checkpoint; ours has
+// one, of the chief, with those values.
+func multiWorkerCase(t *testing.T, c *tfvectors.Case) {
+	want := c.Map(t)
+	x, y := float32s(t, c.Inputs["x"]), float32s(t, c.Inputs["y"])
+	var tasks []cluster.Task
+	for _, job := range []string{cluster.Chief, cluster.Worker} {
+		if n, ok := c.Setup["tasks"].(map[string]any)[job].(float64); ok {
+			for i := range int(n) {
+				tasks = append(tasks, cluster.Task{Type: job, Index: i})
+			}
+		}
+	}
+	dir := t.TempDir()
+	var mu sync.Mutex
+	contexts, variables, returned := map[string]any{}, map[string]map[string][]float64{}, map[string]map[string]float64{}
+	onTasks(t, tasks, func(ctx context.Context, s *distribute.MultiWorkerMirroredStrategy, r cluster.Resolver) error {
+		kind, _ := r.TaskType()
+		index, _ := r.TaskIndex()
+		name := fmt.Sprint(kind, index)
+		conf := estimator.RunConfig{TrainDistribute: s, ModelDir: dir, SaveCheckpointsSteps: 1, Cluster: r}
+		e, err := estimator.New(linear(func(x *ops.Tensor) *ops.Tensor { return ops.DivideScalar(ops.Sum(x), 4) }), conf, nil)
+		if err != nil {
+			return err
+		}
+		end := &atEnd{}
+		results, err := estimator.TrainAndEvaluate(ctx, e, estimator.TrainSpec{MaxSteps: new(3), Hooks: []estimator.SessionRunHook{end}, InputFn: func(ic distribute.InputContext) (data.Dataset, error) {
+			mu.Lock()
+			contexts[name] = []any{[]any{float64(ic.NumInputPipelines), float64(ic.InputPipelineID), float64(ic.NumReplicasInSync)}}
+			mu.Unlock()
+			return data.FromTensorSlices(x, y).Shard(ic.NumInputPipelines, ic.InputPipelineID).Batch(4, false), nil
+		}}, estimator.EvalSpec{InputFn: rows(x, y, 4)})
+		mu.Lock()
+		defer mu.Unlock()
+		variables[name], returned[name] = end.values, results
+		return err
+	})
+	require.Len(t, want, len(tasks))
+	for name := range want {
+		require.Equal(t, tfvectors.Get(want, name, "train_and_evaluate_returned") == nil, returned[name] == nil)
+		require.Equal(t, tfvectors.Get(want, name, "input_contexts"), contexts[name], name)
+		for _, variable := range []string{"global_step", "w", "b"} {
+			c.Close(t, name+" "+variable, tfvectors.Get(want, name, "variables_at_end", variable), variables[name][variable])
+		}
+	}
+	alone, err := estimator.New(linear(meanLoss), estimator.RunConfig{ModelDir: dir}, nil)
+	require.NoError(t, err)
+	c.Close(t, "checkpoint", tfvectors.Get(c.Exact, "w"), value(t, alone, "w"))
+	require.Len(t, files(t, dir, "events"), 1, "the chief alone writes summaries")
+}
+
+// atEnd notes the variables at the end of a session.
+type atEnd struct {
+	estimator.HookBase
+	values map[string][]float64
+}
+
+func (h *atEnd) End(s *estimator.Session) error {
+	h.values = map[string][]float64{}
+	for _, name := range []string{"global_step", "w", "b"} {
+		d, err := s.VariableValue(name)
+		if err != nil {
+			return err
+		}
+		switch list := d.Data().(type) {
+		case []float32:
+			for _, x := range list {
+				h.values[name] = append(h.values[name], float64(x))
+			}
+		case []int64:
+			h.values[name] = []float64{float64(list[0])}
+		}
+	}
+	return nil
 }
 
 // The guide's regressor, and others with data that differ from row to row, on two workers: the chief's folder holds what one replica trains on

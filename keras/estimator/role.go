@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/cluster"
 )
 
@@ -30,15 +31,20 @@ const (
 )
 
 // Role is the role that Cluster gives this process, by TensorFlow's rules: a cluster has exactly one chief, and the evaluator stands outside of
-// it. Without a cluster it is the only worker.
+// it. Where TrainDistribute is a strategy over several processes, there may be no chief; the first worker is it then. Without a cluster this process
+// is the only worker, or that of its rank in the strategy.
 func (c RunConfig) Role() (Role, error) {
 	alone := Role{TaskType: workerTask, IsChief: true, NumWorkerReplicas: 1}
 	if c.Cluster == nil {
+		if g := distribute.WorkersOf(c.TrainDistribute); g != nil {
+			return Role{TaskType: workerTask, TaskID: g.Rank(), IsChief: g.Rank() == 0, NumWorkerReplicas: g.Size(), GlobalIDInCluster: g.Rank()}, nil
+		}
 		return alone, nil
 	}
 	fail := func(format string, args ...any) (Role, error) {
 		return Role{}, fmt.Errorf("estimator: RunConfig: "+format, args...)
 	}
+	together := distribute.WorkersOf(c.TrainDistribute) != nil
 	spec, err := c.Cluster.Spec()
 	if err != nil {
 		return fail("%w", err)
@@ -52,10 +58,12 @@ func (c RunConfig) Role() (Role, error) {
 		return alone, nil
 	case spec.Empty():
 		return evaluatorRole(task), nil
-	case !spec.Has(chiefTask):
+	case task.Type == evaluatorTask && !spec.Has(chiefTask) && task.Index == 0:
+		return evaluatorRole(task), nil // beside workers that train together, of which the first is the chief
+	case !spec.Has(chiefTask) && !together:
 		return fail("If \"cluster\" is set in TF_CONFIG, it must have one \"chief\" node; it has %v", spec)
 	}
-	if n, err := spec.NumTasks(chiefTask); err != nil || n != 1 {
+	if n, err := spec.NumTasks(chiefTask); spec.Has(chiefTask) && (err != nil || n != 1) {
 		return fail("The \"cluster\" in TF_CONFIG must have only one \"chief\" node; it has %d", n)
 	}
 	switch {
@@ -102,14 +110,17 @@ func (c RunConfig) roleIn(spec *cluster.Spec, task cluster.Task) (Role, error) {
 	if err != nil {
 		return Role{}, fmt.Errorf("estimator: RunConfig: %d is not a valid task_id for task_type %s in the cluster_spec: %v: %w", task.Index, task.Type, spec, err)
 	}
-	role := Role{TaskType: task.Type, TaskID: task.Index, IsChief: task.Type == chiefTask, NumWorkerReplicas: 1 + count(workerTask),
+	role := Role{TaskType: task.Type, TaskID: task.Index, IsChief: task.Type == chiefTask, NumWorkerReplicas: count(chiefTask) + count(workerTask),
 		NumPSReplicas: count(psTask), GlobalIDInCluster: task.Index, Master: address}
+	if !spec.Has(chiefTask) {
+		role.IsChief = task == cluster.Task{Type: workerTask}
+	}
 	switch task.Type {
 	case chiefTask:
 	case workerTask:
-		role.GlobalIDInCluster += 1
+		role.GlobalIDInCluster += count(chiefTask)
 	case psTask:
-		role.GlobalIDInCluster += 1 + count(workerTask)
+		role.GlobalIDInCluster += count(chiefTask) + count(workerTask)
 	default:
 		return Role{}, fmt.Errorf("estimator: RunConfig: %s is not a valid task_type; expected chief, worker, ps or evaluator", task.Type)
 	}

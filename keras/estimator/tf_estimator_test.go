@@ -27,6 +27,7 @@ var handlers = []struct {
 	{"estimator.keras_model_fn.", kerasModelFnCase},
 	{"estimator.linear_regressor.", linearRegressorCase},
 	{"estimator.model_fn.", modelFnCase},
+	{"estimator.multi_worker.", multiWorkerCase},
 	{"estimator.run_config", runConfigCase},
 	{"estimator.specs", specsCase},
 	{"estimator.steps", stepsCase},

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path/filepath"
 	"time"
+
+	"github.com/gokeras/gokeras/distribute"
 )
 
 // TrainSpec says how [TrainAndEvaluate] trains: tf.estimator.TrainSpec.
@@ -82,7 +84,7 @@ func (s EvalSpec) options() []Option {
 // EvalSpec.ThrottleSecs) and once at the end: tf.estimator.train_and_evaluate. It returns the results of the last
 // evaluation; nil where MaxSteps had been reached before.
 //
-// Where RunConfig.Cluster names several tasks, the chief and the workers train and return nil, and the evaluator, a process beside them with
+// Where RunConfig.Cluster names several tasks, or TrainDistribute is a strategy over several processes, the chief and the workers train and return nil, and the evaluator, a process beside them with
 // the same ModelDir, evaluates new checkpoints until one has MaxSteps, or without MaxSteps until ctx ends. Without an evaluator there is no
 // evaluation.
 //
@@ -96,7 +98,7 @@ func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval E
 		return nil, err
 	}
 	a := &alternation{ctx: ctx, estimator: e, eval: eval, maxSteps: train.MaxSteps, evaluated: -1}
-	together := role.TaskType == chiefTask || !role.IsChief
+	together := role.TaskType == chiefTask || !role.IsChief || distribute.WorkersOf(e.config.TrainDistribute) != nil
 	switch {
 	case role.TaskType == evaluatorTask:
 		return a.follow()

@@ -3,6 +3,8 @@ package estimator
 import (
 	"context"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"math"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -55,18 +57,62 @@ func (s *Session) share(ctx context.Context, variables distribute.Variables) err
 	return nil
 }
 
-// anyWorker reports whether something is so on any worker.
-func (s *Session) anyWorker(ctx context.Context, so bool) (bool, error) {
+// anyWorker reports whether the data of any worker are used up, and whether any knows of workers that wait to be taken in.
+func (s *Session) anyWorker(ctx context.Context, over bool) (anyOver, anyWaits bool, err error) {
 	g := s.workers()
 	if g == nil {
-		return so, nil
+		return over, false, nil
 	}
-	a := kernels.NewArray(ir.Type{DType: ir.Uint8, Shape: ir.Shape{1}})
-	if so {
+	a := kernels.NewArray(ir.Type{DType: ir.Uint8, Shape: ir.Shape{2}})
+	if over {
 		a.Data[0] = 1
 	}
-	err := g.AllReduce(ctx, distribute.WorkerCall{Name: "end of the estimator's data"}, ir.Max, []kernels.Array{a})
-	return a.Data[0] != 0, err
+	if elastic := s.estimator.elastic(); elastic != nil && elastic.Elastic().Pending() {
+		a.Data[1] = 1
+	}
+	err = g.AllReduce(ctx, distribute.WorkerCall{Name: "end of the estimator's data"}, ir.Max, []kernels.Array{a})
+	return a.Data[0] != 0, a.Data[1] != 0, err
+}
+
+// errPending ends a session so that workers that wait are taken in.
+var errPending = errors.New("workers wait to be taken in")
+
+// elastic returns the strategy of Train where it outlives lost workers, or nil.
+func (e *Estimator) elastic() *distribute.MultiWorkerMirroredStrategy {
+	s, ok := e.config.TrainDistribute.(*distribute.MultiWorkerMirroredStrategy)
+	if !ok || !s.Recovers() || s.Elastic() == nil {
+		return nil
+	}
+	return s
+}
+
+// formAnew forms the next group where a session has ended because workers were lost, or because some wait to be taken in. It reports whether there is one.
+func (e *Estimator) formAnew(ctx context.Context, cause error, o *options) (bool, error) {
+	s := e.elastic()
+	for cause != nil && s != nil && (errors.Is(cause, errPending) || s.Elastic().Lost(cause)) {
+		err := s.Rejoin(ctx)
+		if err == nil {
+			return true, nil
+		}
+		if errors.Is(err, distribute.ErrLeft) && e.reached(o) {
+			return false, nil // the others came to the end with the step in which this one was cut off
+		}
+		if !s.Elastic().Lost(err) {
+			return false, fmt.Errorf("estimator: Train: %w", errors.Join(err, cause))
+		}
+		cause = err
+	}
+	return false, cause
+}
+
+// reached reports whether the latest checkpoint is that of the last step.
+func (e *Estimator) reached(o *options) bool {
+	checkpoint, err := e.LatestCheckpoint()
+	if err != nil || checkpoint == "" || o.maxSteps == nil {
+		return false
+	}
+	step, err := readStep(checkpoint)
+	return err == nil && step >= int64(*o.maxSteps)
 }
 
 // sums adds up numbers over the workers.
