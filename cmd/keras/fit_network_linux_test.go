@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/collective"
 	"github.com/gokeras/gokeras/internal/namespaces"
 )
 
@@ -30,7 +31,7 @@ func TestFitOnHosts(t *testing.T) {
 	network.SetAll(namespaces.Link{Delay: 5 * time.Millisecond, Loss: 0.01})
 	dir := smallModel(t)
 	path := func(name string) string { return filepath.Join(dir, name) }
-	require.NoError(t, os.WriteFile(path("secret"), []byte("the secret of these hosts\n"), 0o600))
+	require.NoError(t, os.WriteFile(path("secret"), []byte(collective.NewSecret()+"\n"), 0o600))
 	require.NoError(t, os.WriteFile(path("short"), []byte("short\n"), 0o600))
 	spec, err := cluster.NewSpec(map[string][]string{cluster.Worker: {network.Address(0) + ":4000", network.Address(1) + ":4000"}})
 	require.NoError(t, err)

@@ -2,10 +2,9 @@ package main
 
 import (
 	"bytes"
-	"crypto/rand"
-	"encoding/hex"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -19,7 +18,7 @@ const secretVariable = "KERAS_SECRET"
 type securityFlags struct{ secretFile, caFile, certFile, keyFile string }
 
 func (f *securityFlags) register(s *pflag.FlagSet) {
-	s.StringVar(&f.secretFile, "secret-file", "", "file with a text of 16 bytes or more that all workers share (default: the variable "+secretVariable+"); workers of several\nmachines need it, or certificates, and encrypt what they say")
+	s.StringVar(&f.secretFile, "secret-file", "", "file with the secret that all workers share, as keras secret makes it (default: the variable "+secretVariable+"); workers of several\nmachines need it, or certificates, and encrypt what they say")
 	s.StringVar(&f.caFile, "tls-ca", "", "certificates, PEM, that sign those of the workers")
 	s.StringVar(&f.certFile, "tls-cert", "", "certificate of this worker, PEM, for the name gokeras")
 	s.StringVar(&f.keyFile, "tls-key", "", "its key, PEM")
@@ -48,14 +47,7 @@ func (f *securityFlags) security() (*collective.Security, error) {
 		}
 		return &collective.Security{Secret: bytes.TrimSpace(text)}, nil
 	case os.Getenv(secretVariable) != "":
-		return &collective.Security{Secret: []byte(os.Getenv(secretVariable))}, nil
+		return &collective.Security{Secret: []byte(strings.TrimSpace(os.Getenv(secretVariable)))}, nil
 	}
 	return nil, nil
-}
-
-// throwAwaySecret is one for a job on this machine.
-func throwAwaySecret() string {
-	secret := make([]byte, 32)
-	_, _ = rand.Read(secret) // it never fails
-	return hex.EncodeToString(secret)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/collective"
 	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
@@ -86,7 +87,7 @@ func (f *launchFlags) run(ctx context.Context, command []string, stdout, stderr 
 	if f.evaluator {
 		n++
 	}
-	l := &launcher{launchFlags: f, command: command, spec: spec, secret: throwAwaySecret(), ends: make(chan ended), told: make(chan report),
+	l := &launcher{launchFlags: f, command: command, spec: spec, secret: collective.NewSecret(), ends: make(chan ended), told: make(chan report),
 		running: make([]*exec.Cmd, n), starts: make([]int, n), joined: make([]time.Time, n), silent: make([]bool, n)}
 	l.out, l.err = &lineWriter{w: stdout}, &lineWriter{w: stderr}
 	for i := range n {

@@ -11,6 +11,7 @@
 //	keras bench    model.keras
 //	keras profile  model.keras
 //	keras launch   -n 3 -- ./train
+//	keras secret
 //
 // The exit status is 0, or 1 with one line on standard error, or 2 where the command line is wrong, or 75 where a signal has stopped a
 // training run that the same command takes up again.
@@ -109,7 +110,7 @@ func newCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%s: %w; %s --help shows the flags", c.Name(), err, c.CommandPath())
 	})
-	root.AddCommand(newSummary(), newPredict(), newEvaluate(), newFit(), newConvert(), newPlot(), newDevices(), newBench(), newProfile(), newLaunch())
+	root.AddCommand(newSummary(), newPredict(), newEvaluate(), newFit(), newConvert(), newPlot(), newDevices(), newBench(), newProfile(), newLaunch(), newSecret())
 	return root
 }
 

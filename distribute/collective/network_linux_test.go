@@ -31,7 +31,7 @@ func TestNetworks(t *testing.T) {
 	require.NoError(t, err)
 	deadline := 1500 * time.Millisecond
 	j := &jobs{t: t, spec: spec, run: network.Start,
-		env: []string{"COLLECTIVE_TEST_MIN=2", "COLLECTIVE_TEST_DEADLINE=" + deadline.String(), "COLLECTIVE_TEST_STREAM=1", "COLLECTIVE_TEST_SECRET=a secret between the namespaces"}}
+		env: []string{"COLLECTIVE_TEST_MIN=2", "COLLECTIVE_TEST_DEADLINE=" + deadline.String(), "COLLECTIVE_TEST_STREAM=1", "COLLECTIVE_TEST_SECRET=" + testSecret}}
 	j.begin(3)
 	t.Logf("start: %v", j.await(15*time.Second, 3, 0, 1, 2))
 	for _, victim := range []int{2, 0} {

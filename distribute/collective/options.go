@@ -29,7 +29,9 @@ type Options struct {
 	Patience    time.Duration // how long Join waits for more than MinMembers; 0: 2 s
 	Timeout     time.Duration // longest wait in one collective for members that are alive; 0: 10 min
 
-	Security *Security    // required when an address is not a loopback address
+	// Security is required when an address is not a loopback address. Without it any user of this machine can join: the job is told by Job and
+	// Cluster, which are no secret
+	Security *Security
 	Listener net.Listener // takes connections for this worker; nil: listen on its address. Closed by Close
 
 	NoSharedMemory bool // use the network between workers of one host too

@@ -8,11 +8,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"math/big"
 	"net"
 	"os"
+	"slices"
 	"time"
 )
 
@@ -24,15 +26,50 @@ type Security struct {
 	CAFile, CertFile, KeyFile string
 	ServerName                string // "": gokeras
 
-	// Secret, of at least 16 bytes and the same on all workers, stands for files: the key of the authority is derived from it, and
-	// each worker signs a certificate for itself.
+	// Secret, the same on all workers, stands for files: the key of the authority is derived from it, and each worker signs a certificate for
+	// itself. It is 32 random bytes, as they are or as 64 hexadecimal digits: what [NewSecret] and the command keras secret make, or openssl rand
+	// -hex 32. Other texts are refused: whoever records a handshake could try out all that a person would think of.
 	Secret []byte
 }
 
 const defaultServerName = "gokeras"
 
-// minSecret is the least length of a secret in bytes.
-const minSecret = 16
+// secretBytes is how much of a secret is random.
+const secretBytes = 32
+
+// leastDistinct is how many different bytes a secret must have. Of 32 random ones fewer are different once in 10^12 times.
+const leastDistinct = 18
+
+// NewSecret makes a secret for the workers of a job, 64 hexadecimal digits.
+func NewSecret() string {
+	secret := make([]byte, secretBytes)
+	_, _ = rand.Read(secret) // it never fails
+	return hex.EncodeToString(secret)
+}
+
+// decodeSecret returns the bytes of a secret, and refuses what cannot be random.
+func decodeSecret(secret []byte) ([]byte, error) {
+	raw := secret
+	if len(secret) == hex.EncodedLen(secretBytes) {
+		raw = make([]byte, secretBytes)
+		if _, err := hex.Decode(raw, secret); err != nil {
+			return nil, errSecret(len(secret))
+		}
+	} else if len(secret) != secretBytes || !slices.ContainsFunc(secret, func(b byte) bool { return b < ' ' || b > '~' }) { // a text of 32 characters
+		return nil, errSecret(len(secret))
+	}
+	distinct := slices.Clone(raw)
+	slices.Sort(distinct)
+	if n := len(slices.Compact(distinct)); n < leastDistinct {
+		return nil, fmt.Errorf("collective: the secret has %d different bytes of 32, so it is not random; make one with the command keras secret, or openssl rand -hex 32", n)
+	}
+	return raw, nil
+}
+
+func errSecret(n int) error {
+	return fmt.Errorf("collective: the secret has %d bytes; expected 32 random bytes as 64 hexadecimal digits, which cannot be guessed; make one with the command "+
+		"keras secret, or openssl rand -hex 32", n)
+}
 
 func (s *Security) config() (*tls.Config, error) {
 	name := s.ServerName
@@ -56,10 +93,12 @@ func (s *Security) config() (*tls.Config, error) {
 		if own, err = tls.LoadX509KeyPair(s.CertFile, s.KeyFile); err != nil {
 			return nil, fmt.Errorf("collective: this worker's certificate: %w", err)
 		}
-	case len(s.Secret) < minSecret:
-		return nil, fmt.Errorf("collective: the secret has %d bytes; it needs at least %d", len(s.Secret), minSecret)
 	default:
-		authority, err := derive(s.Secret, name, &own)
+		secret, err := decodeSecret(s.Secret)
+		if err != nil {
+			return nil, err
+		}
+		authority, err := derive(secret, name, &own)
 		if err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/hex"
 	"encoding/pem"
 	"errors"
 	"io"
@@ -23,17 +24,23 @@ import (
 	"github.com/gokeras/gokeras/distribute/collective/internal/membership"
 )
 
+// Secrets of jobs of these tests.
+const (
+	testSecret  = "b8b7b265c39dc822f029ed29780e8a1b02335b8a254367c4b2fdfaf6b3cc75c8"
+	otherSecret = "8ceba8f94074ef5d5d1e07dba1690f608820ce05203f1bde18d86fea51084fb0"
+)
+
 // Workers of another job, without the secret, with another secret or with certificates of another authority are refused, whoever
 // calls whom.
 func TestStrangers(t *testing.T) {
-	secret := &Security{Secret: []byte("a shared secret of the job")}
+	secret := &Security{Secret: []byte(testSecret)}
 	cases := map[string]struct {
 		workers [2]Options
 		want    [2]string // what each says of the other
 	}{
 		"another job":         {[2]Options{{Job: "a"}, {Job: "b"}}, [2]string{"another job or cluster", "another job or cluster"}},
 		"no secret":           {[2]Options{{Security: secret}, {}}, [2]string{"authentication handshake failed", "connection error"}},
-		"another secret":      {[2]Options{{Security: secret}, {Security: &Security{Secret: []byte("another secret of some job")}}}, [2]string{"failed to verify certificate", "failed to verify certificate"}},
+		"another secret":      {[2]Options{{Security: secret}, {Security: &Security{Secret: []byte(otherSecret)}}}, [2]string{"failed to verify certificate", "failed to verify certificate"}},
 		"another name":        {[2]Options{{Security: secret}, {Security: &Security{Secret: secret.Secret, ServerName: "other"}}}, [2]string{"certificate is valid for other", "certificate is valid for gokeras"}},
 		"an earlier protocol": {[2]Options{{version: 2}, {version: 1}}, [2]string{`protocol version "2"; this worker speaks 1`, `protocol version "1"; this worker speaks 2`}},
 	}
@@ -59,7 +66,7 @@ func TestStrangers(t *testing.T) {
 
 func TestMutualTLS(t *testing.T) {
 	groups := join(t, 3, func(_ int, o *Options) {
-		o.NoSharedMemory, o.Security = true, &Security{Secret: []byte("a shared secret of the job")}
+		o.NoSharedMemory, o.Security = true, &Security{Secret: []byte(testSecret)}
 	})
 	noErrors(t, together(groups, func(rank int, g *Group) error {
 		v := make([]float32, 100_000)
@@ -126,11 +133,11 @@ func TestClientWithoutCertificate(t *testing.T) {
 	go func() {
 		defer close(ended)
 		_, _ = Join(ctx, Options{Cluster: spec, Task: cluster.Task{Type: "worker", Index: 0}, Listener: list[0],
-			Security: &Security{Secret: []byte("a shared secret of the job")}}) // it waits until the end of the test
+			Security: &Security{Secret: []byte(testSecret)}}) // it waits until the end of the test
 	}()
 	defer func() { cancel(); <-ended; require.NoError(t, list[1].Close()) }()
 	var other tls.Certificate
-	_, err := derive([]byte("another secret of another job"), defaultServerName, &other)
+	_, err := derive([]byte(otherSecret), defaultServerName, &other)
 	require.NoError(t, err)
 	for name, certificates := range map[string][]tls.Certificate{"none": nil, "another": {other}} {
 		conn, err := tls.Dial("tcp", list[0].Addr().String(), &tls.Config{InsecureSkipVerify: true, Certificates: certificates, NextProtos: []string{"h2"}})
@@ -175,4 +182,25 @@ func TestGarbageOnThePort(t *testing.T) {
 		_ = conn.Close()
 	}
 	noErrors(t, together(groups, func(_ int, g *Group) error { return g.Close() }))
+}
+
+// A secret is random or refused: handshakes can be recorded, and guesses tried on them.
+func TestSecretsAreRandom(t *testing.T) {
+	raw, err := hex.DecodeString(testSecret)
+	require.NoError(t, err)
+	for _, secret := range []string{NewSecret(), testSecret, strings.ToUpper(testSecret), string(raw)} {
+		_, err := (&Security{Secret: []byte(secret)}).config()
+		require.NoError(t, err, secret)
+	}
+	a, err := decodeSecret(raw)
+	require.NoError(t, err)
+	b, err := decodeSecret([]byte(testSecret))
+	require.NoError(t, err)
+	require.Equal(t, a, b, "both forms are the same secret")
+	require.NotEqual(t, NewSecret(), NewSecret())
+	for _, secret := range []string{"", "abc", "correct horse battery staple", "a text of exactly 32 characters!", strings.Repeat("0", 64), strings.Repeat("0123456789abcdef", 4),
+		testSecret[1:], testSecret + "\n", "g" + testSecret[1:], string(raw[1:]), string(make([]byte, 32))} {
+		_, err := (&Security{Secret: []byte(secret)}).config()
+		require.ErrorContains(t, err, "keras secret", secret)
+	}
 }

@@ -109,7 +109,7 @@ func TestSlurmEnvironment(t *testing.T) {
 	outputs := make([]bytes.Buffer, 2)
 	for i := range 2 {
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-cluster", "slurm", "-port", fmt.Sprint(port), "-epochs", "2", "-backup", t.TempDir())
-		cmd.Env = append(os.Environ(), "EXAMPLE_WORKER=1", "KERAS_SECRET=0123456789abcdef0123456789abcdef", "SLURM_JOB_ID=4711", "SLURM_JOB_NUM_NODES=1", "SLURM_NTASKS=2",
+		cmd.Env = append(os.Environ(), "EXAMPLE_WORKER=1", "KERAS_SECRET=b8b7b265c39dc822f029ed29780e8a1b02335b8a254367c4b2fdfaf6b3cc75c8", "SLURM_JOB_ID=4711", "SLURM_JOB_NUM_NODES=1", "SLURM_NTASKS=2",
 			fmt.Sprintf("SLURM_PROCID=%d", i), fmt.Sprintf("SLURM_LOCALID=%d", i), "SLURM_STEP_NUM_TASKS=2", "SLURM_STEP_NUM_NODES=1", "SLURM_STEP_NODELIST=127.0.0.1",
 			"SLURM_STEP_TASKS_PER_NODE=2", "SLURM_STEP_ID=0")
 		cmd.Stdout, cmd.Stderr = &outputs[i], &outputs[i]
