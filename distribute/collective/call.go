@@ -15,11 +15,14 @@ const (
 	allReduce
 	allGather
 	broadcast
+	failure // a worker says that it failed, in place of what the others call
 	kindCount
 )
 
+const failureWord = "Failure"
+
 func (k kind) String() string {
-	return [...]string{"Barrier", "AllReduce", "AllGather", "Broadcast", "invalid"}[min(k, kindCount)]
+	return [...]string{"Barrier", "AllReduce", "AllGather", "Broadcast", failureWord, "invalid"}[min(k, kindCount)]
 }
 
 // call is one collective as this worker does it. What is in it must be equal on all workers.

@@ -3,6 +3,7 @@ package collective
 import (
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -71,6 +72,39 @@ type OrderError struct {
 // Error shows both calls.
 func (e *OrderError) Error() string {
 	return fmt.Sprintf("collective: workers disagree about collective %d: %v calls %s, but %v calls %s", e.Sequence, e.A, e.CallA, e.B, e.CallB)
+}
+
+// FailedError says that a worker could not go on and has told so: a full disk, bad data. All workers get it. It holds the *OrderError that it is
+// otherwise, as the others called something else.
+type FailedError struct {
+	Task cluster.Task
+	Why  string
+	*OrderError
+}
+
+// Error names the worker and the cause.
+func (e *FailedError) Error() string { return fmt.Sprintf("collective: %v failed: %s", e.Task, e.Why) }
+
+// Unwrap returns the difference between the workers.
+func (e *FailedError) Unwrap() error { return e.OrderError }
+
+// failed looks for a worker that failed in a difference between two.
+func failed(e *OrderError) error {
+	for _, side := range []struct {
+		task cluster.Task
+		call string
+	}{{e.A, e.CallA}, {e.B, e.CallB}} {
+		quoted, found := strings.CutPrefix(side.call, failureWord+" ")
+		if !found {
+			continue
+		}
+		if quoted, err := strconv.QuotedPrefix(quoted); err == nil {
+			if why, err := strconv.Unquote(quoted); err == nil {
+				return &FailedError{side.task, why, e}
+			}
+		}
+	}
+	return e
 }
 
 // JoinError says that no group came about in time.

@@ -157,7 +157,7 @@ func (g *Group) verdictError(v *membership.Verdict) error {
 		if !valid(d.A) || !valid(d.B) {
 			return fmt.Errorf("collective: group %d ended in disorder", v.View.Generation)
 		}
-		return &OrderError{v.View.Generation, d.Sequence, g.settings.members[d.A].Task, g.settings.members[d.B].Task, d.CallA, d.CallB}
+		return failed(&OrderError{v.View.Generation, d.Sequence, g.settings.members[d.A].Task, g.settings.members[d.B].Task, d.CallA, d.CallB})
 	}
 	e := &MemberError{Generation: v.View.Generation}
 	for _, a := range v.Removed {

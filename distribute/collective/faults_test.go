@@ -461,3 +461,31 @@ func TestCloseLeavesNothing(t *testing.T) {
 	stacks := make([]byte, 1<<20)
 	t.Fatalf("%d goroutines, %d files; before %d, %d\n%s", runtime.NumGoroutine(), files(), goroutines, open, stacks[:runtime.Stack(stacks, true)])
 }
+
+// A worker that cannot go on says why: all get that as the cause, whatever they call, and all can go on after it.
+func TestFail(t *testing.T) {
+	for name, mode := range modes {
+		for victim := range 3 {
+			t.Run(fmt.Sprint(name, victim), func(t *testing.T) {
+				groups := join(t, 3, mode)
+				why := "write model.keras: no space left on device, \"" + strings.Repeat("é", 2000)
+				errs := together(groups, func(rank int, g *Group) error {
+					if rank == victim {
+						return g.Fail(context.Background(), why)
+					}
+					return g.AllReduce(context.Background(), Sum, []Tensor{Of([]float32{1, 2})})
+				})
+				for rank, err := range errs {
+					var failed *FailedError
+					require.ErrorAs(t, err, &failed, "worker %d", rank)
+					require.Equal(t, cluster.Task{Type: cluster.Worker, Index: victim}, failed.Task)
+					require.True(t, strings.HasPrefix(why, failed.Why) && len(failed.Why) > maxFailure-4, failed.Why)
+					require.True(t, strings.HasPrefix(err.Error(), fmt.Sprintf("collective: worker:%d failed: write model.keras: no space left", victim)), err)
+					var order *OrderError
+					require.ErrorAs(t, err, &order)
+				}
+				noErrors(t, together(groups, func(_ int, g *Group) error { return g.Barrier(context.Background()) }))
+			})
+		}
+	}
+}

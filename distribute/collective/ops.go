@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -172,6 +174,20 @@ func (g *Group) Barrier(ctx context.Context, options ...CallOption) error {
 	c := newCall(call{kind: barrier})
 	defer calls.Put(c)
 	return g.run(ctx, c, options, func(s *session) error { return s.allReduce(ctx, c, vector{}) })
+}
+
+// maxFailure bounds the text that Fail tells.
+const maxFailure = 1000
+
+// Fail tells all other workers that this one cannot go on, and why: the collective that they call ends with a *FailedError. All can go on after it
+// as after an *OrderError. It returns that error here too.
+func (g *Group) Fail(ctx context.Context, why string) error {
+	for len(why) > maxFailure || !utf8.ValidString(why) {
+		why = strings.ToValidUTF8(why[:min(len(why), maxFailure)], "")
+	}
+	c := newCall(call{kind: failure, name: why})
+	defer calls.Put(c)
+	return g.run(ctx, c, nil, func(s *session) error { return s.allReduce(ctx, c, vector{}) })
 }
 
 // Broadcast replaces the elements of the tensors by those of the worker with rank root.

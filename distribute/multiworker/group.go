@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode/utf8"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/collective"
@@ -202,26 +201,17 @@ func (w *group) Agree(ctx context.Context, call distribute.WorkerCall) error {
 // tellWithin bounds how long a worker that failed waits for the others to hear of it.
 const tellWithin = 5 * time.Second
 
-// maxText bounds the text of an error that the others are told.
-const maxText = 300
-
-// Fail implements [distribute.WorkerGroup]. The others make other calls than the one made here, and so get an error with its name.
+// Fail implements [distribute.WorkerGroup]. What the others wait for ends with an error that names this worker and
+// the cause.
 func (w *group) Fail(err error) {
 	if err == nil || known(err) || w.g.Err() != nil {
 		return
-	}
-	text := err.Error()
-	if len(text) > maxText {
-		text = text[:maxText]
-		for !utf8.ValidString(text) && len(text) > maxText-utf8.UTFMax {
-			text = text[:len(text)-1]
-		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), tellWithin)
 	defer cancel()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	_ = w.g.Barrier(ctx, collective.Name(fmt.Sprintf("worker %d failed: %s", w.Rank(), text))) // fails on purpose
+	_ = w.g.Fail(ctx, err.Error()) // fails on purpose
 }
 
 // known reports whether all workers know of an error.
