@@ -28,7 +28,7 @@ import (
 )
 
 // faults is the number of faults of each run of TestChaos.
-var faults = flag.Int("faults", 3, "faults in each run of TestChaos; 0: none")
+var faults = flag.Int("faults", 4, "faults in each run of TestChaos; 0: none")
 
 // chaos is a job under faults: this test is its launcher.
 type chaos struct {
@@ -107,7 +107,7 @@ func (j *chaos) start(i int) {
 	p := &chaosProcess{cmd: cmd}
 	require.NoError(j.t, j.run(i, cmd))
 	j.mu.Lock()
-	j.workers[i] = p
+	j.workers[i], j.reached[i] = p, 0
 	j.mu.Unlock()
 	go func() {
 		j.listen(i, out)
@@ -206,14 +206,80 @@ func (j *chaos) gone(i int) {
 	}
 }
 
-// fault does something to a worker and returns how long it took to the next step that needed the group to be formed anew.
+// whole waits until all workers train, so that each has what was trained.
+func (j *chaos) whole() {
+	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+		j.mu.Lock()
+		behind := slices.Min(j.reached) < j.last-1
+		j.mu.Unlock()
+		if !behind {
+			return
+		}
+		j.revive()
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.t.Fatalf("the workers are at steps %v and do not come together. They said:\n%s", j.reached, strings.Join(j.log, "\n"))
+}
+
+// again starts a worker whose process is gone.
+func (j *chaos) again(i int) {
+	j.gone(i)
+	j.start(i)
+}
+
+// two kills two workers at once and starts them again. It returns the time from which all are there.
+func (j *chaos) two(i int) time.Time {
+	other := j.otherThan(i)
+	j.signal(i, syscall.SIGKILL)
+	j.signal(other, syscall.SIGKILL)
+	began := time.Now()
+	j.again(i)
+	j.again(other)
+	return began
+}
+
+// replaced kills a worker, stops its replacement soon after its start, kills another one meanwhile, and lets the first go on after the others have
+// given it up. It returns the time from which all can go on.
+func (j *chaos) replaced(i int, deadline time.Duration) time.Time {
+	other := j.otherThan(i)
+	j.signal(i, syscall.SIGKILL)
+	j.again(i)
+	time.Sleep(time.Duration(40+j.rng.IntN(30)) * time.Millisecond)
+	j.signal(i, syscall.SIGSTOP)
+	thaw := time.After(deadline * 14 / 10)
+	time.Sleep(time.Duration(j.rng.IntN(200)) * time.Millisecond)
+	j.signal(other, syscall.SIGKILL)
+	j.again(other)
+	<-thaw
+	j.signal(i, syscall.SIGCONT)
+	return time.Now()
+}
+
+// frozenForGood stops a worker; when the others have given it up, a launcher ends and replaces it.
+func (j *chaos) frozenForGood(i int, deadline time.Duration) time.Time {
+	j.signal(i, syscall.SIGSTOP)
+	began := time.Now()
+	time.Sleep(deadline + deadline/10)
+	j.signal(i, syscall.SIGKILL)
+	j.again(i)
+	return began
+}
+
+func (j *chaos) otherThan(i int) int { return (i + 1 + j.rng.IntN(len(j.workers)-1)) % len(j.workers) }
+
+// kinds of faults, in the order in which they are played.
+var kinds = []string{"killed", "replaced", "frozen", "two at once", "chief killed", "frozen for good", "killed twice"}
+
+// fault does something to workers and returns how long it took to the next step, from when there was all that the group needs for it, except that
+// it has to notice a freeze first.
 func (j *chaos) fault(kind string, elastic bool, deadline time.Duration) time.Duration {
 	i := 0
 	if kind != "chief killed" {
-		i = 1 + j.rng.IntN(len(j.workers)-1)
+		i = j.rng.IntN(len(j.workers))
 	}
-	if kind == "frozen" && j.rng.IntN(4) == 0 {
-		i = 0
+	if elastic { // else the fault may hit the last one that has what was trained
+		j.whole()
 	}
 	before, _ := j.now()
 	began := time.Now()
@@ -228,12 +294,18 @@ func (j *chaos) fault(kind string, elastic bool, deadline time.Duration) time.Du
 			at = j.await(before + 2)
 		} else {
 			time.Sleep(deadline + deadline/2)
+			began = time.Now()
 		}
 		j.signal(i, syscall.SIGCONT)
+	case "two at once":
+		began = j.two(i)
+	case "replaced":
+		began = j.replaced(i, deadline)
+	case "frozen for good":
+		began = j.frozenForGood(i, deadline)
 	case "killed twice":
 		j.signal(i, syscall.SIGKILL)
-		j.gone(i)
-		j.start(i)
+		j.again(i)
 		time.Sleep(time.Duration(j.rng.IntN(100)) * time.Millisecond)
 		j.signal(i, syscall.SIGKILL)
 		began = time.Now()
@@ -306,21 +378,27 @@ func TestChaos(t *testing.T) {
 			if c.long && *faults < 20 {
 				t.Skip("only with -faults 20 or more")
 			}
-			config := chaosConfig{Elastic: c.elastic, Dropout: c.elastic == nil, Deadline: deadline, Stream: c.stream, Epochs: 25 + *faults*20}
+			config := chaosConfig{Elastic: c.elastic, Dropout: c.elastic == nil, Deadline: deadline, Stream: c.stream, Epochs: 45 + *faults*30}
 			began := time.Now()
 			unbroken := newChaos(t, c.workers, config, 0)
 			t.Logf("first step %v after the workers were started", unbroken.await(1).Sub(began).Round(time.Millisecond))
 			want := unbroken.end()[0]
 			j := newChaos(t, c.workers, config, 1)
 			j.await(5)
-			kinds := []string{"killed", "chief killed", "frozen", "killed", "killed twice"}
-			times := map[string][]time.Duration{}
+			times, late := map[string][]time.Duration{}, 0
 			for i := range *faults {
 				kind := kinds[i%len(kinds)]
-				times[kind] = append(times[kind], j.fault(kind, c.elastic != nil, deadline))
+				took := j.fault(kind, c.elastic != nil, deadline)
+				if times[kind] = append(times[kind], took); took > deadline+2*time.Second {
+					t.Logf("fault %d, %s: the next step took %v", i, kind, took)
+					late++
+				}
 				if step, _ := j.now(); step > (config.Epochs-10)*chaosSteps {
 					t.Fatalf("the run ends after %d faults", i+1)
 				}
+			}
+			if *faults >= 20 { // a machine with much else to do may take its time in the few of the usual tests
+				require.Zero(t, late, "waits beyond the deadline and two seconds")
 			}
 			results := j.end()
 			j.requireLog(config.Epochs)
@@ -344,7 +422,7 @@ func TestChaos(t *testing.T) {
 					t.Logf("a worker gave up, and was started again: %s", line)
 				}
 			}
-			for _, kind := range slices.Compact(slices.Sorted(slices.Values(kinds))) {
+			for _, kind := range kinds {
 				if d := times[kind]; len(d) > 0 {
 					slices.Sort(d)
 					t.Logf("%s: %d times, next step after %v (median), %v (longest)", kind, len(d), d[len(d)/2].Round(time.Millisecond), d[len(d)-1].Round(time.Millisecond))

@@ -188,10 +188,12 @@ func (m *Machine) decide(now time.Duration) {
 	m.conclude(removed)
 }
 
-// unheard reports whether the connections to all that would survive are broken, so that none of them can tell a verdict.
+// unheard reports whether none of those that would survive can tell a verdict: the connections to them are broken, or there are other processes in
+// their place.
 func (m *Machine) unheard(removed []int) bool {
 	return !slices.ContainsFunc(m.view.Members, func(member Member) bool {
-		return !slices.Contains(removed, member.Task) && !m.peers[member.Task].down
+		p := &m.peers[member.Task]
+		return !slices.Contains(removed, member.Task) && !p.down && (p.state == nil || p.state.Incarnation == member.Incarnation)
 	})
 }
 

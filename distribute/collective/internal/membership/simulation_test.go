@@ -516,7 +516,10 @@ func TestScripted(t *testing.T) {
 	// Most are killed at once: those who are left cannot tell whether it is they who were cut off, and form the next group when the others are back,
 	// or by themselves where they may. What they know does not grow by waiting for the deadline.
 	t.Run("most killed at once", func(t *testing.T) {
-		for _, c := range []struct{ size, killed, least int }{{3, 2, 3}, {3, 2, 1}, {5, 3, 5}, {5, 4, 1}, {4, 2, 4}} {
+		for _, c := range []struct {
+			size, killed, least int
+			atOnce              bool // those that were killed are back at once
+		}{{3, 2, 3, false}, {3, 2, 1, false}, {5, 3, 5, false}, {5, 4, 1, false}, {4, 2, 4, false}, {3, 2, 3, true}, {3, 2, 1, true}, {5, 4, 5, true}} {
 			for first := range c.size {
 				s := newSimulation(t, 8, c.size, terms(c.least, c.size))
 				s.run(2 * time.Second)
@@ -526,12 +529,20 @@ func TestScripted(t *testing.T) {
 				}
 				killed, left := s.now, s.nodes[(first+c.killed)%c.size]
 				view := left.view
+				if c.atOnce {
+					s.run(s.deadline / 20)
+					for i := range c.killed {
+						s.start((first + i) % c.size)
+					}
+				}
 				for s.now-killed < 3*s.deadline && left.machine.Phase() == Serving && left.view == view {
 					s.run(time.Millisecond)
 				}
 				require.Less(t, s.now-killed, s.deadline/5, "%+v: one that is left looks for the next group", c)
 				for i := range c.killed {
-					s.start((first + i) % c.size)
+					if !c.atOnce {
+						s.start((first + i) % c.size)
+					}
 				}
 				s.run(2 * time.Second)
 				require.True(t, s.together())
