@@ -1,6 +1,7 @@
 package distribute
 
 import (
+	"context"
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -14,11 +15,16 @@ type fetched struct {
 	scratch     []byte
 }
 
+// withoutCentral reports whether replicas leave updates to the first one.
+func withoutCentral(s Strategy) bool {
+	b := baseOf(s)
+	return b != nil && b.central
+}
+
 // withoutCentralWrites returns the program of a replica that does not update the variables of central storage: the first one does. What is
 // needed for the updates alone is dead code then; collectives stay, so that the replicas still meet.
 func withoutCentralWrites(p *tracedProgram, s Strategy) *ir.Program {
-	b := baseOf(s)
-	if b == nil || !b.central {
+	if !withoutCentral(s) {
 		return p.program
 	}
 	central := map[int]bool{}
@@ -85,7 +91,15 @@ func (r *replicaInstance) store() error {
 	return nil
 }
 
+// copyBuffer copies on the devices where they are of one kind, and otherwise through host memory.
 func copyBuffer(dst, src kernels.Buffer, scratch []byte) error {
+	if dst.Device().Kind == src.Device().Kind {
+		e := dst.CopyFrom(src)
+		if !e.Done() {
+			return nil // it is in order with what follows
+		}
+		return e.Wait(context.Background())
+	}
 	if b := src.Bytes(); b != nil {
 		return dst.Write(b)
 	}

@@ -1,6 +1,7 @@
 package distribute
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -121,7 +122,7 @@ func (o NcclAllReduce) communicators(devices []kernels.Device) ([]kernels.Commun
 	if err != nil {
 		return nil, err
 	}
-	return backend.NewCommunicators(devices)
+	return backend.NewCommunicators(context.Background(), kernels.CommunicatorOptions{Devices: devices})
 }
 
 func checkPacks(what string, n int) error {

@@ -2,7 +2,6 @@ package distribute
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -39,6 +38,8 @@ type Function struct {
 
 	mu     sync.Mutex
 	shapes []*compiled // most recently used last
+	lane   lane        // of the programs that write variables, which run one at a time
+	out    int         // instances that are not idle
 }
 
 // compiled is the program for one combination of input types, with the instances that are not running.
@@ -48,6 +49,15 @@ type compiled struct {
 	idle     []*Instance
 	evicted  bool
 	call     WorkerCall // names the program to other processes
+
+	making      sync.Mutex
+	executables []replicaProgram // by replica, made when the first instance is; replicas with equal programs share one
+}
+
+// replicaProgram is what one replica runs.
+type replicaProgram struct {
+	program    *ir.Program
+	executable kernels.Executable
 }
 
 // NewFunction prepares f for a strategy. Nothing is traced before the first run.
@@ -94,10 +104,13 @@ func (f *Function) group() WorkerGroup {
 	return nil
 }
 
+// Wait returns when all launches of instances that write variables are over. The error is a [*LateError] where one failed that nobody has heard of.
+func (f *Function) Wait() error { return f.lane.wait(context.Background()) }
+
 // Strategy returns the strategy that the function runs under.
 func (f *Function) Strategy() Strategy { return f.strategy }
 
-// Instance is one compiled copy of a function, with its own memory for inputs and results. Fill the inputs, run, read the
+// Instance is a session of a compiled function on every replica, with memory for inputs and results. Fill the inputs, run, read the
 // results; give it back with Release.
 type Instance struct {
 	owner *compiled
@@ -115,20 +128,25 @@ type Instance struct {
 	errs      []error
 	halves    bool // new values of variables are computed beside the old ones; see Compute
 	writes    bool // of variables
+
+	lane    *lane
+	pool    *communicatorPool
+	connect func() ([]kernels.Communicator, error)
+	meets   bool             // the program has collectives
+	set     *communicatorSet // of the current run
 }
 
 type replicaInstance struct {
 	local   int // number in this process
 	id      int // number among all replicas
 	fetched []fetched
-	exec    kernels.Executable
-	comm    kernels.Communicator
+	session kernels.Session
+	stats   kernels.Stats
 	inputs  []kernels.Buffer
 	outputs []kernels.Buffer
 	data    []kernels.Buffer
 	results []kernels.Buffer
-	random  kernels.Buffer
-	state   [16]byte
+	random  randomState
 	updates []update
 }
 
@@ -162,6 +180,9 @@ func (f *Function) AcquireSplit(types [][]ir.Type, all []int) (*Instance, error)
 	}
 	inst, err = f.instantiate(c, len(types))
 	if err != nil {
+		f.mu.Lock()
+		f.out--
+		f.mu.Unlock()
 		return nil, err
 	}
 	inst.CompileTime = time.Since(start)
@@ -177,6 +198,7 @@ func (f *Function) lookup(types [][]ir.Type, all []int) (*compiled, *Instance, e
 			continue
 		}
 		f.shapes = append(append(f.shapes[:i:i], f.shapes[i+1:]...), c)
+		f.out++
 		if n := len(c.idle); n > 0 {
 			inst := c.idle[n-1]
 			c.idle = c.idle[:n-1]
@@ -201,45 +223,106 @@ func (f *Function) lookup(types [][]ir.Type, all []int) (*compiled, *Instance, e
 		f.shapes[0].close()
 		f.shapes = f.shapes[1:]
 	}
+	f.out++
 	return c, nil, nil
 }
 
-// communicators connects the replicas of this process for one instance.
-func (f *Function) communicators(c *compiled) ([]kernels.Communicator, error) {
-	if b := baseOf(f.strategy); b != nil && f.alone {
-		return b.Communicators()
+// connection is how the replicas of this process meet: the communicators of the strategy, or those of this process alone.
+func (f *Function) connection() (*communicatorPool, func() ([]kernels.Communicator, error)) {
+	b := baseOf(f.strategy)
+	if f.alone {
+		return &b.ownComms, b.Communicators
 	}
-	comms, err := f.strategy.Communicators()
-	for _, comm := range comms {
-		if w, ok := comm.(interface{ setCall(WorkerCall) }); ok {
-			w.setCall(c.call)
+	return &b.comms, f.strategy.Communicators
+}
+
+// executablesOf compiles the programs once for all instances. Who comes meanwhile waits.
+func (f *Function) executablesOf(c *compiled) ([]replicaProgram, error) {
+	c.making.Lock()
+	defer c.making.Unlock()
+	if c.executables != nil {
+		return c.executables, nil
+	}
+	devices := f.strategy.Devices()
+	o := kernels.CompileOptions{Replicas: f.replicas()}
+	if c.meets() && o.Replicas > 1 {
+		pool, connect := f.connection()
+		set, err := pool.take(connect)
+		if err != nil {
+			return nil, err
 		}
+		_, o.Overlap = set.ends[0].(kernels.Overlapper)
+		pool.give(set)
 	}
-	return comms, err
+	made := map[programOf]replicaProgram{}
+	list := make([]replicaProgram, len(devices))
+	for i, d := range devices {
+		key := programOf{c.programs[i], i > 0 && withoutCentral(f.strategy)}
+		p, known := made[key]
+		if !known {
+			backend, err := kernels.Lookup(d.Kind)
+			if err != nil {
+				return nil, err
+			}
+			if p.program = c.programs[i].program; key.reads {
+				p.program = withoutCentralWrites(c.programs[i], f.strategy)
+			}
+			o.Device = d
+			if p.executable, err = backend.Compile(p.program, o); err != nil {
+				for _, p := range made {
+					p.executable.Close()
+				}
+				return nil, fmt.Errorf("distribute: compiling %s for %v: %w", f.name, d, err)
+			}
+			made[key] = p
+		}
+		list[i] = p
+	}
+	c.executables = list
+	return list, nil
+}
+
+// programOf is a trace, and whether it is compiled for replicas that leave the updates of central storage to the first one.
+type programOf struct {
+	traced *tracedProgram
+	reads  bool
+}
+
+// meets reports whether the replicas exchange values.
+func (c *compiled) meets() bool {
+	return slices.ContainsFunc(c.programs, func(p *tracedProgram) bool { return len(p.calls) > 0 })
 }
 
 func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 	devices := f.strategy.Devices()
-	comms, err := f.communicators(c)
+	programs, err := f.executablesOf(c)
 	if err != nil {
 		return nil, err
 	}
 	inst := &Instance{
 		owner: c, replicas: make([]replicaInstance, len(devices)), errs: make([]error, len(devices)),
-		first: f.first(), remote: f.replicas() > len(devices),
+		first: f.first(), remote: f.replicas() > len(devices), meets: c.meets() && f.replicas() > 1, lane: &lane{},
 		writes: slices.ContainsFunc(c.programs, func(p *tracedProgram) bool { return p.writes }),
 	}
-	if b := baseOf(f.strategy); b != nil {
-		inst.sameDraws = b.sameDraws
+	inst.pool, inst.connect = f.connection()
+	f.mu.Lock()
+	if inst.writes {
+		inst.lane = &f.lane
 	}
+	err = inst.lane.open(devices)
+	f.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	inst.sameDraws = baseOf(f.strategy).sameDraws
 	for i, d := range devices {
 		r := &inst.replicas[i]
 		r.local, r.id = i, inst.first+i
-		if err := r.build(c.programs[i], d, f.strategy, f.replicas(), comms[i]); err != nil {
+		if err := r.build(c.programs[i], programs[i], d, f.strategy); err != nil {
 			inst.close()
 			return nil, fmt.Errorf("distribute: compiling %s for %v: %w", f.name, d, err)
 		}
-		if i > 0 {
+		if i > 0 && inst.lane.inline() {
 			inst.run = append(inst.run, func() {
 				defer inst.wait.Done()
 				inst.errs[i] = inst.runReplica(i)
@@ -249,20 +332,17 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 	return inst, nil
 }
 
-func (r *replicaInstance) build(p *tracedProgram, d kernels.Device, s Strategy, replicas int, comm kernels.Communicator) error {
+func (r *replicaInstance) build(p *tracedProgram, compiled replicaProgram, d kernels.Device, s Strategy) error {
 	backend, err := kernels.Lookup(d.Kind)
 	if err != nil {
 		return err
 	}
-	r.comm = comm
-	program := p.program
-	if r.local > 0 {
-		program = withoutCentralWrites(p, s)
-	}
-	r.exec, err = backend.Compile(program, kernels.CompileOptions{Device: d, Replica: r.id, Replicas: replicas, Comm: comm})
+	program := compiled.program
+	r.session, err = compiled.executable.NewSession(kernels.SessionOptions{Device: d, Replica: r.id})
 	if err != nil {
 		return err
 	}
+	r.stats = compiled.executable.Stats()
 	r.inputs = make([]kernels.Buffer, len(p.program.Inputs))
 	for i, v := range p.variables {
 		if err := v.Place(s, 0); err != nil {
@@ -280,7 +360,7 @@ func (r *replicaInstance) build(p *tracedProgram, d kernels.Device, s Strategy, 
 			return err
 		}
 		if i == p.random {
-			r.random = r.inputs[i]
+			r.random.buffer = r.inputs[i]
 		} else {
 			r.data = append(r.data, r.inputs[i])
 		}
@@ -302,99 +382,16 @@ func (inst *Instance) Input(replica, i int) kernels.Buffer { return inst.replica
 func (inst *Instance) Output(replica, i int) kernels.Buffer { return inst.replicas[replica].results[i] }
 
 // Stats describes the program of the first replica.
-func (inst *Instance) Stats() kernels.Stats { return inst.replicas[0].exec.Stats() }
+func (inst *Instance) Stats() kernels.Stats { return inst.replicas[0].stats }
 
 // WritesVariables reports whether a run changes variables: then no other run that uses them may go on at the same time.
 func (inst *Instance) WritesVariables() bool { return inst.writes }
-
-// Run computes one step on all replicas. seed and step set the random numbers: equal ones give equal numbers.
-//
-// Where ctx has ended, nothing is computed. A step that has begun runs to its end, so that all copies of the variables stay equal;
-// ctx ends only the waiting for replicas of other processes.
-func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
-	if err := inst.compute(ctx, seed, step); err != nil || !inst.halves {
-		return err
-	}
-	return inst.Commit()
-}
-
-func (inst *Instance) compute(ctx context.Context, seed uint64, step uint32) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	for i := range inst.replicas {
-		r := &inst.replicas[i]
-		stream := uint32(r.id)
-		if inst.sameDraws {
-			stream = 0
-		}
-		if err := r.setRandom(seed, step, stream); err != nil {
-			return err
-		}
-		if err := r.fetch(); err != nil {
-			return err
-		}
-	}
-	inst.ctx = context.Background()
-	if inst.remote {
-		inst.ctx = ctx // the communicators end the waiting for other processes a while after it ends
-	}
-	if len(inst.replicas) == 1 {
-		if err := inst.runReplica(0); err != nil {
-			if comm := inst.replicas[0].comm; comm != nil {
-				comm.Reset()
-			}
-			return err
-		}
-		return inst.replicas[0].store()
-	}
-	inst.wait.Add(len(inst.run))
-	for _, run := range inst.run {
-		go run() // no allocation: the runtime keeps finished goroutines for the next ones
-	}
-	inst.errs[0] = inst.runReplica(0)
-	inst.wait.Wait()
-	var failed error
-	for _, err := range inst.errs {
-		// The replica that failed first has the cause; the others were only told.
-		if err != nil && (failed == nil || errors.Is(failed, errAborted) || errors.Is(failed, err)) {
-			failed = err
-		}
-	}
-	if failed != nil {
-		inst.replicas[0].comm.Reset()
-		return failed
-	}
-	return inst.replicas[0].store()
-}
-
-var errAborted = errors.New("another replica failed")
-
-func (inst *Instance) runReplica(i int) error {
-	r := &inst.replicas[i]
-	err := r.exec.Run(inst.ctx, r.inputs, r.outputs)
-	if err != nil && r.comm != nil {
-		r.comm.Abort(fmt.Errorf("%w: replica %d: %w", errAborted, i, err))
-	}
-	return err
-}
-
-func (r *replicaInstance) setRandom(seed uint64, step, replica uint32) error {
-	if r.random == nil {
-		return nil
-	}
-	s := r.state[:]
-	for i := range 4 {
-		s[i], s[4+i] = byte(seed>>(8*i)), byte(seed>>(32+8*i))
-		s[8+i], s[12+i] = byte(step>>(8*i)), byte(replica>>(8*i))
-	}
-	return r.random.Write(s)
-}
 
 // Release gives an instance back for the next Acquire.
 func (f *Function) Release(inst *Instance) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.out--
 	if inst.owner.evicted {
 		inst.close()
 		return
@@ -410,6 +407,9 @@ func (f *Function) Close() {
 		c.close()
 	}
 	f.shapes = nil
+	if f.out == 0 {
+		f.lane.close()
+	}
 }
 
 func (c *compiled) close() {
@@ -418,15 +418,23 @@ func (c *compiled) close() {
 		inst.close()
 	}
 	c.idle = nil
+	c.making.Lock()
+	defer c.making.Unlock()
+	for i, p := range c.executables {
+		if !slices.ContainsFunc(c.executables[:i], func(q replicaProgram) bool { return q.executable == p.executable }) {
+			p.executable.Close() // sessions that run stay usable
+		}
+	}
+	c.executables = nil
 }
 
 func (inst *Instance) close() {
 	for i := range inst.replicas {
 		r := &inst.replicas[i]
-		if r.exec != nil {
-			r.exec.Close()
+		if r.session != nil {
+			r.session.Close()
 		}
-		for _, b := range append(append([]kernels.Buffer{r.random}, r.data...), r.results...) {
+		for _, b := range append(append([]kernels.Buffer{r.random.buffer}, r.data...), r.results...) {
 			if b != nil {
 				b.Free()
 			}
@@ -437,6 +445,9 @@ func (inst *Instance) close() {
 		for _, u := range r.updates {
 			u.next.Free()
 		}
+	}
+	if !inst.writes {
+		inst.lane.close()
 	}
 }
 

@@ -2,6 +2,7 @@ package distribute
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -35,6 +36,62 @@ type hostCommunicator struct {
 	values []kernels.Buffer
 	pair   [2]kernels.Buffer
 	pack   pack
+	copies []*hostCopy // of values of the call that the host cannot see, by their number
+	shown  []kernels.Buffer
+}
+
+// hostCopy is a copy of a value that the host cannot see.
+type hostCopy struct {
+	kernels.Buffer
+	data []byte
+}
+
+func (h *hostCopy) Bytes() []byte { return h.data }
+
+// show returns the values as they lie in host memory, with copies of those that lie elsewhere.
+func (c *hostCommunicator) show(values []kernels.Buffer) ([]kernels.Buffer, error) {
+	first := -1
+	for i, v := range values {
+		if v.Bytes() == nil && v.Type().Bytes() > 0 {
+			first = i
+			break
+		}
+	}
+	if first < 0 {
+		return values, nil
+	}
+	c.shown = append(c.shown[:0], values...)
+	for len(c.copies) < len(values) {
+		c.copies = append(c.copies, &hostCopy{})
+	}
+	for i, v := range values {
+		n := v.Type().Bytes()
+		if n == 0 || v.Bytes() != nil {
+			continue
+		}
+		h := c.copies[i]
+		if h.Buffer = v; cap(h.data) < n {
+			h.data = make([]byte, n)
+		}
+		h.data = h.data[:n]
+		if err := v.Read(h.data); err != nil {
+			return nil, c.fail(err)
+		}
+		c.shown[i] = h
+	}
+	return c.shown, nil
+}
+
+// put brings the results of a call back to where the values lie.
+func (c *hostCommunicator) put() error {
+	for _, v := range c.values {
+		if h, ok := v.(*hostCopy); ok {
+			if err := h.Buffer.Write(h.data); err != nil {
+				return c.fail(err)
+			}
+		}
+	}
+	return nil
 }
 
 // pack is a stretch of the values of a call, laid end to end: elements from first until limit.
@@ -106,7 +163,7 @@ func (c *hostCommunicator) abandon(w *watch, cause error) {
 	}
 }
 
-// Abort makes current and later calls of all replicas return err, until Reset. The first error stays.
+// Abort makes current and later calls of all replicas return err, for good. The first error stays.
 func (c *hostCommunicator) Abort(err error) {
 	g := c.group
 	g.mu.Lock()
@@ -117,14 +174,10 @@ func (c *hostCommunicator) Abort(err error) {
 	}
 }
 
-// Reset makes the replicas usable again. No call may be under way.
-func (c *hostCommunicator) Reset() {
-	g := c.group
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.err, g.arrived = nil, 0
-	g.generation++
-}
+// Close ends calls under way.
+func (c *hostCommunicator) Close() { c.Abort(errClosed) }
+
+var errClosed = errors.New("distribute: the communicator is closed")
 
 // begin meets the others and checks that all brought the same.
 func (c *hostCommunicator) begin() error {
@@ -154,6 +207,10 @@ func (c *hostCommunicator) fail(err error) error {
 
 // AllReduce combines values over the replicas, in place.
 func (c *hostCommunicator) AllReduce(ctx context.Context, kind ir.Kind, values []kernels.Buffer) error {
+	values, err := c.show(values)
+	if err != nil {
+		return err
+	}
 	c.ctx, c.what, c.kind, c.number, c.values = ctx, "all_reduce", kind, 0, values
 	if err := c.begin(); err != nil {
 		return err
@@ -183,7 +240,7 @@ func (c *hostCommunicator) AllReduce(ctx context.Context, kind ir.Kind, values [
 			}
 		}
 	}
-	return nil
+	return c.put()
 }
 
 // reducePack combines the elements from first until limit of the values laid end to end.
@@ -196,7 +253,11 @@ func (c *hostCommunicator) reducePack(first, limit int) error {
 // AllGather concatenates the parts of all replicas along the axis.
 func (c *hostCommunicator) AllGather(ctx context.Context, part, whole kernels.Buffer, axis int) error {
 	c.pair = [2]kernels.Buffer{part, whole}
-	c.ctx, c.what, c.kind, c.number, c.values = ctx, "all_gather", "", axis, c.pair[:]
+	values, err := c.show(c.pair[:])
+	if err != nil {
+		return err
+	}
+	c.ctx, c.what, c.kind, c.number, c.values = ctx, "all_gather", "", axis, values
 	t, w := part.Type(), whole.Type()
 	if axis < 0 || axis >= len(t.Shape) || t.Bytes()*c.Replicas() != w.Bytes() || t.DType != w.DType {
 		return c.fail(fmt.Errorf("all_gather along axis %d: %d parts of %v do not make %v", axis, c.Replicas(), t, w))
@@ -205,20 +266,27 @@ func (c *hostCommunicator) AllGather(ctx context.Context, part, whole kernels.Bu
 		return err
 	}
 	inner := t.Shape[axis:].Size() * t.DType.Size()
-	out, n := whole.Bytes(), c.Replicas()
+	out, n := values[1].Bytes(), c.Replicas()
 	for r, m := range c.group.members {
 		from := m.values[0].Bytes()
 		for o := range t.Shape[:axis].Size() {
 			copy(out[(o*n+r)*inner:(o*n+r+1)*inner], from[o*inner:(o+1)*inner])
 		}
 	}
-	return c.meet()
+	if err := c.meet(); err != nil {
+		return err
+	}
+	return c.put()
 }
 
 // Broadcast copies the root's value to all replicas.
 func (c *hostCommunicator) Broadcast(ctx context.Context, root int, value kernels.Buffer) error {
 	c.pair = [2]kernels.Buffer{value}
-	c.ctx, c.what, c.kind, c.number, c.values = ctx, "broadcast", "", root, c.pair[:1]
+	values, err := c.show(c.pair[:1])
+	if err != nil {
+		return err
+	}
+	c.ctx, c.what, c.kind, c.number, c.values = ctx, "broadcast", "", root, values
 	if root < 0 || root >= c.Replicas() {
 		return c.fail(fmt.Errorf("broadcast from replica %d: there are %d replicas", root, c.Replicas()))
 	}
@@ -226,7 +294,10 @@ func (c *hostCommunicator) Broadcast(ctx context.Context, root int, value kernel
 		return err
 	}
 	if root != c.replica {
-		copy(value.Bytes(), c.group.members[root].values[0].Bytes())
+		copy(values[0].Bytes(), c.group.members[root].values[0].Bytes())
 	}
-	return c.meet()
+	if err := c.meet(); err != nil {
+		return err
+	}
+	return c.put()
 }

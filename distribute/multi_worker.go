@@ -136,8 +136,14 @@ func (s *MultiWorkerMirroredStrategy) Close() error {
 	return s.group.Close()
 }
 
-// Communicators connects the local replicas with each other and with those of the other workers.
+// Communicators connects the local replicas with each other and with those of the other workers: by what the devices have, or else through host
+// memory and the group.
 func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, error) {
+	if s.group != nil && s.crossOps == nil {
+		if all, err := s.connect(context.Background(), s.group); all != nil || err != nil {
+			return all, err
+		}
+	}
 	inner, err := s.local.Communicators()
 	if err != nil || s.group == nil {
 		return inner, err

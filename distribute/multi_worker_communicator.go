@@ -137,23 +137,27 @@ func (c *workerCommunicator) AllGather(ctx context.Context, part, whole kernels.
 }
 
 // reserve makes the memory for the parts of the local replicas.
-func (c *workerCommunicator) reserve(part kernels.Buffer, axis int) error {
+func (c *workerCommunicator) reserve(part kernels.Buffer, axis int) (err error) {
 	t := part.Type()
 	t.Shape = t.Shape.Clone()
 	t.Shape[axis] *= c.perWorker
 	if c.block != nil && c.blockType.Equal(t) {
 		return nil
 	}
-	backend, err := kernels.Lookup(part.Device().Kind)
-	if err != nil {
-		return err
-	}
 	if c.block != nil {
 		c.block.Free()
 		c.block = nil
 	}
-	c.block, err = backend.NewBuffer(part.Device(), t)
 	c.blockType = t
+	if s, ok := part.(kernels.Scratcher); ok {
+		c.block, err = s.Scratch(t)
+		return err
+	}
+	backend, err := kernels.Lookup(part.Device().Kind)
+	if err != nil {
+		return err
+	}
+	c.block, err = backend.NewBuffer(part.Device(), t)
 	return err
 }
 
@@ -210,16 +214,20 @@ func (c *workerCommunicator) Broadcast(ctx context.Context, root int, value kern
 	return c.inner.Broadcast(ctx, 0, value)
 }
 
-// Abort makes current and later calls of the local replicas return err, until Reset. Other processes learn it from [FailTogether].
+// Abort makes current and later calls of the local replicas return err, for good. Other processes learn it from [FailTogether].
 func (c *workerCommunicator) Abort(err error) {
 	if c.inner != nil {
 		c.inner.Abort(err)
 	}
 }
 
-// Reset makes the local replicas usable again.
-func (c *workerCommunicator) Reset() {
+// Close gives back what the end holds.
+func (c *workerCommunicator) Close() {
 	if c.inner != nil {
-		c.inner.Reset()
+		c.inner.Close()
+	}
+	if c.block != nil {
+		c.block.Free()
+		c.block = nil
 	}
 }

@@ -151,6 +151,7 @@ func (s *MultiWorkerMirroredStrategy) Regroup(ctx context.Context) error {
 // place takes over rank and size of the group.
 func (s *MultiWorkerMirroredStrategy) place(g WorkerGroup) {
 	s.total, s.first = len(s.devices)*g.Size(), len(s.devices)*g.Rank()
+	s.comms.clear() // they connect the replicas of the group before
 }
 
 // meet makes sure that all workers have as many replicas. A worker that a running job takes in finds the others in the midst of Fit, where

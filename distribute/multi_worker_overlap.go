@@ -147,7 +147,7 @@ func (c *overlappedCommunicator) Broadcast(ctx context.Context, root int, value 
 	return c.workerCommunicator.Broadcast(ctx, root, value)
 }
 
-// Abort makes current and later calls return err, until Reset. It returns when the call over the network is over, which may still use the
+// Abort makes current and later calls return err, for good. It returns when the call over the network is over, which may still use the
 // replica's memory: the other workers make that one too.
 func (c *overlappedCommunicator) Abort(err error) {
 	c.mu.Lock()
@@ -162,14 +162,16 @@ func (c *overlappedCommunicator) Abort(err error) {
 	c.workerCommunicator.Abort(err)
 }
 
-// Reset makes the replica usable again.
-func (c *overlappedCommunicator) Reset() {
+// Close returns when the call over the network is over. Calls that wait fail.
+func (c *overlappedCommunicator) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.err == nil {
+		c.err = errClosed
+	}
+	c.changed.Broadcast()
 	for c.running {
 		c.changed.Wait()
 	}
-	c.err, c.started, c.done, c.waited = nil, 0, 0, 0
-	clear(c.jobs[:])
-	c.workerCommunicator.Reset()
+	c.workerCommunicator.Close()
 }

@@ -179,7 +179,7 @@ func TestWorkersOverlapFailures(t *testing.T) {
 
 	// A replica fails itself after a start: Abort waits for the call under way, which the other worker makes too.
 	p.err, p.calls, p.combined = nil, [2]int{}, 0
-	ends[0].Reset()
+	ends[0] = newOverlapped(ends[0].workerCommunicator)
 	own := errors.New("bad label")
 	v := int32Buffer(t, 3, 1)
 	require.NoError(t, ends[0].StartAllReduce(ctx, ir.Sum, v))
@@ -197,7 +197,7 @@ func TestWorkersOverlapFailures(t *testing.T) {
 	require.EqualValues(t, 5, v[0].Bytes()[0], "the memory is the replica's again")
 	require.NoError(t, <-other)
 	require.ErrorIs(t, ends[0].StartAllReduce(ctx, ir.Sum, v), own)
-	ends[0].Reset()
+	ends[0] = newOverlapped(ends[0].workerCommunicator)
 	require.NoError(t, onBoth(ends, func(c *overlappedCommunicator) error {
 		return errors.Join(c.StartAllReduce(ctx, ir.Sum, int32Buffer(t, 3, 1)), c.WaitAllReduce(ctx))
 	}))

@@ -74,7 +74,7 @@ func (inst *Instance) apart() error {
 		r := &inst.replicas[i]
 		p := inst.owner.programs[i]
 		for j, out := range p.program.Outputs {
-			if out.Alias < 0 {
+			if out.Alias < 0 || out.Alias == p.random {
 				continue
 			}
 			current := r.inputs[out.Alias]
@@ -103,12 +103,5 @@ func exchange(current, next kernels.Buffer) error {
 	if e, ok := current.(kernels.Exchanger); ok {
 		return e.Exchange(next)
 	}
-	data := next.Bytes()
-	if data == nil && next.Type().Bytes() > 0 {
-		data = make([]byte, next.Type().Bytes())
-		if err := next.Read(data); err != nil {
-			return err
-		}
-	}
-	return current.Write(data)
+	return current.CopyFrom(next).Wait(context.Background())
 }

@@ -20,7 +20,7 @@ type Strategy interface {
 	NumReplicasInSync() int
 	// Devices lists the device of each replica in this process, in replica order.
 	Devices() []kernels.Device
-	// Communicators connects the local replicas for one compiled program; nil for a single replica.
+	// Communicators connects the replicas: it makes a set of communicators, one for each replica of this process; nil for a single replica.
 	Communicators() ([]kernels.Communicator, error)
 	// Function prepares code to be traced once and replayed on every replica.
 	Function(f StepFunction) *Function
@@ -69,6 +69,9 @@ type local struct {
 	crossOps  CrossDeviceOps // nil: the backend's own communicators
 	comm      CommunicationOptions
 	sameDraws bool
+
+	comms    communicatorPool // of all replicas
+	ownComms communicatorPool // of those of this process alone
 }
 
 func newLocal(name string, devices []kernels.Device) (*local, error) {
@@ -135,11 +138,7 @@ func (s *local) Communicators() ([]kernels.Communicator, error) {
 	if s.crossOps != nil {
 		return s.crossOps.communicators(s.devices)
 	}
-	backend, err := kernels.Lookup(s.devices[0].Kind)
-	if err != nil {
-		return nil, err
-	}
-	return backend.NewCommunicators(s.devices)
+	return s.connect(context.Background(), nil)
 }
 
 func (s *local) Split(examples int) []int {

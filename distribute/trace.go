@@ -102,6 +102,8 @@ func (f *Function) traceProgram(types []ir.Type, local, global int, lengths [][]
 				p.random = i
 			}
 		}
+		next := ops.Add(r.random, ops.Constant(r.graph, ir.Uint32, ir.Shape{4}, []float64{0, 0, 1, 0})) // the step
+		p.program.AddAlias("random_state", next.Value(), p.random)
 	}
 	p.merges, p.calls, p.result = r.merges, collectiveCalls(p.program, nil), r.result
 	return p, nil, nil

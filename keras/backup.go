@@ -23,6 +23,9 @@ const (
 // of steps (random layers draw from it), and how far the run has come. The file is written beside and renamed.
 func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 	names, vars, err := m.backupVariables()
+	if err == nil {
+		err = m.settle() // the count of steps is then that of the weights
+	}
 	if err != nil {
 		return fmt.Errorf("keras: SaveBackup: %w", err)
 	}

@@ -141,7 +141,7 @@ func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
 		return err
 	}
 	e.m.measured.Add(1)
-	if err := e.m.inferOn(ctx, inst); err != nil || !watched {
+	if err := e.m.testOn(ctx, inst); err != nil || !watched {
 		return err
 	}
 	logs := e.results.batchLogs()

@@ -37,6 +37,7 @@ type column struct {
 	shape []int        // of one example
 	types ir.Type      // on the device, of one example
 	row   int          // bytes of one example in host memory
+	other []byte       // examples in the device's type, where its memory is not the host's
 }
 
 func newFeeder(fn *distribute.Function, float ir.DType) *feeder {
@@ -162,7 +163,7 @@ func (f *feeder) acquire(p *parts, n int) error {
 			return fmt.Errorf("%s has %d examples and input 0 has %d; all arrays of a batch need the same number", p.label(i), t.Shape[0], rows)
 		}
 		size := int(a.Dtype().Size()) * t.Shape[1:].Size()
-		columns[i] = column{a.Dtype(), hostTypes[a.Dtype()], t.Shape[1:], ir.Type{DType: t.DType, Shape: t.Shape[1:]}, size}
+		columns[i] = column{dtype: a.Dtype(), host: hostTypes[a.Dtype()], shape: t.Shape[1:], types: ir.Type{DType: t.DType, Shape: t.Shape[1:]}, row: size}
 		for r, part := range sizes {
 			types[r] = append(types[r], ir.Type{DType: t.DType, Shape: append(ir.Shape{part}, t.Shape[1:]...)})
 		}
@@ -264,7 +265,10 @@ func (c *column) write(dst kernels.Buffer, src []byte) error {
 	}
 	memory := dst.Bytes()
 	if memory == nil {
-		memory = make([]byte, dst.Type().Bytes())
+		if n := dst.Type().Bytes(); len(c.other) < n {
+			c.other = make([]byte, n)
+		}
+		memory = c.other[:dst.Type().Bytes()]
 	}
 	le := binary.LittleEndian
 	if from == ir.Float64 {

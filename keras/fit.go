@@ -187,6 +187,9 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	if err == nil {
 		logs, err = t.epochs(ctx)
 	}
+	if late := m.settle(); err == nil {
+		err = late
+	}
 	if t.trained > 0 {
 		m.values.Lock()
 		err = errors.Join(err, m.compiled.finalizeVariables())
@@ -324,15 +327,43 @@ func (m *Model) trainOn(ctx context.Context, inst *distribute.Instance) error {
 	m.values.Lock()
 	defer m.values.Unlock()
 	m.measured.Add(1)
-	if err := inst.Run(ctx, m.seed, m.steps); err != nil {
-		return err
+	if err := inst.Launch(ctx, m.seed, m.steps); err != nil {
+		return m.undo(err)
 	}
 	m.steps++
 	return nil
 }
 
-// inferOn runs an instance that does not train. Where it changes variables (metrics, the state of stateful layers), it runs alone.
+// undo takes back the count of the steps that changed nothing because one of them failed, where the host was ahead of the devices.
+func (m *Model) undo(err error) error {
+	var late *distribute.LateError
+	if errors.As(err, &late) {
+		m.steps -= uint32(late.Undone)
+	}
+	return err
+}
+
+// settle waits for the steps that devices still work on.
+func (m *Model) settle() error {
+	c := m.compiled
+	if c == nil || c.train == nil {
+		return nil
+	}
+	return errors.Join(m.undo(c.train.Wait()), c.test.Wait())
+}
+
+// inferOn runs an instance that does not train, and waits for its results.
 func (m *Model) inferOn(ctx context.Context, inst *distribute.Instance) error {
+	return m.infer(ctx, inst, true)
+}
+
+// testOn is inferOn for a step whose results stay in the state of metrics: nobody waits for it.
+func (m *Model) testOn(ctx context.Context, inst *distribute.Instance) error {
+	return m.infer(ctx, inst, false)
+}
+
+// infer runs an instance. Where it changes variables (metrics, the state of stateful layers), it runs alone.
+func (m *Model) infer(ctx context.Context, inst *distribute.Instance, wait bool) error {
 	if inst.WritesVariables() {
 		m.values.Lock()
 		defer m.values.Unlock()
@@ -340,7 +371,10 @@ func (m *Model) inferOn(ctx context.Context, inst *distribute.Instance) error {
 		m.values.RLock()
 		defer m.values.RUnlock()
 	}
-	return inst.Run(ctx, m.seed, m.steps)
+	if wait {
+		return inst.Run(ctx, m.seed, m.steps)
+	}
+	return inst.Launch(ctx, m.seed, m.steps)
 }
 
 // resetMetrics begins a new round of means.

@@ -125,7 +125,7 @@ func (m *Model) runBatch(ctx context.Context, a *data.ArraySource, train bool, c
 	if err != nil {
 		return nil, err
 	}
-	run := m.inferOn
+	run := m.testOn
 	if train {
 		run = m.trainOn
 	}

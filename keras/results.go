@@ -77,6 +77,9 @@ func (r *resultReader) logsOf(f *distribute.Function, prefix string) *callbacks.
 var errLate = errors.New("keras: the logs of a batch are worked out when they are first read, which must be inside the hook that gets them")
 
 func (r *resultReader) read(f *distribute.Function, prefix string, l *callbacks.Logs) error {
+	if err := r.m.settle(); err != nil {
+		return err
+	}
 	inst, err := f.Acquire(r.types, r.sizes)
 	if err != nil {
 		return err

@@ -111,3 +111,28 @@ func (b *buffer) Read(dst []byte) error {
 	copy(dst, b.data)
 	return nil
 }
+
+// Upload copies src at once.
+func (b *buffer) Upload(src []byte) kernels.Event { return kernels.Completed(b.Write(src)) }
+
+// Download copies into dst at once.
+func (b *buffer) Download(dst []byte) kernels.Event { return kernels.Completed(b.Read(dst)) }
+
+// CopyFrom copies another buffer of host memory at once.
+func (b *buffer) CopyFrom(src kernels.Buffer) kernels.Event {
+	return kernels.Completed(b.copyFrom(src))
+}
+
+func (b *buffer) copyFrom(src kernels.Buffer) error {
+	if !src.Type().Equal(b.typ) {
+		return fmt.Errorf("cpu: a buffer of %v cannot be filled with one of %v", b.typ, src.Type())
+	}
+	if o, ok := src.(*buffer); ok {
+		return b.Write(o.data)
+	}
+	memory := src.Bytes()
+	if memory == nil && b.typ.Bytes() > 0 {
+		return fmt.Errorf("cpu: a buffer on %v is not in host memory; read it, and write what was read", src.Device())
+	}
+	return b.Write(memory)
+}

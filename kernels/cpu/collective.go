@@ -16,9 +16,6 @@ func checkReplicas(p *ir.Program, o kernels.CompileOptions) error {
 			if a.Replicas != o.Replicas {
 				return fmt.Errorf("cpu: %v (scope %q) is made for %d replicas, the program is compiled for %d", n.Op, n.Scope, a.Replicas, o.Replicas)
 			}
-			if o.Replicas > 1 && o.Comm == nil && n.Op.IsCollective() {
-				return fmt.Errorf("cpu: %v (scope %q): %d replicas need a communicator in CompileOptions.Comm", n.Op, n.Scope, o.Replicas)
-			}
 		}
 		for _, sub := range ir.SubPrograms(n.Attrs) {
 			if err := checkReplicas(sub, o); err != nil {

@@ -16,7 +16,7 @@ import (
 // shared, all replicas hold the same bits, and these do not depend on who came first.
 type group struct {
 	members []*communicator
-	round   atomic.Pointer[round]
+	round   *round // of the calls
 }
 
 type failure struct{ err error }
@@ -46,10 +46,15 @@ type call struct {
 	work   func(c *communicator, r *round, number uint64) error
 }
 
-// NewCommunicators connects one replica for each device. The replicas must run in goroutines of their own.
-func (b Backend) NewCommunicators(devices []kernels.Device) ([]kernels.Communicator, error) {
+// NewCommunicators connects one replica for each device. The replicas must run in goroutines of their own. Between processes there is no memory to
+// meet in.
+func (b Backend) NewCommunicators(_ context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
+	devices := o.Devices
 	if len(devices) == 0 || len(devices) >= 1<<16 {
 		return nil, fmt.Errorf("cpu: cannot connect %d devices", len(devices))
+	}
+	if o.Total() != len(devices) || o.First != 0 {
+		return nil, fmt.Errorf("cpu: connecting %d replicas of this process with %d in all: %w", len(devices), o.Total(), errors.ErrUnsupported)
 	}
 	for _, d := range devices {
 		if err := b.Open(d); err != nil {
@@ -63,7 +68,7 @@ func (b Backend) NewCommunicators(devices []kernels.Device) ([]kernels.Communica
 		g.members = append(g.members, c)
 		all[i] = c
 	}
-	g.round.Store(newRound(g))
+	g.round = newRound(g)
 	return all, nil
 }
 
@@ -75,7 +80,7 @@ func (c *communicator) Replicas() int { return len(c.group.members) }
 
 // AllReduce combines values over the replicas, in place.
 func (c *communicator) AllReduce(ctx context.Context, kind ir.Kind, values []kernels.Buffer) error {
-	r := c.group.round.Load()
+	r := c.group.round
 	d, err := r.describe(ctx, c)
 	if err != nil {
 		return err
@@ -86,7 +91,7 @@ func (c *communicator) AllReduce(ctx context.Context, kind ir.Kind, values []ker
 
 // StartAllReduce begins what AllReduce does; see [kernels.Overlapper].
 func (c *communicator) StartAllReduce(ctx context.Context, kind ir.Kind, values []kernels.Buffer) error {
-	r := c.group.round.Load()
+	r := c.group.round
 	s := &r.seats[c.replica]
 	if s.waiting == slots { // no room: the oldest is finished now, and its wait will find that
 		n := s.started[s.oldest%slots]
@@ -109,7 +114,7 @@ func (c *communicator) StartAllReduce(ctx context.Context, kind ir.Kind, values 
 
 // WaitAllReduce returns when the oldest all-reduce that was started is complete.
 func (c *communicator) WaitAllReduce(ctx context.Context) error {
-	r := c.group.round.Load()
+	r := c.group.round
 	s := &r.seats[c.replica]
 	if s.early > 0 {
 		s.early--
@@ -129,7 +134,7 @@ func (c *communicator) WaitAllReduce(ctx context.Context) error {
 
 // AllGather concatenates the parts of all replicas along the axis.
 func (c *communicator) AllGather(ctx context.Context, part, whole kernels.Buffer, axis int) error {
-	r := c.group.round.Load()
+	r := c.group.round
 	d, err := r.describe(ctx, c)
 	if err != nil {
 		return err
@@ -146,7 +151,7 @@ func (c *communicator) AllGather(ctx context.Context, part, whole kernels.Buffer
 
 // Broadcast copies the root's value to all replicas.
 func (c *communicator) Broadcast(ctx context.Context, root int, value kernels.Buffer) error {
-	r := c.group.round.Load()
+	r := c.group.round
 	d, err := r.describe(ctx, c)
 	if err != nil {
 		return err
@@ -163,21 +168,13 @@ func (c *communicator) Broadcast(ctx context.Context, root int, value kernels.Bu
 // giveUp fails the call on all replicas.
 func (c *communicator) giveUp(err error) error {
 	c.Abort(err)
-	return c.group.round.Load().failure()
+	return c.group.round.failure()
 }
 
-// Abort makes current and later calls of all replicas return err, until Reset. The first error stays.
-func (c *communicator) Abort(err error) { c.group.round.Load().fail(err) }
+// Abort makes current and later calls of all replicas return err, for good. The first error stays.
+func (c *communicator) Abort(err error) { c.group.round.fail(err) }
 
-// Reset makes the replicas usable again after Abort. Calls that are still under way return an error.
-func (c *communicator) Reset() {
-	r := c.group.round.Load()
-	s := &r.seats[c.replica]
-	if r.failed.Load() == nil && s.waiting == 0 && s.early == 0 {
-		return
-	}
-	r.fail(errReset)
-	c.group.round.CompareAndSwap(r, newRound(c.group))
-}
+// Close ends calls under way.
+func (c *communicator) Close() { c.group.round.fail(errConnectionClosed) }
 
-var errReset = errors.New("cpu: the communicator was reset during the call")
+var errConnectionClosed = errors.New("cpu: the communicator is closed")

@@ -22,7 +22,7 @@ func communicators(t testing.TB, n int) []kernels.Communicator {
 	for i := range devices {
 		devices[i] = kernels.Device{Kind: cpu.Kind, Index: i}
 	}
-	all, err := cpu.Backend{}.NewCommunicators(devices)
+	all, err := cpu.Backend{}.NewCommunicators(t.Context(), kernels.CommunicatorOptions{Devices: devices})
 	require.NoError(t, err)
 	for i, c := range all {
 		require.Equal(t, i, c.Replica())
@@ -227,9 +227,8 @@ func TestReplicasDisagree(t *testing.T) {
 				assert.Error(t, err, "replica %d", i)
 				assert.NotErrorIs(t, err, context.DeadlineExceeded)
 			}
-			assert.Error(t, all[0].Broadcast(ctx, 0, newBuffer(t, ir.Float32, 1)), "until Reset, all calls fail")
-			all[1].Reset()
-			for _, err := range together(all, func(c kernels.Communicator) error { return c.Broadcast(ctx, 0, newBuffer(t, ir.Float32, 1)) }) {
+			assert.Error(t, all[0].Broadcast(ctx, 0, newBuffer(t, ir.Float32, 1)), "all calls fail")
+			for _, err := range together(communicators(t, len(all)), func(c kernels.Communicator) error { return c.Broadcast(ctx, 0, newBuffer(t, ir.Float32, 1)) }) {
 				assert.NoError(t, err)
 			}
 		})
@@ -317,7 +316,7 @@ func TestReplicas(t *testing.T) {
 		steps := make([]int, replicas)
 		run := func(label func(replica int) byte) []error {
 			return together(all, func(c kernels.Communicator) error {
-				e, err := cpu.Backend{}.Compile(p, kernels.CompileOptions{Device: device, Replica: c.Replica(), Replicas: replicas, Comm: c})
+				e, err := kernels.LoadReplica(cpu.Backend{}, p, device, c)
 				if err != nil {
 					return err
 				}
@@ -361,7 +360,7 @@ func TestReplicas(t *testing.T) {
 			var index *cpu.IndexError
 			assert.ErrorAs(t, err, &index, "replica %d", r)
 		}
-		all[0].Reset()
+		all = communicators(t, replicas)
 		for _, err := range run(func(r int) byte { return 0 }) {
 			require.NoError(t, err)
 		}

@@ -71,7 +71,7 @@ func TestConvolutionPooled(t *testing.T) {
 		for i := range got {
 			require.NoError(t, kernelstest.Compare(got[i], want[i], 64, true), "%+v: output %d", c, i)
 		}
-		e, err := Backend{}.compile(p, kernels.CompileOptions{Device: testDevice}, false)
+		e, err := Backend{}.load(p, kernels.CompileOptions{Device: testDevice}, false)
 		require.NoError(t, err)
 		assert.Equal(t, c.steps, e.Stats().Steps, "%+v", c)
 		e.Close()

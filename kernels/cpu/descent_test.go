@@ -82,7 +82,7 @@ func TestDescentIsJoined(t *testing.T) {
 				require.NoError(t, kernelstest.Compare(got[i], want[i], 0, true), "output %d", i)
 			}
 			inPlace := newBuffer(testDevice, inputs[2].Type)
-			e, err := Backend{}.compile(p, kernels.CompileOptions{Device: testDevice}, false)
+			e, err := Backend{}.load(p, kernels.CompileOptions{Device: testDevice}, false)
 			require.NoError(t, err)
 			defer e.Close()
 			var in, out []kernels.Buffer

@@ -35,7 +35,7 @@ func ExampleBackend() {
 		fmt.Println(err)
 		return
 	}
-	add, err := backend.Compile(exampleProgram(), kernels.CompileOptions{Device: kernels.Device{Kind: "cpu"}})
+	add, err := kernels.Load(backend, exampleProgram(), kernels.Device{Kind: "cpu"})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -53,9 +53,9 @@ func ExampleBackend() {
 }
 
 func ExampleProfiler() {
-	add, _ := cpu.Backend{}.Compile(exampleProgram(), kernels.CompileOptions{Device: kernels.Device{Kind: cpu.Kind}})
+	add, _ := kernels.Load(cpu.Backend{}, exampleProgram(), kernels.Device{Kind: cpu.Kind})
 	defer add.Close()
-	profiler := add.(cpu.Profiler)
+	profiler := add.Session.(cpu.Profiler)
 	profiler.Profiling(true)
 	for range 3 {
 		_ = add.Run(context.Background(), []kernels.Buffer{exampleBuffer(1, 2, 3), exampleBuffer(10, 20, 30)}, []kernels.Buffer{exampleBuffer(0, 0, 0)})
@@ -81,7 +81,7 @@ func ExampleIndexError() {
 func ExampleProfiles() {
 	cpu.SetProfiling(true)
 	defer cpu.SetProfiling(false)
-	add, _ := cpu.Backend{}.Compile(exampleProgram(), kernels.CompileOptions{Device: kernels.Device{Kind: cpu.Kind}})
+	add, _ := kernels.Load(cpu.Backend{}, exampleProgram(), kernels.Device{Kind: cpu.Kind})
 	defer add.Close()
 	_ = add.Run(context.Background(), []kernels.Buffer{exampleBuffer(1, 2, 3), exampleBuffer(10, 20, 30)}, []kernels.Buffer{exampleBuffer(0, 0, 0)})
 	for _, program := range cpu.Profiles() {

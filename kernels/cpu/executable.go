@@ -1,215 +1,148 @@
 package cpu
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"slices"
+	goruntime "runtime"
 	"sync"
-	"unsafe"
 
-	"github.com/gokeras/gokeras/internal/tracing"
 	"github.com/gokeras/gokeras/kernels"
-	"github.com/gokeras/gokeras/kernels/cpu/internal/flush"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// executable is a compiled program and its memory.
+// executable is a program with what all sessions share: the programs that the passes made of it and of the bodies of its loops and branches.
+// A session makes a schedule of them, whose steps know the addresses that they work on.
 type executable struct {
-	name     string
-	replica  int
-	mu       sync.Mutex // one call at a time
-	rt       *runtime
-	schedule *schedule
-	arena    []byte
-	inputs   []port
-	outputs  []port
-	written  []*buffer // by the call that runs, of this backend
-	meets    bool      // other replicas wait for this one
-	closed   bool
+	program *ir.Program
+	options kernels.CompileOptions
+	plain   bool // see graph
+	passes  *passes
+	stats   kernels.Stats
 
-	unmeasured bool // whether steps are timed without a measurement
-	stats      kernels.Stats
+	mu    sync.Mutex
+	first *session // made to see whether the program can be run; the first one who asks gets it
 }
 
-// port is an input or output of the program.
-type port struct {
-	name  string
-	typ   ir.Type
-	alias int // the input that an output replaces, or -1
+// passes remembers what the passes made of each program.
+type passes struct {
+	mu   sync.Mutex
+	done map[*ir.Program]*ir.Program
 }
 
-var errClosed = errors.New("cpu: the executable is closed")
-
-func newExecutable(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOptions) *executable {
-	e := &executable{name: p.Name, replica: o.Replica, rt: rt, schedule: s, arena: alignedBytes(s.bytes)}
-	for _, in := range p.Inputs {
-		e.inputs = append(e.inputs, port{in.Name, p.Type(in.Value), -1})
+// of returns what make makes of p, once. A program that lives no longer than a session has no passes to remember it.
+func (s *passes) of(p *ir.Program, make func() (*ir.Program, error)) (*ir.Program, error) {
+	if s == nil {
+		return make()
 	}
-	for _, out := range p.Outputs {
-		e.outputs = append(e.outputs, port{out.Name, p.Type(out.Value), out.Alias})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q := s.done[p]; q != nil {
+		return q, nil
 	}
-	e.written = make([]*buffer, 0, len(e.outputs))
-	e.meets = o.Replicas > 1 && o.Comm != nil && hasCollectives(p)
-	e.stats = kernels.Stats{Nodes: len(p.Nodes), Steps: len(s.steps), ArenaBytes: int64(s.bytes)}
-	s.place(pointerTo(e.arena))
-	func() {
-		defer flush.EnterZero().Leave()
-		s.prepare()
-	}()
-	e.register()
-	return e
+	q, err := make()
+	if err == nil {
+		s.done[p] = q
+	}
+	return q, err
 }
 
-func hasCollectives(p *ir.Program) bool {
-	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
-		return n.Op.IsCollective() || slices.ContainsFunc(ir.SubPrograms(n.Attrs), hasCollectives)
-	})
+// Compile runs the passes and plans a first session.
+func (b Backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Executable, error) {
+	e, err := b.compile(p, o, false)
+	if err != nil {
+		return nil, err // not e: a nil *executable is not a nil interface
+	}
+	return e, nil
+}
+
+func (b Backend) compile(p *ir.Program, o kernels.CompileOptions, plain bool) (*executable, error) {
+	if err := b.Open(o.Device); err != nil {
+		return nil, err
+	}
+	if err := p.Verify(); err != nil {
+		return nil, err
+	}
+	if o.Replicas < 0 {
+		return nil, fmt.Errorf("cpu: the program %s is to be compiled for %d replicas; expected at least 1", p.Name, o.Replicas)
+	}
+	o.Replicas = max(o.Replicas, 1)
+	if err := checkReplicas(p, o); err != nil {
+		return nil, err
+	}
+	if err := checkSizes(p); err != nil {
+		return nil, err
+	}
+	e := &executable{program: p, options: o, plain: plain, passes: &passes{done: map[*ir.Program]*ir.Program{}}}
+	first, err := e.session(kernels.SessionOptions{Device: o.Device})
+	if err != nil {
+		return nil, err
+	}
+	e.first = first
+	e.stats = kernels.Stats{Nodes: len(p.Nodes), Steps: len(first.schedule.steps), ArenaBytes: int64(first.schedule.bytes)}
+	return e, nil
 }
 
 // Stats describes the compiled program.
 func (e *executable) Stats() kernels.Stats { return e.stats }
 
-// Close frees the memory. Later runs return an error.
+// Close forgets the session that nobody asked for.
 func (e *executable) Close() {
-	e.unregister()
+	if s := e.take(); s != nil {
+		s.Close()
+	}
+}
+
+// take returns the session that was made with the executable, if nobody has it.
+func (e *executable) take() *session {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.closed = true
-	e.schedule, e.arena = nil, nil
-	e.rt.workers = nil
+	s := e.first
+	e.first = nil
+	return s
 }
 
-// Run executes the program. See [kernels.Executable].
-func (e *executable) Run(ctx context.Context, inputs, outputs []kernels.Buffer) (err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	completed := false
-	if e.meets {
-		defer func() {
-			switch {
-			case err != nil:
-				e.rt.comm.Abort(err)
-			case !completed: // a panic is on its way to the caller: the other replicas must not wait
-				e.rt.comm.Abort(fmt.Errorf("cpu: replica %d panicked", e.rt.comm.Replica()))
-			}
-		}()
+// NewSession plans memory for one replica and makes the schedule that works in it.
+func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, error) {
+	if err := (Backend{}).Open(o.Device); err != nil {
+		return nil, err
 	}
-	if e.closed {
-		return errClosed
+	if o.Replica < 0 || o.Replica >= e.options.Replicas {
+		return nil, fmt.Errorf("cpu: replica %d of %d does not exist", o.Replica, e.options.Replicas)
 	}
-	if err := ctx.Err(); err != nil {
-		return err
+	if o.Replica == 0 && o.Device == e.options.Device {
+		if s := e.take(); s != nil {
+			return s, nil
+		}
 	}
-	if err := e.bind(inputs, outputs); err != nil {
-		return err
+	s, err := e.session(o)
+	if err != nil {
+		return nil, err // not s: a nil *session is not a nil interface
 	}
-	e.writes(inputs, outputs)
-	defer e.wrote()
-	e.rt.ctx, e.rt.err = ctx, nil
-	defer flush.EnterZero().Leave()
-	if rec := tracing.Active(); rec != nil {
-		e.traced(rec)
-	} else {
-		e.schedule.execute(e.rt)
-	}
-	e.rt.ctx = nil
-	completed = true
-	return e.rt.err
+	return s, nil
 }
 
-// writes notes that the contents of the buffers that the program writes change from now on.
-func (e *executable) writes(inputs, outputs []kernels.Buffer) {
-	for j, b := range outputs {
-		if alias := e.outputs[j].alias; b == nil && alias >= 0 {
-			b = inputs[alias]
-		}
-		if own, ok := b.(*buffer); ok {
-			own.changing()
-			e.written = append(e.written, own)
-		}
+func (e *executable) session(o kernels.SessionOptions) (*session, error) {
+	workers := poolFor(e.options.Replicas)
+	rt := &runtime{pool: workers, workers: make([]worker, workers.Size()), profiling: profiles.on.Load()}
+	c := &compiler{
+		rt: rt, passes: e.passes, device: o.Device, replica: o.Replica, replicas: e.options.Replicas,
+		overlap: e.options.Overlap && e.options.Replicas > 1, plain: e.plain,
 	}
+	s, err := c.compile(e.program, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkMemory("the program "+e.program.Name, float64(s.bytes)); err != nil {
+		return nil, err
+	}
+	return newSession(e.program, s, rt, e.options, o.Replica), nil
 }
 
-// wrote notes that they do so no more.
-func (e *executable) wrote() {
-	for _, b := range e.written {
-		b.changing()
-	}
-	clear(e.written)
-	e.written = e.written[:0]
-}
-
-// bind points the schedule's inputs and outputs at the caller's memory.
-func (e *executable) bind(inputs, outputs []kernels.Buffer) error {
-	if len(inputs) != len(e.inputs) || len(outputs) != len(e.outputs) {
-		return fmt.Errorf("cpu: the program takes %d inputs and %d outputs, received %d and %d", len(e.inputs), len(e.outputs), len(inputs), len(outputs))
-	}
-	for i, b := range inputs {
-		m := e.schedule.inputs[i]
-		if own, ok := b.(*buffer); ok && own != nil && own == m.whose && len(own.data) == m.bytes {
-			m.ptr = pointerTo(own.data) // the buffer of the last run, whose type has been looked at
-			continue
-		}
-		p, err := e.inputs[i].memory("input", i, b)
-		if err != nil {
-			return err
-		}
-		m.ptr = p
-		m.whose, _ = b.(*buffer)
-	}
-	for j, b := range outputs {
-		out := &e.outputs[j]
-		if b == nil && out.alias >= 0 {
-			e.schedule.outputs[j].ptr = e.schedule.inputs[out.alias].ptr
-			continue
-		}
-		p, err := out.memory("output", j, b)
-		if err != nil {
-			return err
-		}
-		if err := e.checkOverlap(j, p); err != nil {
-			return err
-		}
-		e.schedule.outputs[j].ptr = p
-	}
-	return nil
-}
-
-// memory checks a buffer and returns its address.
-func (p *port) memory(what string, i int, b kernels.Buffer) (unsafe.Pointer, error) {
-	if b == nil {
-		return nil, fmt.Errorf("cpu: %s %d %q: received no buffer, expected one of %v", what, i, p.name, p.typ)
-	}
-	if t := b.Type(); !t.Equal(p.typ) {
-		return nil, fmt.Errorf("cpu: %s %d %q: received a buffer of %v, expected %v", what, i, p.name, t, p.typ)
-	}
-	var host []byte
-	if own, ok := b.(*buffer); ok {
-		host = own.data
-	} else {
-		host = b.Bytes()
-	}
-	if len(host) != p.typ.Bytes() {
-		return nil, fmt.Errorf("cpu: %s %d %q: the buffer on %v has %d bytes of host memory, expected %d; move it to a cpu device and do not use it after Free", what, i, p.name, b.Device(), len(host), p.typ.Bytes())
-	}
-	return pointerTo(host), nil
-}
-
-// checkOverlap refuses an output buffer that is also an input the output does not replace, or another output.
-func (e *executable) checkOverlap(j int, p unsafe.Pointer) error {
-	if p == nil {
+// poolFor returns the workers of a replica. Replicas that are as many as the processors keep each to one, the goroutine that runs them: to help
+// each other would only move their data from cache to cache.
+func poolFor(replicas int) *pool.Pool {
+	if replicas > 1 && replicas >= goruntime.GOMAXPROCS(0) {
 		return nil
 	}
-	for i, m := range e.schedule.inputs {
-		if m.ptr == p && i != e.outputs[j].alias {
-			return fmt.Errorf("cpu: output %d %q and input %d %q are the same buffer, but the output does not replace that input", j, e.outputs[j].name, i, e.inputs[i].name)
-		}
-	}
-	for k, m := range e.schedule.outputs[:j] {
-		if m.ptr == p {
-			return fmt.Errorf("cpu: outputs %d %q and %d %q are the same buffer", k, e.outputs[k].name, j, e.outputs[j].name)
-		}
-	}
-	return nil
+	return pool.Shared()
 }

@@ -21,7 +21,7 @@ import (
 // TestMain makes the pool large enough for the tests that compare numbers of workers: its size is fixed at first use.
 func TestMain(m *testing.M) {
 	before := goruntime.GOMAXPROCS(4)
-	e, err := cpu.Backend{}.Compile(ir.New(""), kernels.CompileOptions{Device: device})
+	e, err := kernels.Load(cpu.Backend{}, ir.New(""), device)
 	if err != nil {
 		panic(err)
 	}
@@ -39,7 +39,7 @@ func vector(t *testing.T, x ...float64) reference.Value {
 // runAliased runs a program with nil for aliased outputs (or with buffers of their own) and returns all outputs and inputs.
 func runAliased(t *testing.T, p *ir.Program, own bool, inputs ...reference.Value) (outputs, after []reference.Value) {
 	t.Helper()
-	e, err := cpu.Backend{}.Compile(p, kernels.CompileOptions{Device: device})
+	e, err := kernels.Load(cpu.Backend{}, p, device)
 	require.NoError(t, err)
 	defer e.Close()
 	in, out := make([]kernels.Buffer, len(inputs)), make([]kernels.Buffer, len(p.Outputs))
@@ -236,7 +236,7 @@ func TestRunReportsMistakes(t *testing.T) {
 	a, b := g.input("a", ir.Float32, 3), g.input("b", ir.Float32, 3)
 	g.p.AddOutput("sum", g.op(ir.Add, nil, a, b))
 	g.p.AddAlias("a", g.op(ir.Mul, nil, a, b), 0)
-	e, err := cpu.Backend{}.Compile(g.p, kernels.CompileOptions{Device: device})
+	e, err := kernels.Load(cpu.Backend{}, g.p, device)
 	require.NoError(t, err)
 	buffer := func(d ir.DType, shape ...int) kernels.Buffer {
 		b, err := cpu.Backend{}.NewBuffer(device, ir.Type{DType: d, Shape: shape})
@@ -278,17 +278,29 @@ func TestRunReportsMistakes(t *testing.T) {
 }
 
 func TestCompileReportsMistakes(t *testing.T) {
-	_, err := cpu.Backend{}.Compile(ir.New(""), kernels.CompileOptions{Device: kernels.Device{Kind: "gpu"}})
+	_, err := kernels.Load(cpu.Backend{}, ir.New(""), kernels.Device{Kind: "gpu"})
 	assert.ErrorContains(t, err, "gpu:0")
-	_, err = cpu.Backend{}.Compile(ir.New(""), kernels.CompileOptions{Device: device, Replica: 2, Replicas: 2})
+	none, err := cpu.Backend{}.Compile(ir.New(""), kernels.CompileOptions{Device: device, Replicas: 2})
+	require.NoError(t, err)
+	defer none.Close()
+	_, err = none.NewSession(kernels.SessionOptions{Device: device, Replica: 2})
 	assert.ErrorContains(t, err, "replica 2 of 2")
 	g := tape{ir.New("reduce")}
 	x := g.input("x", ir.Float32, 3)
 	g.p.AddOutput("y", g.ops(ir.AllReduce, ir.CollectiveAttrs{Kind: ir.Sum, Replicas: 2}, x)[0])
-	_, err = cpu.Backend{}.Compile(g.p, kernels.CompileOptions{Device: device})
+	_, err = kernels.Load(cpu.Backend{}, g.p, device)
 	assert.ErrorContains(t, err, "made for 2 replicas, the program is compiled for 1")
-	_, err = cpu.Backend{}.Compile(g.p, kernels.CompileOptions{Device: device, Replicas: 2})
-	assert.ErrorContains(t, err, "need a communicator")
+	two, err := cpu.Backend{}.Compile(g.p, kernels.CompileOptions{Device: device, Replicas: 2})
+	require.NoError(t, err)
+	defer two.Close()
+	s, err := two.NewSession(kernels.SessionOptions{Device: device, Replica: 1})
+	require.NoError(t, err)
+	defer s.Close()
+	launch := func(c kernels.Communicator) error {
+		return s.Launch(t.Context(), kernels.Launch{Inputs: []kernels.Buffer{newBuffer(t, ir.Float32, 3)}, Outputs: []kernels.Buffer{newBuffer(t, ir.Float32, 3)}, Communicator: c}).Wait(t.Context())
+	}
+	assert.ErrorContains(t, launch(nil), "without a communicator")
+	assert.ErrorContains(t, launch(communicators(t, 2)[0]), "the communicator of replica 0 of 2")
 }
 
 // TestIndexError: inside a loop, too, a bad index names its layer, and the executable stays usable.
@@ -323,7 +335,7 @@ func TestIndexError(t *testing.T) {
 
 func TestProfile(t *testing.T) {
 	s := newSession(t, mlp("sgd", 8, 20, 30, 10))
-	p := s.e.(cpu.Profiler)
+	p := s.e.Session.(cpu.Profiler)
 	s.run(t)
 	assert.Empty(t, p.Profile())
 	p.Profiling(true)

@@ -1,11 +1,41 @@
 package cpu
 
-import "github.com/gokeras/gokeras/kernels"
+import (
+	"context"
 
-// StepNames lists the steps of an executable in order.
-func StepNames(e kernels.Executable) []string {
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// loaded is a session with its executable, for tests inside the package.
+type loaded struct {
+	*session
+	executable *executable
+}
+
+func (b Backend) load(p *ir.Program, o kernels.CompileOptions, plain bool) (*loaded, error) {
+	e, err := b.compile(p, o, plain)
+	if err != nil {
+		return nil, err
+	}
+	s, err := e.NewSession(kernels.SessionOptions{Device: o.Device})
+	if err != nil {
+		return nil, err
+	}
+	return &loaded{s.(*session), e}, nil
+}
+
+func (l *loaded) Stats() kernels.Stats { return l.executable.Stats() }
+
+// Run launches without communicator and waits.
+func (s *session) Run(ctx context.Context, inputs, outputs []kernels.Buffer) error {
+	return s.Launch(ctx, kernels.Launch{Inputs: inputs, Outputs: outputs}).Wait(ctx)
+}
+
+// StepNames lists the steps of a program in order.
+func StepNames(l *kernels.Loaded) []string {
 	var names []string
-	for _, s := range e.(*executable).schedule.steps {
+	for _, s := range l.Session.(*session).schedule.steps {
 		names = append(names, s.name)
 	}
 	return names

@@ -98,32 +98,26 @@ func (b *build) unsupported(format string, args ...any) error {
 	return fmt.Errorf("cpu: %v (scope %q): %s", b.n.Op, b.n.Scope, fmt.Sprintf(format, args...))
 }
 
-// compiler compiles a program and its sub-programs for one executable.
+// compiler makes the schedule of a program and its sub-programs for one session.
 type compiler struct {
 	rt       *runtime
+	passes   *passes // of the executable
 	device   kernels.Device
 	replica  int
 	replicas int
+	overlap  bool                     // all-reduces go on while the replica computes
 	plain    bool                     // see graph
 	packed   map[packedRight]*operand // matrices of a scan's body, packed
 }
 
 // compile turns a verified program into a schedule.
 func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) {
-	q, err := normalize(source, c.replicas)
+	q, err := c.passes.of(source, func() (*ir.Program, error) { return c.improve(source) })
 	if err != nil {
 		return nil, err
 	}
-	if !c.plain {
-		if q, err = improveScans(q, c.replicas); err == nil {
-			q, err = recomputeCheap(q)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
 	g := newGraph(q)
-	g.plain, g.overlap = c.plain, c.rt.overlapper != nil
+	g.plain, g.overlap = c.plain, c.overlap
 	g.group()
 	if aliases && !c.plain {
 		g.joinDescent()
@@ -150,6 +144,18 @@ func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) 
 	s.storages = p.storages
 	s.bytes = planMemory(p.storages)
 	return s, nil
+}
+
+// improve runs the passes that make programs of programs.
+func (c *compiler) improve(source *ir.Program) (*ir.Program, error) {
+	q, err := normalize(source, c.replicas)
+	if err != nil || c.plain {
+		return q, err
+	}
+	if q, err = improveScans(q, c.replicas); err != nil {
+		return nil, err
+	}
+	return recomputeCheap(q)
 }
 
 // improveScans rewrites what passes between loops and the rest of the program.

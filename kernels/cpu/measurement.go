@@ -18,7 +18,7 @@ type Measurement struct{ stopped bool }
 var measured struct {
 	mu      sync.Mutex
 	current *Measurement
-	all     []weak.Pointer[executable]
+	all     []weak.Pointer[session]
 }
 
 // StartMeasurement begins to measure; the times of all executables start from 0. It waits for runs in progress.
@@ -60,8 +60,8 @@ func (m *Measurement) Stop() []ProgramProfile {
 }
 
 // executables returns those that are in use; the caller holds the lock.
-func executables() []*executable {
-	var all []*executable
+func executables() []*session {
+	var all []*session
 	for _, p := range measured.all {
 		if e := p.Value(); e != nil {
 			all = append(all, e)
@@ -71,16 +71,16 @@ func executables() []*executable {
 }
 
 // enlist makes the executable known to measurements.
-func (e *executable) enlist() {
+func (e *session) enlist() {
 	measured.mu.Lock()
 	defer measured.mu.Unlock()
 	e.unmeasured = e.rt.profiling
 	e.rt.profiling = e.rt.profiling || measured.current != nil
-	measured.all = append(slices.DeleteFunc(measured.all, func(p weak.Pointer[executable]) bool { return p.Value() == nil }), weak.Make(e))
+	measured.all = append(slices.DeleteFunc(measured.all, func(p weak.Pointer[session]) bool { return p.Value() == nil }), weak.Make(e))
 }
 
 // measure begins, with all times 0, or ends.
-func (e *executable) measure(on bool) {
+func (e *session) measure(on bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if !on {

@@ -44,7 +44,7 @@ func TestMeasurement(t *testing.T) {
 	assert.Nil(t, m.Stop())
 
 	before.run(t)
-	assert.Equal(t, 3, before.e.(cpu.Profiler).Profile()[0].Calls, "it is not timed any more")
+	assert.Equal(t, 3, before.e.Session.(cpu.Profiler).Profile()[0].Calls, "it is not timed any more")
 	m, err = cpu.StartMeasurement()
 	require.NoError(t, err)
 	before.run(t)
@@ -67,7 +67,7 @@ func TestMeasurementLeavesProfiling(t *testing.T) {
 	s.run(t)
 	m.Stop()
 	s.run(t)
-	assert.Equal(t, 2, s.e.(cpu.Profiler).Profile()[0].Calls)
+	assert.Equal(t, 2, s.e.Session.(cpu.Profiler).Profile()[0].Calls)
 }
 
 func ExampleStartMeasurement() {

@@ -63,7 +63,7 @@ func TestConvolutionGathersMoments(t *testing.T) {
 			p.AddOutput("y", p.add(ir.Relu, nil, norm[0])[0])
 			require.NoError(t, p.Verify())
 
-			e, err := Backend{}.compile(p.Program, kernels.CompileOptions{Device: testDevice}, false)
+			e, err := Backend{}.load(p.Program, kernels.CompileOptions{Device: testDevice}, false)
 			require.NoError(t, err)
 			assert.True(t, slices.ContainsFunc(e.schedule.steps, func(s step) bool { return strings.HasSuffix(s.name, "+moments") }))
 			e.Close()

@@ -134,7 +134,7 @@ func chain(seed uint64) (*ir.Program, []reference.Value) {
 // runOnce compiles a program, with or without fusion, and runs it.
 func runOnce(t *testing.T, p *ir.Program, inputs []reference.Value, plain bool) []reference.Value {
 	t.Helper()
-	e, err := Backend{}.compile(p, kernels.CompileOptions{Device: testDevice}, plain)
+	e, err := Backend{}.load(p, kernels.CompileOptions{Device: testDevice}, plain)
 	require.NoError(t, err)
 	defer e.Close()
 	var in, out []kernels.Buffer
@@ -289,7 +289,7 @@ func TestCheckPlanFindsOverlaps(t *testing.T) {
 func TestNoAllocations(t *testing.T) {
 	seen := map[ir.Op]bool{}
 	for _, c := range kernelstest.Cases() {
-		e, err := Backend{}.Compile(c.Program, kernels.CompileOptions{Device: testDevice, Replicas: 1})
+		e, err := kernels.Load(Backend{}, c.Program, testDevice)
 		require.NoError(t, err)
 		var in, out []kernels.Buffer
 		for _, v := range c.Inputs {

@@ -27,7 +27,7 @@ type ProgramProfile struct {
 	Ops     []OpProfile // the longest first
 }
 
-// Profiler is implemented by this backend's executables. It times steps when the environment variable GOKERAS_PROFILE was 1 at
+// Profiler is implemented by this backend's sessions. It times steps when the environment variable GOKERAS_PROFILE was 1 at
 // compilation, after SetProfiling(true), and after Profiling(true).
 type Profiler interface {
 	// Profiling switches timing on or off; the times collected so far are kept. It waits for a run in progress.
@@ -36,13 +36,13 @@ type Profiler interface {
 	Profile() []OpProfile
 }
 
-var _ Profiler = (*executable)(nil)
+var _ Profiler = (*session)(nil)
 
 // profiles holds what has been compiled while profiling was on, until it is closed.
 var profiles struct {
 	on   atomic.Bool
 	mu   sync.Mutex
-	list []*executable
+	list []*session
 }
 
 func init() { profiles.on.Store(os.Getenv("GOKERAS_PROFILE") == "1") }
@@ -65,7 +65,7 @@ func Profiles() []ProgramProfile {
 }
 
 // register lists the executable for Profiles if profiling is on, and for measurements.
-func (e *executable) register() {
+func (e *session) register() {
 	e.enlist()
 	if !profiles.on.Load() {
 		return
@@ -75,21 +75,21 @@ func (e *executable) register() {
 	profiles.list = append(profiles.list, e)
 }
 
-func (e *executable) unregister() {
+func (e *session) unregister() {
 	profiles.mu.Lock()
 	defer profiles.mu.Unlock()
-	profiles.list = slices.DeleteFunc(profiles.list, func(x *executable) bool { return x == e })
+	profiles.list = slices.DeleteFunc(profiles.list, func(x *session) bool { return x == e })
 }
 
 // Profiling switches timing on or off.
-func (e *executable) Profiling(on bool) {
+func (e *session) Profiling(on bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.rt.profiling = on
 }
 
 // Profile returns the times of all steps that ran.
-func (e *executable) Profile() []OpProfile {
+func (e *session) Profile() []OpProfile {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	var all []OpProfile

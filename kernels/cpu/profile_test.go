@@ -14,7 +14,7 @@ import (
 // The time of a loop is without that of its body's steps, which are listed themselves: the times add up to that of the run.
 func TestProfileOfLoops(t *testing.T) {
 	p := recurrence(t, 500, 16, 64, false)
-	e, err := Backend{}.compile(p, kernels.CompileOptions{Device: testDevice}, false)
+	e, err := Backend{}.load(p, kernels.CompileOptions{Device: testDevice}, false)
 	require.NoError(t, err)
 	defer e.Close()
 	e.Profiling(true)

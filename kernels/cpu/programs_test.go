@@ -187,7 +187,7 @@ func cnn(rule string, batch int) *ir.Program {
 // session is a compiled program with its buffers.
 type session struct {
 	p       *ir.Program
-	e       kernels.Executable
+	e       *kernels.Loaded
 	inputs  []kernels.Buffer
 	outputs []kernels.Buffer
 }
@@ -198,7 +198,7 @@ var device = kernels.Device{Kind: cpu.Kind}
 // trainer needs them.
 func newSession(tb testing.TB, p *ir.Program) *session {
 	tb.Helper()
-	e, err := cpu.Backend{}.Compile(p, kernels.CompileOptions{Device: device})
+	e, err := kernels.Load(cpu.Backend{}, p, device)
 	require.NoError(tb, err)
 	s := &session{p: p, e: e}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -280,7 +280,7 @@ func benchmarkStep(b *testing.B, p *ir.Program, batch int) {
 
 // logProfile prints the steps of a session that ran with GOKERAS_PROFILE=1.
 func logProfile(b *testing.B, s *session) {
-	for _, op := range s.e.(cpu.Profiler).Profile() {
+	for _, op := range s.e.Session.(cpu.Profiler).Profile() {
 		b.Logf("%9.1f us x %-6d %s", float64(op.Time.Nanoseconds())/1000/float64(op.Calls), op.Calls, op.Name)
 	}
 }
@@ -296,7 +296,7 @@ func BenchmarkCompile(b *testing.B) {
 	for _, p := range []*ir.Program{cnn("adam", 64), mlp("adam", 8, units...)} {
 		b.Run(fmt.Sprint(p.Name, " ", len(p.Nodes), " nodes"), func(b *testing.B) {
 			for b.Loop() {
-				e, err := cpu.Backend{}.Compile(p, kernels.CompileOptions{Device: device})
+				e, err := kernels.Load(cpu.Backend{}, p, device)
 				require.NoError(b, err)
 				e.Close()
 			}

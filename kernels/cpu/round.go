@@ -11,8 +11,7 @@ import (
 // slots is the number of calls that a replica may have published while others have still to do their share of them.
 const slots = 32
 
-// round is what the replicas of a group do until one of them fails. The next round begins with memory of its own, so that a
-// straggler of this one cannot touch it.
+// round is what the replicas of a group do until one of them fails; a group that has failed is not used again.
 type round struct {
 	group  *group
 	seats  []seat // by replica

@@ -162,7 +162,7 @@ func runWith(t *testing.T, p *ir.Program, inputs []reference.Value, workers int)
 	c := &compiler{rt: rt, device: testDevice, replicas: 1}
 	s, err := c.compile(p, true)
 	require.NoError(t, err)
-	e := newExecutable(p, s, rt, kernels.CompileOptions{Device: testDevice, Replicas: 1})
+	e := newSession(p, s, rt, kernels.CompileOptions{Device: testDevice, Replicas: 1}, 0)
 	defer e.Close()
 	var in, out []kernels.Buffer
 	for _, v := range inputs {

@@ -21,7 +21,7 @@ func TestSumOfConstantOverUnitAxis(t *testing.T) {
 	backend, err := kernels.Lookup("cpu")
 	require.NoError(t, err)
 	device := kernels.Device{Kind: "cpu"}
-	exec, err := backend.Compile(p, kernels.CompileOptions{Device: device, Replicas: 1})
+	exec, err := kernels.Load(backend, p, device)
 	require.NoError(t, err)
 	defer exec.Close()
 	out, err := backend.NewBuffer(device, p.Type(sum[0]))

@@ -29,7 +29,7 @@ func (g *graph) roleOf(u *unit) role {
 var categories = [...]string{computes: "op", starts: "collective", waits: "collective", meets: "collective"}
 
 // traced runs the program and reports each step. What goes on in loops is reported as one step.
-func (e *executable) traced(rec *tracing.Recorder) {
+func (e *session) traced(rec *tracing.Recorder) {
 	lane, whole := tracing.Replica(e.replica), time.Now()
 	var under []int // all-reduces that go on
 	var names []*step

@@ -28,7 +28,7 @@ func float32s(n int) []byte {
 // predictor multiplies x of the given rows by w, an input of 75 x 70 that no output replaces; transposed: by its transpose.
 type predictor struct {
 	t    *testing.T
-	e    *executable
+	e    *loaded
 	x, y *buffer
 }
 
@@ -43,7 +43,7 @@ func newPredictor(t *testing.T, rows int, transposed bool) *predictor {
 	y, err := p.Add("", ir.Dot, ir.DotAttrs{LhsContract: []int{1}, RhsContract: []int{contract}}, x, w)
 	require.NoError(t, err)
 	p.AddOutput("y", y[0])
-	e, err := Backend{}.compile(p, kernels.CompileOptions{Device: here}, false)
+	e, err := Backend{}.load(p, kernels.CompileOptions{Device: here}, false)
 	require.NoError(t, err)
 	f := &predictor{t, e, newBuffer(here, p.Type(x)), newBuffer(here, ir.Type{DType: ir.Float32, Shape: ir.Shape{rows, n}})}
 	require.NoError(t, f.x.Write(float32s(rows*k)))
@@ -87,7 +87,7 @@ func TestKeptWeights(t *testing.T) {
 			twice, err := update.Add("", ir.Add, nil, old, old)
 			require.NoError(t, err)
 			update.AddAlias("w", twice[0], 0)
-			e, err := Backend{}.Compile(update, kernels.CompileOptions{Device: here})
+			e, err := kernels.Load(Backend{}, update, here)
 			require.NoError(t, err)
 			require.NoError(t, e.Run(context.Background(), []kernels.Buffer{w}, []kernels.Buffer{nil}))
 			f.check(w, true)
@@ -172,7 +172,7 @@ func TestKeptKernels(t *testing.T) {
 			require.NoError(t, err)
 		}
 		p.AddOutput("y", y[0])
-		e, err := Backend{}.compile(p, kernels.CompileOptions{Device: here}, false)
+		e, err := Backend{}.load(p, kernels.CompileOptions{Device: here}, false)
 		require.NoError(t, err)
 		f := &predictor{t, e, newBuffer(here, p.Type(x)), newBuffer(here, p.Type(y[0]))}
 		require.NoError(t, f.x.Write(float32s(14*14*64)))

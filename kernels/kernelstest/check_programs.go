@@ -48,7 +48,7 @@ func (r runner) random(t *testing.T) {
 // same, and inputs that nothing replaces unchanged.
 func (r runner) inPlace(t *testing.T, p *ir.Program, inputs []reference.Value) {
 	t.Helper()
-	e, err := r.backend.Compile(p, kernels.CompileOptions{Device: r.device, Replicas: 1})
+	e, err := kernels.Load(r.backend, p, r.device)
 	require.NoError(t, err)
 	defer e.Close()
 	want, err := r.run(runContext(t), e, p, inputs)
@@ -189,7 +189,7 @@ func (r runner) badInput(t *testing.T) {
 	p := newProgram("sum")
 	sum := p.op(ir.Add, nil, p.in(ir.Float32, 3), p.in(ir.Float32, 3))
 	p.out(sum)
-	e, err := r.backend.Compile(p.Program, kernels.CompileOptions{Device: r.device, Replicas: 1})
+	e, err := kernels.Load(r.backend, p.Program, r.device)
 	require.NoError(t, err)
 	defer e.Close()
 	good := make([]kernels.Buffer, 3)
@@ -241,7 +241,7 @@ func (r runner) badInput(t *testing.T) {
 		broken := newProgram("broken")
 		broken.out(broken.op(ir.Neg, nil, broken.in(ir.Float32, 3)))
 		broken.Nodes[0].Inputs[0] = 1 // itself
-		_, err := r.backend.Compile(broken.Program, kernels.CompileOptions{Device: r.device, Replicas: 1})
+		_, err := kernels.Load(r.backend, broken.Program, r.device)
 		assert.Error(t, err)
 	})
 	t.Run("cancelled", func(t *testing.T) {
@@ -278,7 +278,7 @@ func (r runner) badIndices(t *testing.T) {
 				s.new(c.op, "bad").add(c.attrs, c.inputs...)
 				_, err := reference.Run(s.cases[0].Program, c.inputs)
 				require.Error(t, err, "the reference accepts the index")
-				e, err := r.backend.Compile(s.cases[0].Program, kernels.CompileOptions{Device: r.device, Replicas: 1})
+				e, err := kernels.Load(r.backend, s.cases[0].Program, r.device)
 				require.NoError(t, err)
 				defer e.Close()
 				_, err = r.run(runContext(t), e, s.cases[0].Program, c.inputs)

@@ -122,7 +122,7 @@ func (r runner) replicas(t *testing.T) {
 			if devices == nil {
 				t.Skipf("%s has fewer than %d devices", r.backend.Kind(), n)
 			}
-			comms, err := r.backend.NewCommunicators(devices)
+			comms, err := r.connect(t, devices)
 			require.NoError(t, err)
 			require.Len(t, comms, n)
 			for i, c := range comms {
@@ -134,9 +134,15 @@ func (r runner) replicas(t *testing.T) {
 			}
 			t.Run("communicator", func(t *testing.T) { r.communicators(t, devices, comms) })
 			if n > 1 {
-				t.Run("failure", func(t *testing.T) { r.replicaFailure(t, devices, comms) })
-				t.Run("cancelled", func(t *testing.T) { r.replicaCancelled(t, devices, comms) })
-				t.Run("abort", func(t *testing.T) { r.replicaAbort(t, devices, comms) })
+				for name, f := range map[string]func(*testing.T, []kernels.Device, []kernels.Communicator){
+					"failure": r.replicaFailure, "cancelled": r.replicaCancelled, "abort": r.replicaAbort,
+				} {
+					t.Run(name, func(t *testing.T) {
+						comms, err := r.connect(t, devices)
+						require.NoError(t, err)
+						f(t, devices, comms)
+					})
+				}
 			}
 		})
 	}
@@ -158,25 +164,43 @@ func (r runner) devices(n int) []kernels.Device {
 	return list
 }
 
-// team holds one program compiled for each replica.
+// connect makes a communicator for each device.
+func (r runner) connect(t *testing.T, devices []kernels.Device) ([]kernels.Communicator, error) {
+	comms, err := r.backend.NewCommunicators(t.Context(), kernels.CommunicatorOptions{Devices: devices})
+	t.Cleanup(func() {
+		for _, c := range comms {
+			c.Close()
+		}
+	})
+	return comms, err
+}
+
+// team holds a program that is compiled once, with a session of it for each replica.
 type team struct {
 	runners []runner
-	execs   []kernels.Executable
+	execs   []*kernels.Loaded
 	program *ir.Program
 }
 
 func (r runner) team(t *testing.T, devices []kernels.Device, comms []kernels.Communicator, p *ir.Program) team {
 	t.Helper()
 	g := team{program: p}
+	o := kernels.CompileOptions{Device: devices[0], Replicas: len(devices)}
+	if len(devices) > 1 {
+		_, o.Overlap = comms[0].(kernels.Overlapper)
+	}
+	e, err := r.backend.Compile(p, o)
+	require.NoError(t, err)
+	t.Cleanup(e.Close)
 	for i, d := range devices {
-		o := kernels.CompileOptions{Device: d, Replica: i, Replicas: len(devices)}
-		if len(devices) > 1 {
-			o.Comm = comms[i]
-		}
-		e, err := r.backend.Compile(p, o)
+		s, err := e.NewSession(kernels.SessionOptions{Device: d, Replica: i})
 		require.NoError(t, err)
-		t.Cleanup(e.Close)
-		g.execs = append(g.execs, e)
+		t.Cleanup(s.Close)
+		l := &kernels.Loaded{Executable: e, Session: s}
+		if len(devices) > 1 {
+			l.Communicator = comms[i]
+		}
+		g.execs = append(g.execs, l)
 		g.runners = append(g.runners, runner{r.backend, d})
 	}
 	return g
@@ -260,7 +284,7 @@ func sumOfRowsInputs(n int, index func(replica int) float64) [][]reference.Value
 	return inputs
 }
 
-// replicaFailure: when one replica fails, the others return its error instead of waiting for it, and after Reset all goes on.
+// replicaFailure: when one replica fails, the others return its error instead of waiting for it, and with other communicators all goes on.
 func (r runner) replicaFailure(t *testing.T, devices []kernels.Device, comms []kernels.Communicator) {
 	n := len(devices)
 	g := r.team(t, devices, comms, sumOfRows(n).Program)
@@ -276,24 +300,31 @@ func (r runner) replicaFailure(t *testing.T, devices []kernels.Device, comms []k
 				assert.Contains(t, err.Error(), "5", "replica %d should report the index that replica %d failed with", i, bad)
 			}
 		}
-		g.recovers(t, comms)
+		comms = g.recovers(t, r, devices, comms)
 	}
 }
 
-// recovers checks that runs work again after Reset.
-func (g team) recovers(t *testing.T, comms []kernels.Communicator) {
+// recovers checks that communicators that have failed stay so, and that runs work again with others, which it returns.
+func (g team) recovers(t *testing.T, r runner, devices []kernels.Device, comms []kernels.Communicator) []kernels.Communicator {
 	t.Helper()
-	for _, c := range comms {
-		c.Reset()
-	}
 	inputs := sumOfRowsInputs(len(comms), func(int) float64 { return 1 })
+	for i := range g.execs {
+		_, err := g.runners[i].run(runContext(t), g.execs[i], g.program, inputs[i])
+		require.Error(t, err, "replica %d with a communicator that has failed", i)
+	}
+	comms, err := r.connect(t, devices)
+	require.NoError(t, err)
+	for i, c := range comms {
+		g.execs[i].Communicator = c
+	}
 	want, err := reference.RunReplicas(g.program, inputs)
 	require.NoError(t, err)
 	got, errs := g.run(runContext(t), inputs)
-	require.NoError(t, errors.Join(errs...), "after Reset")
+	require.NoError(t, errors.Join(errs...), "with other communicators")
 	for i := range got {
-		assert.NoError(t, Compare(got[i][0], want[i][0], 4, true), "after Reset")
+		assert.NoError(t, Compare(got[i][0], want[i][0], 4, true), "with other communicators")
 	}
+	return comms
 }
 
 // replicaCancelled: a replica whose peers never come gives up when its context ends.
@@ -303,10 +334,10 @@ func (r runner) replicaCancelled(t *testing.T, devices []kernels.Device, comms [
 	defer cancel()
 	_, err := g.runners[0].run(ctx, g.execs[0], g.program, sumOfRowsInputs(1, func(int) float64 { return 0 })[0])
 	require.ErrorIs(t, err, context.DeadlineExceeded)
-	g.recovers(t, comms)
+	g.recovers(t, r, devices, comms)
 }
 
-// replicaAbort: Abort wakes a waiting replica with its error and fails later calls, until Reset.
+// replicaAbort: Abort wakes a waiting replica with its error and fails later calls.
 func (r runner) replicaAbort(t *testing.T, devices []kernels.Device, comms []kernels.Communicator) {
 	g := r.team(t, devices, comms, sumOfRows(len(devices)).Program)
 	gone := errors.New("a peer is gone")
@@ -321,5 +352,5 @@ func (r runner) replicaAbort(t *testing.T, devices []kernels.Device, comms []ker
 	require.ErrorIs(t, <-result, gone)
 	_, err := g.runners[0].run(runContext(t), g.execs[0], g.program, inputs)
 	require.ErrorIs(t, err, gone, "a call after Abort")
-	g.recovers(t, comms)
+	g.recovers(t, r, devices, comms)
 }

@@ -17,6 +17,8 @@ type fake struct {
 	spoil func(p *ir.Program, outputs []reference.Value) // changes what a run returns
 	naive bool                                           // writes outputs into inputs before all inputs are read
 	deaf  bool                                           // does not check buffers
+
+	forgetful bool // its queues go on after a failure
 }
 
 func (f *fake) Kind() string { return "fake" }
@@ -59,25 +61,67 @@ func (b *fakeBuffer) Read(dst []byte) error {
 	return nil
 }
 
+func (b *fakeBuffer) Upload(src []byte) kernels.Event   { return kernels.Completed(b.Write(src)) }
+func (b *fakeBuffer) Download(dst []byte) kernels.Event { return kernels.Completed(b.Read(dst)) }
+func (b *fakeBuffer) CopyFrom(src kernels.Buffer) kernels.Event {
+	return kernels.Completed(b.Write(src.(*fakeBuffer).data))
+}
+
+// fakeExecutable is its own session.
 type fakeExecutable struct {
 	fake *fake
 	p    *ir.Program
-	gang *gang
-	rank int
 }
 
+type fakeQueue struct {
+	d   kernels.Device
+	err error
+}
+
+func (q *fakeQueue) Device() kernels.Device { return q.d }
+func (q *fakeQueue) Inline() bool           { return true }
+func (q *fakeQueue) Close()                 {}
+func (q *fakeQueue) Wait(context.Context) error {
+	err := q.err
+	q.err = nil
+	return err
+}
+
+func (f *fake) NewQueue(d kernels.Device) (kernels.Queue, error) { return &fakeQueue{d: d}, nil }
+
 func (f *fake) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Executable, error) {
-	e := &fakeExecutable{fake: f, p: p, gang: newGang(1)}
-	if o.Comm != nil {
-		e.gang, e.rank = o.Comm.(*fakeCommunicator).gang, o.Replica
+	return &fakeExecutable{f, p}, p.Verify()
+}
+
+func (e *fakeExecutable) NewSession(kernels.SessionOptions) (kernels.Session, error) { return e, nil }
+
+func (e *fakeExecutable) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
+	q, _ := l.Queue.(*fakeQueue)
+	if q != nil && q.err != nil && !e.fake.forgetful {
+		return kernels.Completed(q.err)
 	}
-	return e, p.Verify()
+	together, rank := newGang(1), 0
+	if c, ok := l.Communicator.(*fakeCommunicator); ok {
+		together, rank = c.gang, c.rank
+	}
+	err := e.run(ctx, together, rank, l.Inputs, l.Outputs)
+	if q != nil && q.err == nil {
+		q.err = err
+	}
+	return kernels.Completed(err)
 }
 
 func (e *fakeExecutable) Stats() kernels.Stats { return kernels.Stats{} }
 func (e *fakeExecutable) Close()               {}
 
-func (e *fakeExecutable) Run(ctx context.Context, inputs, outputs []kernels.Buffer) error {
+func (e *fakeExecutable) run(ctx context.Context, together *gang, rank int, inputs, outputs []kernels.Buffer) (err error) {
+	if len(together.inputs) > 1 {
+		defer func() {
+			if err != nil {
+				together.abort(err)
+			}
+		}()
+	}
 	if !e.fake.deaf {
 		if err := e.check(inputs, outputs); err != nil {
 			return err
@@ -90,7 +134,7 @@ func (e *fakeExecutable) Run(ctx context.Context, inputs, outputs []kernels.Buff
 			return err
 		}
 	}
-	results, err := e.gang.run(ctx, e.rank, e.p, values)
+	results, err := together.run(ctx, rank, e.p, values)
 	if err != nil {
 		return err
 	}
@@ -180,14 +224,10 @@ func (g *gang) end() {
 func (g *gang) abort(err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.err = err
-	g.end()
-}
-
-func (g *gang) reset() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.err = nil
+	if g.err == nil {
+		g.err = err
+		g.end()
+	}
 }
 
 type fakeCommunicator struct {
@@ -195,7 +235,8 @@ type fakeCommunicator struct {
 	rank int
 }
 
-func (f *fake) NewCommunicators(devices []kernels.Device) ([]kernels.Communicator, error) {
+func (f *fake) NewCommunicators(_ context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
+	devices := o.Devices
 	g := newGang(len(devices))
 	comms := make([]kernels.Communicator, len(devices))
 	for i := range comms {
@@ -251,7 +292,7 @@ func (c *fakeCommunicator) Broadcast(ctx context.Context, root int, value kernel
 func (c *fakeCommunicator) Replica() int    { return c.rank }
 func (c *fakeCommunicator) Replicas() int   { return len(c.gang.inputs) }
 func (c *fakeCommunicator) Abort(err error) { c.gang.abort(err) }
-func (c *fakeCommunicator) Reset()          { c.gang.reset() }
+func (c *fakeCommunicator) Close()          {}
 
 // faults are ways to go wrong, each with the pattern of the tests that must notice.
 var faults = map[string]struct {
@@ -276,10 +317,11 @@ var faults = map[string]struct {
 			out[0].I[0]++
 		}
 	}}, "op/add"},
-	"infinity for a large number": {fake{spoil: spoilFirst(ir.Abs, 1e300)}, "op/abs"},
-	"different from run to run":   {fake{spoil: wobble()}, "op/exp"},
-	"in place too early":          {fake{naive: true}, "alias"},
-	"buffers not checked":         {fake{deaf: true}, "bad input"},
+	"infinity for a large number":          {fake{spoil: spoilFirst(ir.Abs, 1e300)}, "op/abs"},
+	"different from run to run":            {fake{spoil: wobble()}, "op/exp"},
+	"in place too early":                   {fake{naive: true}, "alias"},
+	"buffers not checked":                  {fake{deaf: true}, "bad input"},
+	"a queue that goes on after a failure": {fake{forgetful: true}, "queue"},
 	"all-reduce forgets a replica": {fake{spoil: func(p *ir.Program, out []reference.Value) {
 		if len(p.Nodes) > 0 && p.Nodes[0].Op == ir.AllReduce && len(out[0].F) > 0 {
 			out[0].F[0] /= 2

@@ -31,6 +31,8 @@ func Run(t *testing.T, backend kernels.Backend, device kernels.Device) {
 	t.Run("bad input", r.badInput)
 	t.Run("replicas", r.replicas)
 	t.Run("two at once", r.concurrent)
+	t.Run("order", r.order)
+	t.Run("queue", r.queue)
 }
 
 type runner struct {
@@ -50,7 +52,7 @@ func (r runner) check(t *testing.T, c Case) {
 	t.Helper()
 	want, err := reference.Run(c.Program, c.Inputs)
 	require.NoError(t, err, "the reference cannot run the case")
-	e, err := r.backend.Compile(c.Program, kernels.CompileOptions{Device: r.device, Replicas: 1})
+	e, err := kernels.Load(r.backend, c.Program, r.device)
 	require.NoError(t, err)
 	defer e.Close()
 	first, err := r.run(runContext(t), e, c.Program, c.Inputs)
@@ -69,19 +71,21 @@ func (r runner) check(t *testing.T, c Case) {
 	}
 }
 
-// concurrent runs two executables at the same time, as two replicas on one machine do.
+// concurrent runs two sessions of one executable at the same time, as two replicas on one machine do.
 func (r runner) concurrent(t *testing.T) {
 	p, inputs := RandomProgram(1)
 	want, err := reference.Run(p, inputs)
 	require.NoError(t, err)
+	e, err := r.backend.Compile(p, kernels.CompileOptions{Device: r.device})
+	require.NoError(t, err)
 	var group sync.WaitGroup
 	for range 2 {
-		e, err := r.backend.Compile(p, kernels.CompileOptions{Device: r.device, Replicas: 1})
+		s, err := e.NewSession(kernels.SessionOptions{Device: r.device})
 		require.NoError(t, err)
-		defer e.Close()
+		defer s.Close()
 		group.Go(func() {
 			for range 20 {
-				got, err := r.run(t.Context(), e, p, inputs)
+				got, err := r.run(t.Context(), &kernels.Loaded{Executable: e, Session: s}, p, inputs)
 				if !assert.NoError(t, err) {
 					return
 				}
@@ -91,12 +95,13 @@ func (r runner) concurrent(t *testing.T) {
 			}
 		})
 	}
+	e.Close() // sessions stay usable
 	group.Wait()
 }
 
 // run executes once with fresh buffers. Outputs start as garbage, so that an element left unwritten shows; inputs must come
 // out as they went in.
-func (r runner) run(ctx context.Context, e kernels.Executable, p *ir.Program, inputs []reference.Value) ([]reference.Value, error) {
+func (r runner) run(ctx context.Context, e *kernels.Loaded, p *ir.Program, inputs []reference.Value) ([]reference.Value, error) {
 	in, err := r.upload(inputs)
 	defer free(in)
 	if err != nil {

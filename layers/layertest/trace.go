@@ -142,7 +142,7 @@ func (tr *trace) runOn(kind string, inputs, masks []opstest.Array, weights [][]f
 		return nil, err
 	}
 	p, device := tr.replica.Graph().Program(), kernels.Device{Kind: kind}
-	exec, err := backend.Compile(p, kernels.CompileOptions{Device: device, Replicas: 1})
+	exec, err := kernels.Load(backend, p, device)
 	if err != nil {
 		return nil, err
 	}

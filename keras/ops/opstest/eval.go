@@ -165,7 +165,7 @@ func runBackend(kind string, p *ir.Program, inputs []Array) ([]Array, error) {
 		return nil, err
 	}
 	device := kernels.Device{Kind: kind}
-	exe, err := backend.Compile(p, kernels.CompileOptions{Device: device, Replicas: 1})
+	exe, err := kernels.Load(backend, p, device)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,210 @@
+package distribute
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// Run computes one step on all replicas and waits for it. seed and step set the random numbers: equal ones give equal numbers.
+//
+// Where ctx has ended, nothing is computed. A step that has begun runs to its end, so that all copies of the variables stay equal;
+// ctx ends only the waiting for replicas of other processes.
+func (inst *Instance) Run(ctx context.Context, seed uint64, step uint32) error {
+	if err := inst.compute(ctx, seed, step); err != nil || !inst.halves {
+		return err
+	}
+	return inst.Commit()
+}
+
+func (inst *Instance) compute(ctx context.Context, seed uint64, step uint32) error {
+	if err := inst.Launch(ctx, seed, step); err != nil {
+		return err
+	}
+	if err := inst.Wait(); err != nil {
+		return heardAtOnce(err)
+	}
+	return nil
+}
+
+// heardAtOnce takes the last launch out of a [LateError]: its caller hears of it at once.
+func heardAtOnce(err error) error {
+	var late *LateError
+	if !errors.As(err, &late) {
+		return err
+	}
+	if late.Undone--; late.Undone == 0 {
+		return late.Err
+	}
+	return err
+}
+
+// Wait returns when all launches are over. The error is a [*LateError] where one failed.
+func (inst *Instance) Wait() error { return inst.lane.wait(context.Background()) }
+
+// Launch is Run without waiting where devices work by themselves: inputs may be written and the next step launched at once. What fails is the
+// [*LateError] of a later Launch, or of Wait. A step that fails changes no variable, and neither do those launched behind it.
+func (inst *Instance) Launch(ctx context.Context, seed uint64, step uint32) (err error) {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if inst.meets {
+		if inst.set, err = inst.pool.take(inst.connect); err != nil {
+			return err
+		}
+		for _, c := range inst.set.told {
+			c.setCall(inst.owner.call)
+		}
+	}
+	inst.ctx = context.Background()
+	if inst.remote {
+		inst.ctx = ctx // the communicators end the waiting for other processes a while after it ends
+	}
+	if !inst.lane.inline() {
+		return inst.enqueue(ctx, seed, step)
+	}
+	if err := inst.prepare(seed, step); err != nil {
+		inst.giveSet(nil)
+		return err
+	}
+	err = inst.runAll()
+	inst.giveSet(err)
+	if err != nil {
+		inst.forgetRandom()
+		for _, q := range inst.lane.queues {
+			_ = q.Wait(ctx) // the same error
+		}
+		return err
+	}
+	return inst.replicas[0].store()
+}
+
+// giveSet gives the communicators back, or closes them after a failure.
+func (inst *Instance) giveSet(err error) {
+	switch {
+	case inst.set == nil:
+	case err != nil:
+		inst.pool.drop(inst.set)
+	default:
+		inst.pool.give(inst.set)
+	}
+	inst.set = nil
+}
+
+// prepare sets the random numbers and brings working copies of variables up to date.
+func (inst *Instance) prepare(seed uint64, step uint32) error {
+	for i := range inst.replicas {
+		r := &inst.replicas[i]
+		stream := uint32(r.id)
+		if inst.sameDraws {
+			stream = 0
+		}
+		if err := r.random.set(seed, step, stream); err != nil {
+			return err
+		}
+		if err := r.fetch(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// launching keeps launches of several replicas apart: devices run programs that wait for each other, so all must get them in one order.
+var launching sync.Mutex
+
+// enqueue launches the step on devices that work by themselves.
+func (inst *Instance) enqueue(ctx context.Context, seed uint64, step uint32) error {
+	s, err := inst.lane.next(ctx)
+	if err == nil {
+		launching.Lock()
+		if err = inst.prepare(seed, step); err == nil {
+			for i := range inst.replicas {
+				s.events[i] = inst.launch(i)
+			}
+			err = inst.replicas[0].store()
+		}
+		launching.Unlock()
+		s.inst, s.pool, s.set = inst, inst.pool, inst.set
+	}
+	inst.giveSet(nil)
+	return err
+}
+
+// launch starts one replica.
+func (inst *Instance) launch(i int) kernels.Event {
+	r := &inst.replicas[i]
+	l := kernels.Launch{Queue: inst.lane.queues[i], Inputs: r.inputs, Outputs: r.outputs}
+	if inst.set != nil {
+		l.Communicator = inst.set.ends[i]
+	}
+	return r.session.Launch(inst.ctx, l)
+}
+
+// runAll runs the replicas at the same time where the queue is the caller.
+func (inst *Instance) runAll() error {
+	if len(inst.replicas) == 1 {
+		return inst.runReplica(0)
+	}
+	inst.wait.Add(len(inst.run))
+	for _, run := range inst.run {
+		go run() // no allocation: the runtime keeps finished goroutines for the next ones
+	}
+	inst.errs[0] = inst.runReplica(0)
+	inst.wait.Wait()
+	var failed error
+	for _, err := range inst.errs {
+		failed = firstCause(failed, err)
+	}
+	return failed
+}
+
+var errAborted = errors.New("another replica failed")
+
+func (inst *Instance) runReplica(i int) error {
+	err := inst.launch(i).Wait(inst.ctx)
+	if err != nil && inst.set != nil && len(inst.replicas) > 1 {
+		inst.set.ends[i].Abort(fmt.Errorf("%w: replica %d: %w", errAborted, i, err))
+	}
+	return err
+}
+
+// forgetRandom says that nobody knows how far the devices have counted.
+func (inst *Instance) forgetRandom() {
+	for i := range inst.replicas {
+		inst.replicas[i].random.known = false
+	}
+}
+
+// randomState is the input that random numbers are drawn from: the seed, a counter of steps and the number of the replica. The program
+// counts by itself, so that steps that follow each other need nothing from the host.
+type randomState struct {
+	buffer  kernels.Buffer // nil: the program draws none
+	known   bool           // what follows is what the device has
+	seed    uint64
+	step    uint32
+	replica uint32
+	memory  [16]byte
+}
+
+// set makes the next launch draw the numbers of the given step.
+func (r *randomState) set(seed uint64, step, replica uint32) error {
+	if r.buffer == nil {
+		return nil
+	}
+	if !r.known || r.seed != seed || r.step != step || r.replica != replica {
+		s := r.memory[:]
+		for i := range 4 {
+			s[i], s[4+i] = byte(seed>>(8*i)), byte(seed>>(32+8*i))
+			s[8+i], s[12+i] = byte(step>>(8*i)), byte(replica>>(8*i))
+		}
+		r.known, r.seed, r.replica = true, seed, replica
+		if err := r.buffer.Write(s); err != nil {
+			return err
+		}
+	}
+	r.step = step + 1 // after the launch
+	return nil
+}

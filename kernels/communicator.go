@@ -1,0 +1,58 @@
+package kernels
+
+import (
+	"context"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Communicator lets one replica combine values with its peers. All replicas call the same operations in the same order.
+// Implementations combine in replica order, so that all replicas get the same bits. Launches of a session drive it.
+//
+// Communicators belong to a strategy and outlive programs. One set of them serves one step at a time.
+type Communicator interface {
+	Replica() int
+	Replicas() int
+	// AllReduce combines values (host memory or device memory of the replica's backend) in place.
+	AllReduce(ctx context.Context, kind ir.Kind, values []Buffer) error
+	// AllGather concatenates equal-sized parts in replica order.
+	AllGather(ctx context.Context, part, whole Buffer, axis int) error
+	// Broadcast copies the root's value to all.
+	Broadcast(ctx context.Context, root int, value Buffer) error
+	// Abort makes current and later calls of all replicas of this process return err, for good. It is called when one replica fails, so that the
+	// others do not wait for it. A set with an aborted end is closed, and another one made.
+	Abort(err error)
+	// Close gives back what the end holds. Calls under way fail.
+	Close()
+}
+
+// CommunicatorOptions say which replicas are to be connected.
+type CommunicatorOptions struct {
+	// Devices are those of the replicas in this process, in replica order.
+	Devices []Device
+	// First is the number of the first of them among the replicas of all processes, and Replicas the number of these; 0 is len(Devices).
+	First, Replicas int
+	// Exchange gives every process the bytes of all, in the order of their replicas; all call it equally often. Backends send what a connection
+	// begins with, such as the unique id that the first process draws. nil where there is one process.
+	Exchange func(ctx context.Context, own []byte) ([][]byte, error)
+}
+
+// Total is the number of replicas in all processes.
+func (o CommunicatorOptions) Total() int {
+	if o.Replicas == 0 {
+		return len(o.Devices)
+	}
+	return o.Replicas
+}
+
+// Overlapper is implemented by communicators whose all-reduces go on while the replica computes. Backends use it to start the sum of a
+// bucket of gradients as soon as these exist, and to wait for it when the sums are needed.
+type Overlapper interface {
+	Communicator
+	// StartAllReduce begins what AllReduce does and returns without waiting for the other replicas. Until the wait for it has returned,
+	// the replica must leave values and their memory alone. It counts as a call where the order of calls matters. Where too many
+	// are under way, it waits for the oldest.
+	StartAllReduce(ctx context.Context, kind ir.Kind, values []Buffer) error
+	// WaitAllReduce returns when the oldest all-reduce that was started and not waited for is complete.
+	WaitAllReduce(ctx context.Context) error
+}

@@ -1,0 +1,29 @@
+package cpu
+
+import (
+	"context"
+
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// queue is the caller: nothing waits in it, only the first failure stays.
+type queue struct {
+	device kernels.Device
+	err    error
+}
+
+var _ kernels.Queue = (*queue)(nil)
+
+func (q *queue) Device() kernels.Device { return q.device }
+
+// Inline is true.
+func (q *queue) Inline() bool { return true }
+
+// Wait returns the first failure since the last Wait.
+func (q *queue) Wait(context.Context) error {
+	err := q.err
+	q.err = nil
+	return err
+}
+
+func (q *queue) Close() {}

@@ -1,0 +1,250 @@
+package cpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/internal/tracing"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/flush"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// session is the memory of one replica for a program, and the schedule whose addresses lie in it.
+type session struct {
+	name     string
+	replica  int
+	options  kernels.CompileOptions
+	mu       sync.Mutex // one call at a time
+	rt       *runtime
+	schedule *schedule
+	arena    []byte
+	inputs   []port
+	outputs  []port
+	written  []*buffer // by the call that runs, of this backend
+	meets    bool      // other replicas wait for this one
+	overlaps bool      // its all-reduces go on while it computes
+	closed   bool
+
+	unmeasured bool // whether steps are timed without a measurement
+}
+
+// port is an input or output of the program.
+type port struct {
+	name  string
+	typ   ir.Type
+	alias int // the input that an output replaces, or -1
+}
+
+var errClosed = errors.New("cpu: the session is closed")
+
+func newSession(p *ir.Program, s *schedule, rt *runtime, o kernels.CompileOptions, replica int) *session {
+	e := &session{name: p.Name, replica: replica, options: o, rt: rt, schedule: s, arena: alignedBytes(s.bytes)}
+	for _, in := range p.Inputs {
+		e.inputs = append(e.inputs, port{in.Name, p.Type(in.Value), -1})
+	}
+	for _, out := range p.Outputs {
+		e.outputs = append(e.outputs, port{out.Name, p.Type(out.Value), out.Alias})
+	}
+	e.written = make([]*buffer, 0, len(e.outputs))
+	e.meets = o.Replicas > 1 && hasCollectives(p)
+	e.overlaps = e.meets && o.Overlap
+	s.place(pointerTo(e.arena))
+	func() {
+		defer flush.EnterZero().Leave()
+		s.prepare()
+	}()
+	e.register()
+	return e
+}
+
+func hasCollectives(p *ir.Program) bool {
+	return slices.ContainsFunc(p.Nodes, func(n ir.Node) bool {
+		return n.Op.IsCollective() || slices.ContainsFunc(ir.SubPrograms(n.Attrs), hasCollectives)
+	})
+}
+
+// Close frees the memory. Later launches are errors.
+func (e *session) Close() {
+	e.unregister()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	e.schedule, e.arena = nil, nil
+	e.rt.workers = nil
+}
+
+// Launch runs the program: its queue is the caller. See [kernels.Session].
+func (e *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
+	q, _ := l.Queue.(*queue)
+	if q != nil && q.err != nil {
+		return kernels.Completed(q.err)
+	}
+	err := e.run(ctx, l.Inputs, l.Outputs, l.Communicator)
+	if err != nil && q != nil {
+		q.err = err
+	}
+	return kernels.Completed(err)
+}
+
+func (e *session) run(ctx context.Context, inputs, outputs []kernels.Buffer, comm kernels.Communicator) (err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	completed := false
+	if e.meets && comm != nil {
+		defer func() {
+			switch {
+			case err != nil:
+				comm.Abort(err)
+			case !completed: // a panic is on its way to the caller: the other replicas must not wait
+				comm.Abort(fmt.Errorf("cpu: replica %d panicked", e.replica))
+			}
+		}()
+	}
+	if e.closed {
+		return errClosed
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := e.connect(comm); err != nil {
+		return err
+	}
+	if err := e.bind(inputs, outputs); err != nil {
+		return err
+	}
+	e.writes(inputs, outputs)
+	defer e.wrote()
+	e.rt.ctx, e.rt.err = ctx, nil
+	defer flush.EnterZero().Leave()
+	if rec := tracing.Active(); rec != nil {
+		e.traced(rec)
+	} else {
+		e.schedule.execute(e.rt)
+	}
+	e.rt.ctx = nil
+	completed = true
+	return e.rt.err
+}
+
+// connect takes the replica's end of a communicator for this run.
+func (e *session) connect(comm kernels.Communicator) error {
+	if !e.meets || e.rt.comm == comm && comm != nil {
+		return nil
+	}
+	if comm == nil {
+		return fmt.Errorf("cpu: replica %d of the program %s has collectives with %d replicas and was launched without a communicator", e.replica, e.name, e.options.Replicas)
+	}
+	if comm.Replica() != e.replica || comm.Replicas() != e.options.Replicas {
+		return fmt.Errorf("cpu: replica %d of %d was launched with the communicator of replica %d of %d", e.replica, e.options.Replicas, comm.Replica(), comm.Replicas())
+	}
+	e.rt.comm, e.rt.overlapper = comm, nil
+	if e.overlaps {
+		var ok bool
+		if e.rt.overlapper, ok = comm.(kernels.Overlapper); !ok {
+			e.rt.comm = nil
+			return fmt.Errorf("cpu: the program %s was compiled for communicators whose sums overlap with work, and launched with a %T", e.name, comm)
+		}
+	}
+	return nil
+}
+
+// writes notes that the contents of the buffers that the program writes change from now on.
+func (e *session) writes(inputs, outputs []kernels.Buffer) {
+	for j, b := range outputs {
+		if alias := e.outputs[j].alias; b == nil && alias >= 0 {
+			b = inputs[alias]
+		}
+		if own, ok := b.(*buffer); ok {
+			own.changing()
+			e.written = append(e.written, own)
+		}
+	}
+}
+
+// wrote notes that they do so no more.
+func (e *session) wrote() {
+	for _, b := range e.written {
+		b.changing()
+	}
+	clear(e.written)
+	e.written = e.written[:0]
+}
+
+// bind points the schedule's inputs and outputs at the caller's memory.
+func (e *session) bind(inputs, outputs []kernels.Buffer) error {
+	if len(inputs) != len(e.inputs) || len(outputs) != len(e.outputs) {
+		return fmt.Errorf("cpu: the program takes %d inputs and %d outputs, received %d and %d", len(e.inputs), len(e.outputs), len(inputs), len(outputs))
+	}
+	for i, b := range inputs {
+		m := e.schedule.inputs[i]
+		if own, ok := b.(*buffer); ok && own != nil && own == m.whose && len(own.data) == m.bytes {
+			m.ptr = pointerTo(own.data) // the buffer of the last run, whose type has been looked at
+			continue
+		}
+		p, err := e.inputs[i].memory("input", i, b)
+		if err != nil {
+			return err
+		}
+		m.ptr = p
+		m.whose, _ = b.(*buffer)
+	}
+	for j, b := range outputs {
+		out := &e.outputs[j]
+		if b == nil && out.alias >= 0 {
+			e.schedule.outputs[j].ptr = e.schedule.inputs[out.alias].ptr
+			continue
+		}
+		p, err := out.memory("output", j, b)
+		if err != nil {
+			return err
+		}
+		if err := e.checkOverlap(j, p); err != nil {
+			return err
+		}
+		e.schedule.outputs[j].ptr = p
+	}
+	return nil
+}
+
+// memory checks a buffer and returns its address.
+func (p *port) memory(what string, i int, b kernels.Buffer) (unsafe.Pointer, error) {
+	if b == nil {
+		return nil, fmt.Errorf("cpu: %s %d %q: received no buffer, expected one of %v", what, i, p.name, p.typ)
+	}
+	if t := b.Type(); !t.Equal(p.typ) {
+		return nil, fmt.Errorf("cpu: %s %d %q: received a buffer of %v, expected %v", what, i, p.name, t, p.typ)
+	}
+	var host []byte
+	if own, ok := b.(*buffer); ok {
+		host = own.data
+	} else {
+		host = b.Bytes()
+	}
+	if len(host) != p.typ.Bytes() {
+		return nil, fmt.Errorf("cpu: %s %d %q: the buffer on %v has %d bytes of host memory, expected %d; move it to a cpu device and do not use it after Free", what, i, p.name, b.Device(), len(host), p.typ.Bytes())
+	}
+	return pointerTo(host), nil
+}
+
+// checkOverlap refuses an output buffer that is also an input the output does not replace, or another output.
+func (e *session) checkOverlap(j int, p unsafe.Pointer) error {
+	if p == nil {
+		return nil
+	}
+	for i, m := range e.schedule.inputs {
+		if m.ptr == p && i != e.outputs[j].alias {
+			return fmt.Errorf("cpu: output %d %q and input %d %q are the same buffer, but the output does not replace that input", j, e.outputs[j].name, i, e.inputs[i].name)
+		}
+	}
+	for k, m := range e.schedule.outputs[:j] {
+		if m.ptr == p {
+			return fmt.Errorf("cpu: outputs %d %q and %d %q are the same buffer", k, e.outputs[k].name, j, e.outputs[j].name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,33 @@
+package kernels
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Device names one place that can hold buffers and run programs.
+type Device struct {
+	Kind  string // "cpu", "gpu", "tpu"
+	Index int
+}
+
+// String returns the usual spelling, "cpu:0".
+func (d Device) String() string { return d.Kind + ":" + strconv.Itoa(d.Index) }
+
+// ParseDevice reads "cpu:0", "CPU:0", "/cpu:0", "/device:CPU:0" and "cpu" (index 0).
+func ParseDevice(name string) (Device, error) {
+	s := strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(name), "/"), "device:")
+	kind, index, found := strings.Cut(s, ":")
+	n := 0
+	if found {
+		var err error
+		if n, err = strconv.Atoi(index); err != nil || n < 0 {
+			return Device{}, fmt.Errorf("kernels: device %q: the index after the colon must be a number from 0, as in \"cpu:0\"", name)
+		}
+	}
+	if kind == "" || strings.ContainsAny(kind, "/:") {
+		return Device{}, fmt.Errorf("kernels: device %q: expected a form like \"cpu:0\" or \"gpu:1\"", name)
+	}
+	return Device{kind, n}, nil
+}
