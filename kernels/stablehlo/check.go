@@ -62,8 +62,8 @@ func (e *emitter) check(n *ir.Node, axis, length int, indices, inside value) {
 	index := e.convert(e.dynamicSlice(flat, []value{first}, []int{1}), ir.Int64) // saturated below, as what is outside may be far outside
 	low, high := e.splat(index.typ, math.MinInt32), e.splat(index.typ, math.MaxInt32)
 	index = e.convert(e.binary("maximum", low, e.binary("minimum", high, index)), ir.Int32)
-	found := e.concat(0, e.integers(ir.Int32, len(e.checks)), index)
-	set := e.compare(ir.Ne, e.reshape(e.slice(e.flag, []int{0}, []int{1}, []int{1})), e.splat(ir.Type{DType: ir.Int32}, 0))
+	found := e.concat(0, e.integers(ir.Int32, int(e.number), len(e.checks)), index)
+	set := e.compare(ir.Ne, e.checkNumber(e.flag), e.splat(ir.Type{DType: ir.Int32}, 0))
 	take := e.and(failed, e.not(set))
 	e.flag = e.choose(e.broadcast(take, e.flag.shape()), found, e.flag)
 }

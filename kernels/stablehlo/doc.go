@@ -6,10 +6,11 @@
 // of NaN in sorts, which of several equal maxima counts, random numbers (Philox in integer arithmetic, the same bits), and indices
 // outside their axis.
 //
-// An index outside its axis is an error of the run here and nothing in StableHLO. A module whose program has such ops returns one result
-// more, the failure flag: int32[2] with the number of the first check that failed, counted from 1, and the index that it met, or zeros.
-// [Module.Checks] says what the numbers mean. A failed step changes no variable: outputs that replace inputs then repeat these, on all
-// replicas, also where only one of them failed.
+// An index outside its axis is an error of the run here and nothing in StableHLO. Every module therefore takes the failure flag after the program's
+// inputs and returns it after its outputs: int32[3] with the number of the module ([Options].Number), that of the check that failed, counted
+// from 1, and the index that it met; zeros while all is well. [Module.Failure] says what the numbers mean. Where the flag is set, by this run or
+// on the way in, outputs that replace inputs repeat these: a failed step changes no variable, and neither do the steps that were launched
+// behind it before anyone looked. Replicas agree on the flag, so all of them fail where one does.
 //
 // Locations carry the paths of the layers, so that what a compiler says about an op names the user's layer.
 //

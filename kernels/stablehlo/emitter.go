@@ -23,9 +23,10 @@ type emitter struct {
 	indent   int
 	next     int // number of the next value
 	replicas int
+	number   int32 // of the module
 	scope    string
 	checks   []Check
-	// flag is the failure flag as it stands in the current region; without a name where nothing in the function can fail.
+	// flag is the failure flag as it stands in the current region.
 	flag value
 
 	locations map[string]int

@@ -25,9 +25,9 @@ func ExampleLower() {
 	fmt.Print(m.Text)
 	// Output:
 	// module @twice attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-	//   func.func public @main(%arg0: tensor<3xf32>) -> (tensor<3xf32>) {
+	//   func.func public @main(%arg0: tensor<3xf32>, %arg1: tensor<3xi32>) -> (tensor<3xf32>, tensor<3xi32>) {
 	//     %v0 = stablehlo.add %arg0, %arg0 : tensor<3xf32> loc(#loc0)
-	//     return %v0 : tensor<3xf32>
+	//     return %v0, %arg1 : tensor<3xf32>, tensor<3xi32>
 	//   }
 	// }
 	// #loc0 = loc("layer")
@@ -36,7 +36,7 @@ func ExampleLower() {
 // A check of an index that failed.
 func ExampleModule_Failure() {
 	m := stablehlo.Module{Checks: []stablehlo.Check{{Scope: "model/embedding", Op: ir.Gather, Length: 1000}}}
-	fmt.Println(m.Failure([2]int32{1, 1234}))
+	fmt.Println(m.Failure([3]int32{0, 1, 1234}))
 	// Output: model/embedding: gather: index 1234 is outside axis 0 of length 1000; valid indices are 0 to 999
 }
 
@@ -49,6 +49,6 @@ func ExampleCheck_Error() {
 
 // Options for a step of training on four replicas.
 func ExampleOptions() {
-	fmt.Printf("%+v\n", stablehlo.Options{Replicas: 4, Donate: true})
-	// Output: {Replicas:4 Donate:true}
+	fmt.Printf("%+v\n", stablehlo.Options{Replicas: 4, Number: 1, Donate: true})
+	// Output: {Replicas:4 Number:1 Donate:true}
 }

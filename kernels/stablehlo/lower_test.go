@@ -105,13 +105,14 @@ func lookUp(t *testing.T) *ir.Program {
 }
 
 func TestFailureFlag(t *testing.T) {
-	m, err := stablehlo.Lower(lookUp(t), stablehlo.Options{Donate: true})
+	m, err := stablehlo.Lower(lookUp(t), stablehlo.Options{Donate: true, Number: 77})
 	require.NoError(t, err)
 	require.Equal(t, []stablehlo.Check{{Scope: "model/embedding", Op: ir.Gather, Length: 5}}, m.Checks)
-	require.Contains(t, m.Text, "-> (tensor<5x2xf32>, tensor<2xi32>)", "the flag comes after the outputs")
+	require.Contains(t, m.Text, "%arg2: tensor<3xi32>) -> (tensor<5x2xf32>, tensor<3xi32>)", "the flag comes last, in and out")
 	require.Contains(t, m.Text, "{tf.aliasing_output = 0 : i32}")
-	require.NoError(t, m.Failure([2]int32{}))
-	require.EqualError(t, m.Failure([2]int32{1, -3}), "model/embedding: gather: index -3 is outside axis 0 of length 5; valid indices are 0 to 4")
+	require.NoError(t, m.Failure([3]int32{}))
+	require.NoError(t, m.Failure([3]int32{78, 1, -3}), "another module's")
+	require.EqualError(t, m.Failure([3]int32{77, 1, -3}), "model/embedding: gather: index -3 is outside axis 0 of length 5; valid indices are 0 to 4")
 }
 
 func TestDonationIsAsked(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 type Options struct {
 	// Replicas is the number of replicas that run the module together; 0 means 1. Collectives of the program must span as many.
 	Replicas int
+	// Number tells the module apart from others in the failure flag.
+	Number int32
 	// Donate marks inputs that outputs replace, so that their memory holds the new values. Without it a run leaves all inputs as
 	// they are.
 	Donate bool
@@ -19,10 +21,14 @@ type Options struct {
 // Module is a program in StableHLO.
 type Module struct {
 	Text string
-	// Checks are the places at which the program looks at indices. Where there are any, main has one result after the program's
-	// outputs, the failure flag.
+	// Checks are the places at which the program looks at indices.
 	Checks []Check
+
+	number int32
 }
+
+// FlagType is the type of the failure flag.
+var FlagType = ir.Type{DType: ir.Int32, Shape: ir.Shape{3}}
 
 // Check is one place at which a program looks at indices.
 type Check struct {
@@ -37,12 +43,12 @@ func (c Check) Error(index int32) error {
 	return fmt.Errorf("%s: %v: index %d is outside axis %d of length %d; valid indices are 0 to %d", c.Scope, c.Op, index, c.Axis, c.Length, c.Length-1)
 }
 
-// Failure reads the failure flag of a run; nil where no check failed.
-func (m *Module) Failure(flag [2]int32) error {
-	if flag[0] <= 0 || int(flag[0]) > len(m.Checks) {
+// Failure reads a failure flag. It is nil where no check failed, and where the check was another module's.
+func (m *Module) Failure(flag [3]int32) error {
+	if flag[0] != m.number || flag[1] <= 0 || int(flag[1]) > len(m.Checks) {
 		return nil
 	}
-	return m.Checks[flag[0]-1].Error(flag[1])
+	return m.Checks[flag[1]-1].Error(flag[2])
 }
 
 // lowerError is what emitters panic with; Lower returns it.
@@ -67,9 +73,9 @@ func Lower(p *ir.Program, o Options) (m *Module, err error) {
 			panic(r)
 		}
 	}()
-	e := &emitter{replicas: max(o.Replicas, 1), locations: map[string]int{}, functions: map[string]string{}, text: &strings.Builder{}}
+	e := &emitter{replicas: max(o.Replicas, 1), number: o.Number, locations: map[string]int{}, functions: map[string]string{}, text: &strings.Builder{}}
 	e.main(p, o.Donate)
-	return &Module{Text: e.module(p.Name), Checks: e.checks}, nil
+	return &Module{Text: e.module(p.Name), Checks: e.checks, number: o.Number}, nil
 }
 
 // module puts the functions together.
@@ -133,32 +139,46 @@ func (e *emitter) main(p *ir.Program, donate bool) {
 			declared[i] += fmt.Sprintf(" {tf.aliasing_output = %d : i32}", output)
 		}
 	}
-	body := &emitter{replicas: e.replicas, locations: e.locations, functions: e.functions, text: &strings.Builder{}, indent: 2}
-	fails := canFail(p)
-	if fails {
-		body.flag = body.integers(ir.Int32, 0, 0)
-	}
+	flag := value{fmt.Sprintf("%%arg%d", len(arguments)), FlagType}
+	declared = append(declared, flag.name+": "+tensor(flag.typ))
+	body := &emitter{replicas: e.replicas, number: e.number, locations: e.locations, functions: e.functions, text: &strings.Builder{}, indent: 2, flag: flag}
 	results := body.inline(p, arguments)
-	if fails {
-		body.keepOnFailure(p, arguments, results)
-		results = append(results, body.flag)
-	}
+	body.keepOnFailure(p, arguments, results)
+	results = append(results, body.flag)
 	types := typesOf(results)
 	body.linef("return %s : %s", names(results), tensors(types))
 	fmt.Fprintf(e.text, "  func.func public @main(%s) -> (%s) {\n%s  }\n", strings.Join(declared, ", "), tensors(types), body.text)
 	e.checks, e.scopes, e.functionOrder = body.checks, body.scopes, body.functionOrder
 }
 
-// keepOnFailure makes outputs that replace inputs repeat these where a check failed on any replica.
+// keepOnFailure makes outputs that replace inputs repeat these where the failure flag of any replica is set.
 func (e *emitter) keepOnFailure(p *ir.Program, arguments, results []value) {
-	number := e.reshape(e.slice(e.flag, []int{0}, []int{1}, []int{1}))
-	if e.replicas > 1 {
-		number = e.allReduce(ir.Max, number)
+	if e.replicas > 1 && len(e.checks) > 0 {
+		e.agree()
 	}
-	ok := e.compare(ir.Eq, number, e.splat(ir.Type{DType: ir.Int32}, 0))
+	var ok value
 	for i, out := range p.Outputs {
-		if out.Alias >= 0 {
-			results[i] = e.choose(e.broadcast(ok, results[i].typ.Shape), results[i], arguments[out.Alias])
+		if out.Alias < 0 {
+			continue
 		}
+		if ok.name == "" {
+			ok = e.compare(ir.Eq, e.checkNumber(e.flag), e.splat(ir.Type{DType: ir.Int32}, 0))
+		}
+		results[i] = e.choose(e.broadcast(ok, results[i].typ.Shape), results[i], arguments[out.Alias])
+	}
+}
+
+// checkNumber is the number of the check that failed, as a scalar.
+func (e *emitter) checkNumber(flag value) value {
+	return e.reshape(e.slice(flag, []int{1}, []int{2}, []int{1}))
+}
+
+// agree sets the flag of all replicas to that of the first one where it is set.
+func (e *emitter) agree() {
+	all := e.allGather(e.reshape(e.flag, 1, 3), 0)
+	for i := e.replicas - 1; i >= 0; i-- {
+		theirs := e.reshape(e.slice(all, []int{i, 0}, []int{i + 1, 3}, []int{1, 1}), 3)
+		set := e.compare(ir.Ne, e.checkNumber(theirs), e.splat(ir.Type{DType: ir.Int32}, 0))
+		e.flag = e.choose(e.broadcast(set, FlagType.Shape), theirs, e.flag)
 	}
 }

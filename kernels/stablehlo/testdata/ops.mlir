@@ -1,28 +1,28 @@
 // constant/float16[3]
 module @constant_float16_3_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main() -> (tensor<3xf16>) {
+  func.func public @main(%arg0: tensor<3xi32>) -> (tensor<3xf16>, tensor<3xi32>) {
     %v0 = stablehlo.constant dense<"0x007E85B8FE2E"> : tensor<3xf16> loc(#loc0)
-    return %v0 : tensor<3xf16>
+    return %v0, %arg0 : tensor<3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // iota/float16[70] axis 0
 module @iota_float16_70__axis_0 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main() -> (tensor<70xf16>) {
+  func.func public @main(%arg0: tensor<3xi32>) -> (tensor<70xf16>, tensor<3xi32>) {
     %v0 = stablehlo.iota dim = 0 : tensor<70xf16> loc(#loc0)
-    return %v0 : tensor<70xf16>
+    return %v0, %arg0 : tensor<70xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // rng_bits/[4] stream 0
 module @rng_bits__4__stream_0 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4xui32>) -> (tensor<4xui32>) {
+  func.func public @main(%arg0: tensor<4xui32>, %arg1: tensor<3xi32>) -> (tensor<4xui32>, tensor<3xi32>) {
     %v0 = stablehlo.constant dense<"0x00000000"> : tensor<ui32> loc(#loc0)
     %v1 = func.call @philox_1(%arg0, %v0) : (tensor<4xui32>, tensor<ui32>) -> tensor<4xui32> loc(#loc0)
     %v2 = "stablehlo.slice"(%v1) <{limit_indices = array<i64: 4>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<4xui32>) -> (tensor<4xui32>) loc(#loc0)
-    return %v2 : tensor<4xui32>
+    return %v2, %arg1 : tensor<4xui32>, tensor<3xi32>
   }
   func.func private @philox_1(%state: tensor<4xui32>, %stream: tensor<ui32>) -> tensor<4xui32> {
     %v0 = "stablehlo.slice"(%state) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<4xui32>) -> (tensor<1xui32>)
@@ -256,44 +256,44 @@ module @rng_bits__4__stream_0 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_
 
 // neg/float16[7]
 module @neg_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.negate %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // abs/float16[7]
 module @abs_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.abs %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // sign/float16[7]
 module @sign_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.sign %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // relu/float16[7]
 module @relu_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.constant dense<"0x0000"> : tensor<7xf16> loc(#loc0)
     %v1 = stablehlo.maximum %arg0, %v0 : tensor<7xf16> loc(#loc0)
-    return %v1 : tensor<7xf16>
+    return %v1, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // gelu/float16[7]
 module @gelu_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.constant dense<"0x003C"> : tensor<7xf16> loc(#loc0)
     %v1 = stablehlo.constant dense<"0xA839"> : tensor<7xf16> loc(#loc0)
     %v2 = stablehlo.multiply %arg0, %v1 : tensor<7xf16> loc(#loc0)
@@ -302,327 +302,327 @@ module @gelu_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partit
     %v5 = stablehlo.constant dense<"0x0038"> : tensor<7xf16> loc(#loc0)
     %v6 = stablehlo.multiply %v4, %v5 : tensor<7xf16> loc(#loc0)
     %v7 = stablehlo.multiply %arg0, %v6 : tensor<7xf16> loc(#loc0)
-    return %v7 : tensor<7xf16>
+    return %v7, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // floor/float16[7]
 module @floor_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.floor %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // ceil/float16[7]
 module @ceil_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.ceil %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // round/float16[7]
 module @round_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.round_nearest_even %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // exp/float16[7]
 module @exp_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.exponential %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // expm1/float16[7]
 module @expm1_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.exponential_minus_one %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // log/float16[7]
 module @log_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.log %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // log1p/float16[7]
 module @log1p_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.log_plus_one %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // sqrt/float16[7]
 module @sqrt_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.sqrt %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // rsqrt/float16[7]
 module @rsqrt_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.rsqrt %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // sin/float16[7]
 module @sin_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.sine %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // cos/float16[7]
 module @cos_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.cosine %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // tan/float16[7]
 module @tan_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.tan %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // asin/float16[7]
 module @asin_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = chlo.asin %arg0 : tensor<7xf16> -> tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // acos/float16[7]
 module @acos_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = chlo.acos %arg0 : tensor<7xf16> -> tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // atan/float16[7]
 module @atan_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.constant dense<"0x003C"> : tensor<7xf16> loc(#loc0)
     %v1 = stablehlo.optimization_barrier %v0 : tensor<7xf16> loc(#loc0)
     %v2 = stablehlo.atan2 %arg0, %v1 : tensor<7xf16> loc(#loc0)
-    return %v2 : tensor<7xf16>
+    return %v2, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // sinh/float16[7]
 module @sinh_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = chlo.sinh %arg0 : tensor<7xf16> -> tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // cosh/float16[7]
 module @cosh_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = chlo.cosh %arg0 : tensor<7xf16> -> tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // asinh/float16[7]
 module @asinh_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = chlo.asinh %arg0 : tensor<7xf16> -> tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // acosh/float16[7]
 module @acosh_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = chlo.acosh %arg0 : tensor<7xf16> -> tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // atanh/float16[7]
 module @atanh_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.log_plus_one %arg0 : tensor<7xf16> loc(#loc0)
     %v1 = stablehlo.negate %arg0 : tensor<7xf16> loc(#loc0)
     %v2 = stablehlo.log_plus_one %v1 : tensor<7xf16> loc(#loc0)
     %v3 = stablehlo.subtract %v0, %v2 : tensor<7xf16> loc(#loc0)
     %v4 = stablehlo.constant dense<"0x0038"> : tensor<7xf16> loc(#loc0)
     %v5 = stablehlo.multiply %v3, %v4 : tensor<7xf16> loc(#loc0)
-    return %v5 : tensor<7xf16>
+    return %v5, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // tanh/float16[7]
 module @tanh_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.tanh %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // sigmoid/float16[7]
 module @sigmoid_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.logistic %arg0 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // erf/float16[7]
 module @erf_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = chlo.erf %arg0 : tensor<7xf16> -> tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // erf_inv/float16[7]
 module @erf_inv_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = chlo.erf_inv %arg0 : tensor<7xf16> -> tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // lgamma/float16[7]
 module @lgamma_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = chlo.lgamma %arg0 : tensor<7xf16> -> tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // add/float16[7]
 module @add_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>, %arg2: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.add %arg0, %arg1 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg2 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // sub/float16[7]
 module @sub_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>, %arg2: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.subtract %arg0, %arg1 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg2 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // mul/float16[7]
 module @mul_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>, %arg2: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.multiply %arg0, %arg1 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg2 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // div/float16[7]
 module @div_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>, %arg2: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.divide %arg0, %arg1 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg2 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // pow/float16[7]
 module @pow_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>, %arg2: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.power %arg0, %arg1 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg2 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // max/float16[7]
 module @max_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>, %arg2: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.maximum %arg0, %arg1 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg2 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // min/float16[7]
 module @min_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>, %arg2: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.minimum %arg0, %arg1 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg2 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // rem/float16[7]
 module @rem_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>, %arg2: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.remainder %arg0, %arg1 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg2 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // atan2/float16[7]
 module @atan2_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>, %arg2: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.atan2 %arg0, %arg1 : tensor<7xf16> loc(#loc0)
-    return %v0 : tensor<7xf16>
+    return %v0, %arg2 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // gelu_grad/float16[7]
 module @gelu_grad_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>, %arg2: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.multiply %arg0, %arg0 : tensor<7xf16> loc(#loc0)
     %v1 = stablehlo.constant dense<"0x00B8"> : tensor<7xf16> loc(#loc0)
     %v2 = stablehlo.multiply %v0, %v1 : tensor<7xf16> loc(#loc0)
@@ -639,290 +639,280 @@ module @gelu_grad_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_p
     %v13 = stablehlo.multiply %arg0, %v5 : tensor<7xf16> loc(#loc0)
     %v14 = stablehlo.add %v12, %v13 : tensor<7xf16> loc(#loc0)
     %v15 = stablehlo.multiply %arg1, %v14 : tensor<7xf16> loc(#loc0)
-    return %v15 : tensor<7xf16>
+    return %v15, %arg2 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // not/bool[67]
 module @not_bool_67_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<67xi1>) -> (tensor<67xi1>) {
+  func.func public @main(%arg0: tensor<67xi1>, %arg1: tensor<3xi32>) -> (tensor<67xi1>, tensor<3xi32>) {
     %v0 = stablehlo.not %arg0 : tensor<67xi1> loc(#loc0)
-    return %v0 : tensor<67xi1>
+    return %v0, %arg1 : tensor<67xi1>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // and/bool[67]
 module @and_bool_67_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<67xi1>, %arg1: tensor<67xi1>) -> (tensor<67xi1>) {
+  func.func public @main(%arg0: tensor<67xi1>, %arg1: tensor<67xi1>, %arg2: tensor<3xi32>) -> (tensor<67xi1>, tensor<3xi32>) {
     %v0 = stablehlo.and %arg0, %arg1 : tensor<67xi1> loc(#loc0)
-    return %v0 : tensor<67xi1>
+    return %v0, %arg2 : tensor<67xi1>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // or/bool[67]
 module @or_bool_67_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<67xi1>, %arg1: tensor<67xi1>) -> (tensor<67xi1>) {
+  func.func public @main(%arg0: tensor<67xi1>, %arg1: tensor<67xi1>, %arg2: tensor<3xi32>) -> (tensor<67xi1>, tensor<3xi32>) {
     %v0 = stablehlo.or %arg0, %arg1 : tensor<67xi1> loc(#loc0)
-    return %v0 : tensor<67xi1>
+    return %v0, %arg2 : tensor<67xi1>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // xor/bool[67]
 module @xor_bool_67_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<67xi1>, %arg1: tensor<67xi1>) -> (tensor<67xi1>) {
+  func.func public @main(%arg0: tensor<67xi1>, %arg1: tensor<67xi1>, %arg2: tensor<3xi32>) -> (tensor<67xi1>, tensor<3xi32>) {
     %v0 = stablehlo.xor %arg0, %arg1 : tensor<67xi1> loc(#loc0)
-    return %v0 : tensor<67xi1>
+    return %v0, %arg2 : tensor<67xi1>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // shift_left/int8[67]
 module @shift_left_int8_67_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<67xi8>, %arg1: tensor<67xi8>) -> (tensor<67xi8>) {
+  func.func public @main(%arg0: tensor<67xi8>, %arg1: tensor<67xi8>, %arg2: tensor<3xi32>) -> (tensor<67xi8>, tensor<3xi32>) {
     %v0 = stablehlo.shift_left %arg0, %arg1 : tensor<67xi8> loc(#loc0)
-    return %v0 : tensor<67xi8>
+    return %v0, %arg2 : tensor<67xi8>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // shift_right/int8[67]
 module @shift_right_int8_67_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<67xi8>, %arg1: tensor<67xi8>) -> (tensor<67xi8>) {
+  func.func public @main(%arg0: tensor<67xi8>, %arg1: tensor<67xi8>, %arg2: tensor<3xi32>) -> (tensor<67xi8>, tensor<3xi32>) {
     %v0 = stablehlo.shift_right_arithmetic %arg0, %arg1 : tensor<67xi8> loc(#loc0)
-    return %v0 : tensor<67xi8>
+    return %v0, %arg2 : tensor<67xi8>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // is_finite/float16
 module @is_finite_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7x19xf16>) -> (tensor<7x19xi1>) {
+  func.func public @main(%arg0: tensor<7x19xf16>, %arg1: tensor<3xi32>) -> (tensor<7x19xi1>, tensor<3xi32>) {
     %v0 = stablehlo.is_finite %arg0 : (tensor<7x19xf16>) -> tensor<7x19xi1> loc(#loc0)
-    return %v0 : tensor<7x19xi1>
+    return %v0, %arg1 : tensor<7x19xi1>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // compare/eq float16
 module @compare_eq_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<241xf16>, %arg1: tensor<241xf16>) -> (tensor<241xi1>) {
+  func.func public @main(%arg0: tensor<241xf16>, %arg1: tensor<241xf16>, %arg2: tensor<3xi32>) -> (tensor<241xi1>, tensor<3xi32>) {
     %v0 = stablehlo.compare EQ, %arg0, %arg1, FLOAT : (tensor<241xf16>, tensor<241xf16>) -> tensor<241xi1> loc(#loc0)
-    return %v0 : tensor<241xi1>
+    return %v0, %arg2 : tensor<241xi1>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // select/float16[67]
 module @select_float16_67_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<67xi1>, %arg1: tensor<67xf16>, %arg2: tensor<67xf16>) -> (tensor<67xf16>) {
+  func.func public @main(%arg0: tensor<67xi1>, %arg1: tensor<67xf16>, %arg2: tensor<67xf16>, %arg3: tensor<3xi32>) -> (tensor<67xf16>, tensor<3xi32>) {
     %v0 = stablehlo.select %arg0, %arg1, %arg2 : tensor<67xi1>, tensor<67xf16> loc(#loc0)
-    return %v0 : tensor<67xf16>
+    return %v0, %arg3 : tensor<67xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // identity/float16[67]
 module @identity_float16_67_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<67xf16>) -> (tensor<67xf16>) {
-    return %arg0 : tensor<67xf16>
+  func.func public @main(%arg0: tensor<67xf16>, %arg1: tensor<3xi32>) -> (tensor<67xf16>, tensor<3xi32>) {
+    return %arg0, %arg1 : tensor<67xf16>, tensor<3xi32>
   }
 }
 
 // convert/float16 to float16
 module @convert_float16_to_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<11x13xf16>) -> (tensor<11x13xf16>) {
-    return %arg0 : tensor<11x13xf16>
+  func.func public @main(%arg0: tensor<11x13xf16>, %arg1: tensor<3xi32>) -> (tensor<11x13xf16>, tensor<3xi32>) {
+    return %arg0, %arg1 : tensor<11x13xf16>, tensor<3xi32>
   }
 }
 
 // reshape/float16
 module @reshape_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x3x5xf16>) -> (tensor<5x6xf16>) {
+  func.func public @main(%arg0: tensor<2x3x5xf16>, %arg1: tensor<3xi32>) -> (tensor<5x6xf16>, tensor<3xi32>) {
     %v0 = stablehlo.reshape %arg0 : (tensor<2x3x5xf16>) -> tensor<5x6xf16> loc(#loc0)
-    return %v0 : tensor<5x6xf16>
+    return %v0, %arg1 : tensor<5x6xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // transpose/float16
 module @transpose_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x3x5xf16>) -> (tensor<5x2x3xf16>) {
+  func.func public @main(%arg0: tensor<2x3x5xf16>, %arg1: tensor<3xi32>) -> (tensor<5x2x3xf16>, tensor<3xi32>) {
     %v0 = stablehlo.transpose %arg0, dims = [2, 0, 1] : (tensor<2x3x5xf16>) -> tensor<5x2x3xf16> loc(#loc0)
-    return %v0 : tensor<5x2x3xf16>
+    return %v0, %arg1 : tensor<5x2x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // broadcast/float16
 module @broadcast_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x1xf16>) -> (tensor<4x2x3xf16>) {
+  func.func public @main(%arg0: tensor<2x1xf16>, %arg1: tensor<3xi32>) -> (tensor<4x2x3xf16>, tensor<3xi32>) {
     %v0 = stablehlo.broadcast_in_dim %arg0, dims = [1, 2] : (tensor<2x1xf16>) -> tensor<4x2x3xf16> loc(#loc0)
-    return %v0 : tensor<4x2x3xf16>
+    return %v0, %arg1 : tensor<4x2x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // slice/float16
 module @slice_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<5x7xf16>) -> (tensor<3x4xf16>) {
+  func.func public @main(%arg0: tensor<5x7xf16>, %arg1: tensor<3xi32>) -> (tensor<3x4xf16>, tensor<3xi32>) {
     %v0 = "stablehlo.slice"(%arg0) <{limit_indices = array<i64: 4, 7>, start_indices = array<i64: 1, 0>, strides = array<i64: 1, 2>}> : (tensor<5x7xf16>) -> (tensor<3x4xf16>) loc(#loc0)
-    return %v0 : tensor<3x4xf16>
+    return %v0, %arg1 : tensor<3x4xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // concat/float16
 module @concat_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x3xf16>, %arg1: tensor<2x1xf16>, %arg2: tensor<2x4xf16>) -> (tensor<2x8xf16>) {
+  func.func public @main(%arg0: tensor<2x3xf16>, %arg1: tensor<2x1xf16>, %arg2: tensor<2x4xf16>, %arg3: tensor<3xi32>) -> (tensor<2x8xf16>, tensor<3xi32>) {
     %v0 = stablehlo.concatenate %arg0, %arg1, %arg2, dim = 1 : (tensor<2x3xf16>, tensor<2x1xf16>, tensor<2x4xf16>) -> tensor<2x8xf16> loc(#loc0)
-    return %v0 : tensor<2x8xf16>
+    return %v0, %arg3 : tensor<2x8xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // reverse/float16
 module @reverse_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x3x5xf16>) -> (tensor<2x3x5xf16>) {
+  func.func public @main(%arg0: tensor<2x3x5xf16>, %arg1: tensor<3xi32>) -> (tensor<2x3x5xf16>, tensor<3xi32>) {
     %v0 = stablehlo.reverse %arg0, dims = [0, 2] : tensor<2x3x5xf16> loc(#loc0)
-    return %v0 : tensor<2x3x5xf16>
+    return %v0, %arg1 : tensor<2x3x5xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // dot/float16 [2 3 5]
 module @dot_float16__2_3_5_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x3xf16>, %arg1: tensor<3x5xf16>) -> (tensor<2x5xf16>) {
+  func.func public @main(%arg0: tensor<2x3xf16>, %arg1: tensor<3x5xf16>, %arg2: tensor<3xi32>) -> (tensor<2x5xf16>, tensor<3xi32>) {
     %v0 = stablehlo.dot_general %arg0, %arg1, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<2x3xf16>, tensor<3x5xf16>) -> tensor<2x5xf32> loc(#loc0)
     %v1 = stablehlo.convert %v0 : (tensor<2x5xf32>) -> tensor<2x5xf16> loc(#loc0)
-    return %v1 : tensor<2x5xf16>
+    return %v1, %arg2 : tensor<2x5xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // gather/float16
 module @gather_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<3x5x2xf16>, %arg1: tensor<4xi32>) -> (tensor<3x4x2xf16>, tensor<2xi32>) {
-    %v0 = stablehlo.constant dense<"0x0000000000000000"> : tensor<2xi32>
-    %v1 = stablehlo.constant dense<"0x05000000"> : tensor<4xi32> loc(#loc0)
-    %v2 = stablehlo.compare LT, %arg1, %v1, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
-    %v3 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v4 = stablehlo.compare GE, %arg1, %v3, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
-    %v5 = stablehlo.and %v2, %v4 : tensor<4xi1> loc(#loc0)
-    %v6 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
-    %v7 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<4xi32> loc(#loc0)
-    %v8 = stablehlo.select %v5, %v7, %v6 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
-    %v9 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v13 = "stablehlo.reduce"(%v8, %v9) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v10: tensor<i32>, %v11: tensor<i32>):
-      %v12 = stablehlo.minimum %v10, %v11 : tensor<i32> loc(#loc0)
-      stablehlo.return %v12 : tensor<i32>
+  func.func public @main(%arg0: tensor<3x5x2xf16>, %arg1: tensor<4xi32>, %arg2: tensor<3xi32>) -> (tensor<3x4x2xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.constant dense<"0x05000000"> : tensor<4xi32> loc(#loc0)
+    %v1 = stablehlo.compare LT, %arg1, %v0, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
+    %v2 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
+    %v3 = stablehlo.compare GE, %arg1, %v2, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
+    %v4 = stablehlo.and %v1, %v3 : tensor<4xi1> loc(#loc0)
+    %v5 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
+    %v6 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<4xi32> loc(#loc0)
+    %v7 = stablehlo.select %v4, %v6, %v5 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
+    %v8 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+    %v12 = "stablehlo.reduce"(%v7, %v8) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v9: tensor<i32>, %v10: tensor<i32>):
+      %v11 = stablehlo.minimum %v9, %v10 : tensor<i32> loc(#loc0)
+      stablehlo.return %v11 : tensor<i32>
     }) : (tensor<4xi32>, tensor<i32>) -> (tensor<i32>) loc(#loc0)
-    %v14 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v15 = stablehlo.compare NE, %v13, %v14, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v16 = "stablehlo.dynamic_slice"(%arg1, %v13) <{slice_sizes = array<i64: 1>}> : (tensor<4xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
-    %v17 = stablehlo.convert %v16 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
-    %v18 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
-    %v19 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
-    %v20 = stablehlo.minimum %v19, %v17 : tensor<1xi64> loc(#loc0)
-    %v21 = stablehlo.maximum %v18, %v20 : tensor<1xi64> loc(#loc0)
-    %v22 = stablehlo.convert %v21 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
-    %v23 = stablehlo.constant dense<"0x01000000"> : tensor<1xi32> loc(#loc0)
-    %v24 = stablehlo.concatenate %v23, %v22, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32> loc(#loc0)
-    %v25 = "stablehlo.slice"(%v0) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<2xi32>) -> (tensor<1xi32>) loc(#loc0)
-    %v26 = stablehlo.reshape %v25 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
-    %v27 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v28 = stablehlo.compare NE, %v26, %v27, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v29 = stablehlo.not %v28 : tensor<i1> loc(#loc0)
-    %v30 = stablehlo.and %v15, %v29 : tensor<i1> loc(#loc0)
-    %v31 = stablehlo.broadcast_in_dim %v30, dims = [] : (tensor<i1>) -> tensor<2xi1> loc(#loc0)
-    %v32 = stablehlo.select %v31, %v24, %v0 : tensor<2xi1>, tensor<2xi32> loc(#loc0)
-    %v33 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v34 = stablehlo.maximum %arg1, %v33 : tensor<4xi32> loc(#loc0)
-    %v35 = stablehlo.constant dense<"0x04000000"> : tensor<4xi32> loc(#loc0)
-    %v36 = stablehlo.minimum %v34, %v35 : tensor<4xi32> loc(#loc0)
-    %v37 = "stablehlo.gather"(%arg0, %v36) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 3, 1, 2>}> : (tensor<3x5x2xf16>, tensor<4xi32>) -> (tensor<3x4x2xf16>) loc(#loc0)
-    %v38 = "stablehlo.slice"(%v32) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<2xi32>) -> (tensor<1xi32>)
-    %v39 = stablehlo.reshape %v38 : (tensor<1xi32>) -> tensor<i32>
-    %v40 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
-    %v41 = stablehlo.compare EQ, %v39, %v40, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    return %v37, %v32 : tensor<3x4x2xf16>, tensor<2xi32>
+    %v13 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+    %v14 = stablehlo.compare NE, %v12, %v13, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+    %v15 = "stablehlo.dynamic_slice"(%arg1, %v12) <{slice_sizes = array<i64: 1>}> : (tensor<4xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
+    %v16 = stablehlo.convert %v15 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
+    %v17 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
+    %v18 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
+    %v19 = stablehlo.minimum %v18, %v16 : tensor<1xi64> loc(#loc0)
+    %v20 = stablehlo.maximum %v17, %v19 : tensor<1xi64> loc(#loc0)
+    %v21 = stablehlo.convert %v20 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
+    %v22 = stablehlo.constant dense<"0x0000000001000000"> : tensor<2xi32> loc(#loc0)
+    %v23 = stablehlo.concatenate %v22, %v21, dim = 0 : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32> loc(#loc0)
+    %v24 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>) loc(#loc0)
+    %v25 = stablehlo.reshape %v24 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
+    %v26 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
+    %v27 = stablehlo.compare NE, %v25, %v26, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+    %v28 = stablehlo.not %v27 : tensor<i1> loc(#loc0)
+    %v29 = stablehlo.and %v14, %v28 : tensor<i1> loc(#loc0)
+    %v30 = stablehlo.broadcast_in_dim %v29, dims = [] : (tensor<i1>) -> tensor<3xi1> loc(#loc0)
+    %v31 = stablehlo.select %v30, %v23, %arg2 : tensor<3xi1>, tensor<3xi32> loc(#loc0)
+    %v32 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
+    %v33 = stablehlo.maximum %arg1, %v32 : tensor<4xi32> loc(#loc0)
+    %v34 = stablehlo.constant dense<"0x04000000"> : tensor<4xi32> loc(#loc0)
+    %v35 = stablehlo.minimum %v33, %v34 : tensor<4xi32> loc(#loc0)
+    %v36 = "stablehlo.gather"(%arg0, %v35) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 3, 1, 2>}> : (tensor<3x5x2xf16>, tensor<4xi32>) -> (tensor<3x4x2xf16>) loc(#loc0)
+    return %v36, %v31 : tensor<3x4x2xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // scatter/float16 set
 module @scatter_float16_set attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<3x5x2xf16>, %arg1: tensor<4xi32>, %arg2: tensor<3x4x2xf16>) -> (tensor<3x5x2xf16>, tensor<2xi32>) {
-    %v0 = stablehlo.constant dense<"0x0000000000000000"> : tensor<2xi32>
-    %v1 = stablehlo.constant dense<"0x05000000"> : tensor<4xi32> loc(#loc0)
-    %v2 = stablehlo.compare LT, %arg1, %v1, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
-    %v3 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v4 = stablehlo.compare GE, %arg1, %v3, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
-    %v5 = stablehlo.and %v2, %v4 : tensor<4xi1> loc(#loc0)
-    %v6 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
-    %v7 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<4xi32> loc(#loc0)
-    %v8 = stablehlo.select %v5, %v7, %v6 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
-    %v9 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v13 = "stablehlo.reduce"(%v8, %v9) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v10: tensor<i32>, %v11: tensor<i32>):
-      %v12 = stablehlo.minimum %v10, %v11 : tensor<i32> loc(#loc0)
-      stablehlo.return %v12 : tensor<i32>
+  func.func public @main(%arg0: tensor<3x5x2xf16>, %arg1: tensor<4xi32>, %arg2: tensor<3x4x2xf16>, %arg3: tensor<3xi32>) -> (tensor<3x5x2xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.constant dense<"0x05000000"> : tensor<4xi32> loc(#loc0)
+    %v1 = stablehlo.compare LT, %arg1, %v0, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
+    %v2 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
+    %v3 = stablehlo.compare GE, %arg1, %v2, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
+    %v4 = stablehlo.and %v1, %v3 : tensor<4xi1> loc(#loc0)
+    %v5 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
+    %v6 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<4xi32> loc(#loc0)
+    %v7 = stablehlo.select %v4, %v6, %v5 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
+    %v8 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+    %v12 = "stablehlo.reduce"(%v7, %v8) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v9: tensor<i32>, %v10: tensor<i32>):
+      %v11 = stablehlo.minimum %v9, %v10 : tensor<i32> loc(#loc0)
+      stablehlo.return %v11 : tensor<i32>
     }) : (tensor<4xi32>, tensor<i32>) -> (tensor<i32>) loc(#loc0)
-    %v14 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v15 = stablehlo.compare NE, %v13, %v14, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v16 = "stablehlo.dynamic_slice"(%arg1, %v13) <{slice_sizes = array<i64: 1>}> : (tensor<4xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
-    %v17 = stablehlo.convert %v16 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
-    %v18 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
-    %v19 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
-    %v20 = stablehlo.minimum %v19, %v17 : tensor<1xi64> loc(#loc0)
-    %v21 = stablehlo.maximum %v18, %v20 : tensor<1xi64> loc(#loc0)
-    %v22 = stablehlo.convert %v21 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
-    %v23 = stablehlo.constant dense<"0x01000000"> : tensor<1xi32> loc(#loc0)
-    %v24 = stablehlo.concatenate %v23, %v22, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32> loc(#loc0)
-    %v25 = "stablehlo.slice"(%v0) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<2xi32>) -> (tensor<1xi32>) loc(#loc0)
-    %v26 = stablehlo.reshape %v25 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
-    %v27 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v28 = stablehlo.compare NE, %v26, %v27, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v29 = stablehlo.not %v28 : tensor<i1> loc(#loc0)
-    %v30 = stablehlo.and %v15, %v29 : tensor<i1> loc(#loc0)
-    %v31 = stablehlo.broadcast_in_dim %v30, dims = [] : (tensor<i1>) -> tensor<2xi1> loc(#loc0)
-    %v32 = stablehlo.select %v31, %v24, %v0 : tensor<2xi1>, tensor<2xi32> loc(#loc0)
-    %v33 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v34 = stablehlo.maximum %arg1, %v33 : tensor<4xi32> loc(#loc0)
-    %v35 = stablehlo.constant dense<"0x04000000"> : tensor<4xi32> loc(#loc0)
-    %v36 = stablehlo.minimum %v34, %v35 : tensor<4xi32> loc(#loc0)
-    %v37 = stablehlo.constant dense<"0x05000000"> : tensor<4xi32> loc(#loc0)
-    %v38 = stablehlo.select %v5, %v36, %v37 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
-    %v39 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
-    %v40 = stablehlo.constant dense<"0xFFFFFFFF"> : tensor<5xi32> loc(#loc0)
-    %v44 = "stablehlo.scatter"(%v40, %v38, %v39) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
-    ^bb0(%v41: tensor<i32>, %v42: tensor<i32>):
-      %v43 = stablehlo.maximum %v41, %v42 : tensor<i32> loc(#loc0)
-      stablehlo.return %v43 : tensor<i32>
+    %v13 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+    %v14 = stablehlo.compare NE, %v12, %v13, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+    %v15 = "stablehlo.dynamic_slice"(%arg1, %v12) <{slice_sizes = array<i64: 1>}> : (tensor<4xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
+    %v16 = stablehlo.convert %v15 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
+    %v17 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
+    %v18 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
+    %v19 = stablehlo.minimum %v18, %v16 : tensor<1xi64> loc(#loc0)
+    %v20 = stablehlo.maximum %v17, %v19 : tensor<1xi64> loc(#loc0)
+    %v21 = stablehlo.convert %v20 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
+    %v22 = stablehlo.constant dense<"0x0000000001000000"> : tensor<2xi32> loc(#loc0)
+    %v23 = stablehlo.concatenate %v22, %v21, dim = 0 : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32> loc(#loc0)
+    %v24 = "stablehlo.slice"(%arg3) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>) loc(#loc0)
+    %v25 = stablehlo.reshape %v24 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
+    %v26 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
+    %v27 = stablehlo.compare NE, %v25, %v26, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+    %v28 = stablehlo.not %v27 : tensor<i1> loc(#loc0)
+    %v29 = stablehlo.and %v14, %v28 : tensor<i1> loc(#loc0)
+    %v30 = stablehlo.broadcast_in_dim %v29, dims = [] : (tensor<i1>) -> tensor<3xi1> loc(#loc0)
+    %v31 = stablehlo.select %v30, %v23, %arg3 : tensor<3xi1>, tensor<3xi32> loc(#loc0)
+    %v32 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
+    %v33 = stablehlo.maximum %arg1, %v32 : tensor<4xi32> loc(#loc0)
+    %v34 = stablehlo.constant dense<"0x04000000"> : tensor<4xi32> loc(#loc0)
+    %v35 = stablehlo.minimum %v33, %v34 : tensor<4xi32> loc(#loc0)
+    %v36 = stablehlo.constant dense<"0x05000000"> : tensor<4xi32> loc(#loc0)
+    %v37 = stablehlo.select %v4, %v35, %v36 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
+    %v38 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
+    %v39 = stablehlo.constant dense<"0xFFFFFFFF"> : tensor<5xi32> loc(#loc0)
+    %v43 = "stablehlo.scatter"(%v39, %v37, %v38) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%v40: tensor<i32>, %v41: tensor<i32>):
+      %v42 = stablehlo.maximum %v40, %v41 : tensor<i32> loc(#loc0)
+      stablehlo.return %v42 : tensor<i32>
     }) : (tensor<5xi32>, tensor<4xi32>, tensor<4xi32>) -> (tensor<5xi32>) loc(#loc0)
-    %v45 = stablehlo.constant dense<"0x00000000"> : tensor<5xi32> loc(#loc0)
-    %v46 = stablehlo.maximum %v44, %v45 : tensor<5xi32> loc(#loc0)
-    %v47 = "stablehlo.gather"(%arg2, %v46) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 3, 1, 2>}> : (tensor<3x4x2xf16>, tensor<5xi32>) -> (tensor<3x5x2xf16>) loc(#loc0)
-    %v48 = stablehlo.constant dense<"0x00000000"> : tensor<5xi32> loc(#loc0)
-    %v49 = stablehlo.compare GE, %v44, %v48, SIGNED : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1> loc(#loc0)
-    %v50 = stablehlo.broadcast_in_dim %v49, dims = [1] : (tensor<5xi1>) -> tensor<3x5x2xi1> loc(#loc0)
-    %v51 = stablehlo.select %v50, %v47, %arg0 : tensor<3x5x2xi1>, tensor<3x5x2xf16> loc(#loc0)
-    %v52 = "stablehlo.slice"(%v32) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<2xi32>) -> (tensor<1xi32>)
-    %v53 = stablehlo.reshape %v52 : (tensor<1xi32>) -> tensor<i32>
-    %v54 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
-    %v55 = stablehlo.compare EQ, %v53, %v54, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    return %v51, %v32 : tensor<3x5x2xf16>, tensor<2xi32>
+    %v44 = stablehlo.constant dense<"0x00000000"> : tensor<5xi32> loc(#loc0)
+    %v45 = stablehlo.maximum %v43, %v44 : tensor<5xi32> loc(#loc0)
+    %v46 = "stablehlo.gather"(%arg2, %v45) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 2], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 3, 1, 2>}> : (tensor<3x4x2xf16>, tensor<5xi32>) -> (tensor<3x5x2xf16>) loc(#loc0)
+    %v47 = stablehlo.constant dense<"0x00000000"> : tensor<5xi32> loc(#loc0)
+    %v48 = stablehlo.compare GE, %v43, %v47, SIGNED : (tensor<5xi32>, tensor<5xi32>) -> tensor<5xi1> loc(#loc0)
+    %v49 = stablehlo.broadcast_in_dim %v48, dims = [1] : (tensor<5xi1>) -> tensor<3x5x2xi1> loc(#loc0)
+    %v50 = stablehlo.select %v49, %v46, %arg0 : tensor<3x5x2xi1>, tensor<3x5x2xf16> loc(#loc0)
+    return %v50, %v31 : tensor<3x5x2xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // reduce/sum float16
 module @reduce_sum_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<3x4x5xf16>) -> (tensor<4xf16>) {
+  func.func public @main(%arg0: tensor<3x4x5xf16>, %arg1: tensor<3xi32>) -> (tensor<4xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<3x4x5xf16>) -> tensor<3x4x5xf32> loc(#loc0)
     %v1 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
     %v5 = "stablehlo.reduce"(%v0, %v1) <{dimensions = array<i64: 0, 2>}> ({
@@ -931,14 +921,14 @@ module @reduce_sum_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_par
       stablehlo.return %v4 : tensor<f32>
     }) : (tensor<3x4x5xf32>, tensor<f32>) -> (tensor<4xf32>) loc(#loc0)
     %v6 = stablehlo.convert %v5 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
-    return %v6 : tensor<4xf16>
+    return %v6, %arg1 : tensor<4xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // cumulative/float16 {sum 1 false false}
 module @cumulative_float16__sum_1_false_false_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x7xf16>) -> (tensor<4x7xf16>) {
+  func.func public @main(%arg0: tensor<4x7xf16>, %arg1: tensor<3xi32>) -> (tensor<4x7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<4x7xf16>) -> tensor<4x7xf32> loc(#loc0)
     %v1 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
     %v5 = "stablehlo.reduce_window"(%v0, %v1) <{padding = dense<[[0, 0], [6, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 1, 7>, window_strides = array<i64: 1, 1>}> ({
@@ -947,14 +937,14 @@ module @cumulative_float16__sum_1_false_false_ attributes {mhlo.num_replicas = 1
       stablehlo.return %v4 : tensor<f32>
     }) : (tensor<4x7xf32>, tensor<f32>) -> (tensor<4x7xf32>) loc(#loc0)
     %v6 = stablehlo.convert %v5 : (tensor<4x7xf32>) -> tensor<4x7xf16> loc(#loc0)
-    return %v6 : tensor<4x7xf16>
+    return %v6, %arg1 : tensor<4x7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // sort/float16[50] axis 0 descending false
 module @sort_float16_50__axis_0_descending_false attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<50xf16>) -> (tensor<50xf16>, tensor<50xi32>) {
+  func.func public @main(%arg0: tensor<50xf16>, %arg1: tensor<3xi32>) -> (tensor<50xf16>, tensor<50xi32>, tensor<3xi32>) {
     %v0 = stablehlo.iota dim = 0 : tensor<50xi32> loc(#loc0)
     %v11:2 = "stablehlo.sort"(%arg0, %v0) <{dimension = 0 : i64, is_stable = true}> ({
     ^bb0(%v1: tensor<f16>, %v2: tensor<f16>, %v3: tensor<i32>, %v4: tensor<i32>):
@@ -966,14 +956,14 @@ module @sort_float16_50__axis_0_descending_false attributes {mhlo.num_replicas =
       %v10 = stablehlo.or %v5, %v9 : tensor<i1> loc(#loc0)
       stablehlo.return %v10 : tensor<i1>
     }) : (tensor<50xf16>, tensor<50xi32>) -> (tensor<50xf16>, tensor<50xi32>) loc(#loc0)
-    return %v11#0, %v11#1 : tensor<50xf16>, tensor<50xi32>
+    return %v11#0, %v11#1, %arg1 : tensor<50xf16>, tensor<50xi32>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // argmax/float16[9 7] axis 0
 module @argmax_float16_9_7__axis_0 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<9x7xf16>) -> (tensor<7xi32>) {
+  func.func public @main(%arg0: tensor<9x7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xi32>, tensor<3xi32>) {
     %v0 = stablehlo.iota dim = 0 : tensor<9x7xi32> loc(#loc0)
     %v1 = stablehlo.constant dense<"0x00FC"> : tensor<f16> loc(#loc0)
     %v2 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
@@ -995,14 +985,14 @@ module @argmax_float16_9_7__axis_0 attributes {mhlo.num_replicas = 1 : i32, mhlo
       %v20 = stablehlo.select %v18, %v4, %v6 : tensor<i1>, tensor<i32> loc(#loc0)
       stablehlo.return %v19, %v20 : tensor<f16>, tensor<i32>
     }) : (tensor<9x7xf16>, tensor<9x7xi32>, tensor<f16>, tensor<i32>) -> (tensor<7xf16>, tensor<7xi32>) loc(#loc0)
-    return %v21#1 : tensor<7xi32>
+    return %v21#1, %arg1 : tensor<7xi32>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // argmin/float16[9 7] axis 0
 module @argmin_float16_9_7__axis_0 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<9x7xf16>) -> (tensor<7xi32>) {
+  func.func public @main(%arg0: tensor<9x7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xi32>, tensor<3xi32>) {
     %v0 = stablehlo.iota dim = 0 : tensor<9x7xi32> loc(#loc0)
     %v1 = stablehlo.constant dense<"0x007C"> : tensor<f16> loc(#loc0)
     %v2 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
@@ -1024,14 +1014,14 @@ module @argmin_float16_9_7__axis_0 attributes {mhlo.num_replicas = 1 : i32, mhlo
       %v20 = stablehlo.select %v18, %v4, %v6 : tensor<i1>, tensor<i32> loc(#loc0)
       stablehlo.return %v19, %v20 : tensor<f16>, tensor<i32>
     }) : (tensor<9x7xf16>, tensor<9x7xi32>, tensor<f16>, tensor<i32>) -> (tensor<7xf16>, tensor<7xi32>) loc(#loc0)
-    return %v21#1 : tensor<7xi32>
+    return %v21#1, %arg1 : tensor<7xi32>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // top_k/float16[50] k 50
 module @top_k_float16_50__k_50 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<50xf16>) -> (tensor<50xf16>, tensor<50xi32>) {
+  func.func public @main(%arg0: tensor<50xf16>, %arg1: tensor<3xi32>) -> (tensor<50xf16>, tensor<50xi32>, tensor<3xi32>) {
     %v0 = stablehlo.iota dim = 0 : tensor<50xi32> loc(#loc0)
     %v11:2 = "stablehlo.sort"(%arg0, %v0) <{dimension = 0 : i64, is_stable = true}> ({
     ^bb0(%v1: tensor<f16>, %v2: tensor<f16>, %v3: tensor<i32>, %v4: tensor<i32>):
@@ -1045,26 +1035,26 @@ module @top_k_float16_50__k_50 attributes {mhlo.num_replicas = 1 : i32, mhlo.num
     }) : (tensor<50xf16>, tensor<50xi32>) -> (tensor<50xf16>, tensor<50xi32>) loc(#loc0)
     %v12 = "stablehlo.slice"(%v11#0) <{limit_indices = array<i64: 50>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<50xf16>) -> (tensor<50xf16>) loc(#loc0)
     %v13 = "stablehlo.slice"(%v11#1) <{limit_indices = array<i64: 50>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<50xi32>) -> (tensor<50xi32>) loc(#loc0)
-    return %v12, %v13 : tensor<50xf16>, tensor<50xi32>
+    return %v12, %v13, %arg1 : tensor<50xf16>, tensor<50xi32>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // conv/float16 1d
 module @conv_float16_1d attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x7x3xf16>, %arg1: tensor<3x3x4xf16>) -> (tensor<2x5x4xf16>) {
+  func.func public @main(%arg0: tensor<2x7x3xf16>, %arg1: tensor<3x3x4xf16>, %arg2: tensor<3xi32>) -> (tensor<2x5x4xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<2x7x3xf16>) -> tensor<2x7x3xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<3x3x4xf16>) -> tensor<3x3x4xf32> loc(#loc0)
     %v2 = stablehlo.convolution(%v0, %v1) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1], pad = [[0, 0]], lhs_dilate = [1], rhs_dilate = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]} : (tensor<2x7x3xf32>, tensor<3x3x4xf32>) -> tensor<2x5x4xf32> loc(#loc0)
     %v3 = stablehlo.convert %v2 : (tensor<2x5x4xf32>) -> tensor<2x5x4xf16> loc(#loc0)
-    return %v3 : tensor<2x5x4xf16>
+    return %v3, %arg2 : tensor<2x5x4xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // conv_input_grad/float16 1d
 module @conv_input_grad_float16_1d attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x5x4xf16>, %arg1: tensor<3x3x4xf16>) -> (tensor<2x7x3xf16>) {
+  func.func public @main(%arg0: tensor<2x5x4xf16>, %arg1: tensor<3x3x4xf16>, %arg2: tensor<3xi32>) -> (tensor<2x7x3xf16>, tensor<3xi32>) {
     %v0 = stablehlo.reshape %arg1 : (tensor<3x3x4xf16>) -> tensor<3x3x1x4xf16> loc(#loc0)
     %v1 = stablehlo.transpose %v0, dims = [0, 3, 2, 1] : (tensor<3x3x1x4xf16>) -> tensor<3x4x1x3xf16> loc(#loc0)
     %v2 = stablehlo.reshape %v1 : (tensor<3x4x1x3xf16>) -> tensor<3x4x3xf16> loc(#loc0)
@@ -1073,40 +1063,40 @@ module @conv_input_grad_float16_1d attributes {mhlo.num_replicas = 1 : i32, mhlo
     %v5 = stablehlo.convert %v3 : (tensor<3x4x3xf16>) -> tensor<3x4x3xf32> loc(#loc0)
     %v6 = stablehlo.convolution(%v4, %v5) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [1], pad = [[2, 2]], lhs_dilate = [1], rhs_dilate = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]} : (tensor<2x5x4xf32>, tensor<3x4x3xf32>) -> tensor<2x7x3xf32> loc(#loc0)
     %v7 = stablehlo.convert %v6 : (tensor<2x7x3xf32>) -> tensor<2x7x3xf16> loc(#loc0)
-    return %v7 : tensor<2x7x3xf16>
+    return %v7, %arg2 : tensor<2x7x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // conv_kernel_grad/float16 1d
 module @conv_kernel_grad_float16_1d attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x7x3xf16>, %arg1: tensor<2x5x4xf16>) -> (tensor<3x3x4xf16>) {
+  func.func public @main(%arg0: tensor<2x7x3xf16>, %arg1: tensor<2x5x4xf16>, %arg2: tensor<3xi32>) -> (tensor<3x3x4xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<2x7x3xf16>) -> tensor<2x7x3xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<2x5x4xf16>) -> tensor<2x5x4xf32> loc(#loc0)
     %v2 = stablehlo.convolution(%v0, %v1) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {stride = [1], pad = [[0, 0]], lhs_dilate = [1], rhs_dilate = [1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64, precision_config = [#stablehlo<precision HIGHEST>, #stablehlo<precision HIGHEST>]} : (tensor<2x7x3xf32>, tensor<2x5x4xf32>) -> tensor<3x3x4xf32> loc(#loc0)
     %v3 = stablehlo.convert %v2 : (tensor<3x3x4xf32>) -> tensor<3x3x4xf16> loc(#loc0)
-    return %v3 : tensor<3x3x4xf16>
+    return %v3, %arg2 : tensor<3x3x4xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // max_pool/float16 1d
 module @max_pool_float16_1d attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x7x3xf16>) -> (tensor<2x3x3xf16>) {
+  func.func public @main(%arg0: tensor<2x7x3xf16>, %arg1: tensor<3xi32>) -> (tensor<2x3x3xf16>, tensor<3xi32>) {
     %v0 = stablehlo.constant dense<"0x00FC"> : tensor<f16> loc(#loc0)
     %v4 = "stablehlo.reduce_window"(%arg0, %v0) <{padding = dense<[[0, 0], [0, 0], [0, 0]]> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 2, 1>, window_strides = array<i64: 1, 2, 1>}> ({
     ^bb0(%v1: tensor<f16>, %v2: tensor<f16>):
       %v3 = stablehlo.maximum %v1, %v2 : tensor<f16> loc(#loc0)
       stablehlo.return %v3 : tensor<f16>
     }) : (tensor<2x7x3xf16>, tensor<f16>) -> (tensor<2x3x3xf16>) loc(#loc0)
-    return %v4 : tensor<2x3x3xf16>
+    return %v4, %arg1 : tensor<2x3x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // avg_pool/float16 1d
 module @avg_pool_float16_1d attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x7x3xf16>) -> (tensor<2x3x3xf16>) {
+  func.func public @main(%arg0: tensor<2x7x3xf16>, %arg1: tensor<3xi32>) -> (tensor<2x3x3xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<2x7x3xf16>) -> tensor<2x7x3xf32> loc(#loc0)
     %v1 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
     %v5 = "stablehlo.reduce_window"(%v0, %v1) <{padding = dense<[[0, 0], [0, 0], [0, 0]]> : tensor<3x2xi64>, window_dimensions = array<i64: 1, 2, 1>, window_strides = array<i64: 1, 2, 1>}> ({
@@ -1118,14 +1108,14 @@ module @avg_pool_float16_1d attributes {mhlo.num_replicas = 1 : i32, mhlo.num_pa
     %v7 = stablehlo.broadcast_in_dim %v6, dims = [1] : (tensor<3xf32>) -> tensor<2x3x3xf32> loc(#loc0)
     %v8 = stablehlo.divide %v5, %v7 : tensor<2x3x3xf32> loc(#loc0)
     %v9 = stablehlo.convert %v8 : (tensor<2x3x3xf32>) -> tensor<2x3x3xf16> loc(#loc0)
-    return %v9 : tensor<2x3x3xf16>
+    return %v9, %arg1 : tensor<2x3x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // max_pool_grad/float16 1d ties false
 module @max_pool_grad_float16_1d_ties_false attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x7x3xf16>, %arg1: tensor<2x3x3xf16>, %arg2: tensor<2x3x3xf16>) -> (tensor<2x7x3xf16>) {
+  func.func public @main(%arg0: tensor<2x7x3xf16>, %arg1: tensor<2x3x3xf16>, %arg2: tensor<2x3x3xf16>, %arg3: tensor<3xi32>) -> (tensor<2x7x3xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg2 : (tensor<2x3x3xf16>) -> tensor<2x3x3xf32> loc(#loc0)
     %v1 = stablehlo.constant dense<"0x00FC"> : tensor<f16> loc(#loc0)
     %v2 = stablehlo.pad %arg0, %v1, low = [0, 0, 0], high = [0, 0, 0], interior = [0, 0, 0] : (tensor<2x7x3xf16>, tensor<f16>) -> tensor<2x7x3xf16> loc(#loc0)
@@ -1160,14 +1150,14 @@ module @max_pool_grad_float16_1d_ties_false attributes {mhlo.num_replicas = 1 : 
     %v31 = stablehlo.add %v19, %v30 : tensor<2x7x3xf32> loc(#loc0)
     %v32 = "stablehlo.slice"(%v31) <{limit_indices = array<i64: 2, 7, 3>, start_indices = array<i64: 0, 0, 0>, strides = array<i64: 1, 1, 1>}> : (tensor<2x7x3xf32>) -> (tensor<2x7x3xf32>) loc(#loc0)
     %v33 = stablehlo.convert %v32 : (tensor<2x7x3xf32>) -> tensor<2x7x3xf16> loc(#loc0)
-    return %v33 : tensor<2x7x3xf16>
+    return %v33, %arg3 : tensor<2x7x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // avg_pool_grad/float16 1d
 module @avg_pool_grad_float16_1d attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x3x3xf16>) -> (tensor<2x7x3xf16>) {
+  func.func public @main(%arg0: tensor<2x3x3xf16>, %arg1: tensor<3xi32>) -> (tensor<2x7x3xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<2x3x3xf16>) -> tensor<2x3x3xf32> loc(#loc0)
     %v1 = stablehlo.constant dense<"0x000000400000004000000040"> : tensor<3xf32> loc(#loc0)
     %v2 = stablehlo.broadcast_in_dim %v1, dims = [1] : (tensor<3xf32>) -> tensor<2x3x3xf32> loc(#loc0)
@@ -1180,14 +1170,14 @@ module @avg_pool_grad_float16_1d attributes {mhlo.num_replicas = 1 : i32, mhlo.n
       stablehlo.return %v8 : tensor<f32>
     }) : (tensor<2x8x3xf32>, tensor<f32>) -> (tensor<2x7x3xf32>) loc(#loc0)
     %v10 = stablehlo.convert %v9 : (tensor<2x7x3xf32>) -> tensor<2x7x3xf16> loc(#loc0)
-    return %v10 : tensor<2x7x3xf16>
+    return %v10, %arg1 : tensor<2x7x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // batch_norm/float16[5]
 module @batch_norm_float16_5_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<5xf16>, %arg1: tensor<5xf16>, %arg2: tensor<5xf16>) -> (tensor<5xf16>, tensor<5xf16>, tensor<5xf16>) {
+  func.func public @main(%arg0: tensor<5xf16>, %arg1: tensor<5xf16>, %arg2: tensor<5xf16>, %arg3: tensor<3xi32>) -> (tensor<5xf16>, tensor<5xf16>, tensor<5xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<5xf16>) -> tensor<5xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<5xf16>) -> tensor<5xf32> loc(#loc0)
     %v2 = stablehlo.convert %arg2 : (tensor<5xf16>) -> tensor<5xf32> loc(#loc0)
@@ -1221,14 +1211,14 @@ module @batch_norm_float16_5_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_
     %v28 = stablehlo.convert %v27 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
     %v29 = stablehlo.convert %v9 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
     %v30 = stablehlo.convert %v19 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
-    return %v28, %v29, %v30 : tensor<5xf16>, tensor<5xf16>, tensor<5xf16>
+    return %v28, %v29, %v30, %arg3 : tensor<5xf16>, tensor<5xf16>, tensor<5xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // batch_norm_grad/float16[5]
 module @batch_norm_grad_float16_5_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<5xf16>, %arg1: tensor<5xf16>, %arg2: tensor<5xf16>, %arg3: tensor<5xf16>, %arg4: tensor<5xf16>) -> (tensor<5xf16>, tensor<5xf16>, tensor<5xf16>) {
+  func.func public @main(%arg0: tensor<5xf16>, %arg1: tensor<5xf16>, %arg2: tensor<5xf16>, %arg3: tensor<5xf16>, %arg4: tensor<5xf16>, %arg5: tensor<3xi32>) -> (tensor<5xf16>, tensor<5xf16>, tensor<5xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<5xf16>) -> tensor<5xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<5xf16>) -> tensor<5xf32> loc(#loc0)
     %v2 = stablehlo.convert %arg2 : (tensor<5xf16>) -> tensor<5xf32> loc(#loc0)
@@ -1282,14 +1272,14 @@ module @batch_norm_grad_float16_5_ attributes {mhlo.num_replicas = 1 : i32, mhlo
     %v46 = stablehlo.convert %v34 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
     %v47 = stablehlo.convert %v40 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
     %v48 = stablehlo.convert %v45 : (tensor<5xf32>) -> tensor<5xf16> loc(#loc0)
-    return %v46, %v47, %v48 : tensor<5xf16>, tensor<5xf16>, tensor<5xf16>
+    return %v46, %v47, %v48, %arg5 : tensor<5xf16>, tensor<5xf16>, tensor<5xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // layer_norm/float16[4 3]
 module @layer_norm_float16_4_3_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x3xf16>, %arg1: tensor<3xf16>, %arg2: tensor<3xf16>) -> (tensor<4x3xf16>, tensor<4xf16>, tensor<4xf16>) {
+  func.func public @main(%arg0: tensor<4x3xf16>, %arg1: tensor<3xf16>, %arg2: tensor<3xf16>, %arg3: tensor<3xi32>) -> (tensor<4x3xf16>, tensor<4xf16>, tensor<4xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<4x3xf16>) -> tensor<4x3xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<3xf16>) -> tensor<3xf32> loc(#loc0)
     %v2 = stablehlo.convert %arg2 : (tensor<3xf16>) -> tensor<3xf32> loc(#loc0)
@@ -1324,14 +1314,14 @@ module @layer_norm_float16_4_3_ attributes {mhlo.num_replicas = 1 : i32, mhlo.nu
     %v29 = stablehlo.convert %v28 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
     %v30 = stablehlo.convert %v9 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
     %v31 = stablehlo.convert %v22 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
-    return %v29, %v30, %v31 : tensor<4x3xf16>, tensor<4xf16>, tensor<4xf16>
+    return %v29, %v30, %v31, %arg3 : tensor<4x3xf16>, tensor<4xf16>, tensor<4xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // layer_norm_grad/float16[4 3]
 module @layer_norm_grad_float16_4_3_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x3xf16>, %arg1: tensor<3xf16>, %arg2: tensor<4xf16>, %arg3: tensor<4xf16>, %arg4: tensor<4x3xf16>) -> (tensor<4x3xf16>, tensor<3xf16>, tensor<3xf16>) {
+  func.func public @main(%arg0: tensor<4x3xf16>, %arg1: tensor<3xf16>, %arg2: tensor<4xf16>, %arg3: tensor<4xf16>, %arg4: tensor<4x3xf16>, %arg5: tensor<3xi32>) -> (tensor<4x3xf16>, tensor<3xf16>, tensor<3xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<4x3xf16>) -> tensor<4x3xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<3xf16>) -> tensor<3xf32> loc(#loc0)
     %v2 = stablehlo.convert %arg2 : (tensor<4xf16>) -> tensor<4xf32> loc(#loc0)
@@ -1382,14 +1372,14 @@ module @layer_norm_grad_float16_4_3_ attributes {mhlo.num_replicas = 1 : i32, mh
     %v43 = stablehlo.convert %v31 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
     %v44 = stablehlo.convert %v37 : (tensor<3xf32>) -> tensor<3xf16> loc(#loc0)
     %v45 = stablehlo.convert %v42 : (tensor<3xf32>) -> tensor<3xf16> loc(#loc0)
-    return %v43, %v44, %v45 : tensor<4x3xf16>, tensor<3xf16>, tensor<3xf16>
+    return %v43, %v44, %v45, %arg5 : tensor<4x3xf16>, tensor<3xf16>, tensor<3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // group_norm/float16[4 3] in 1 groups
 module @group_norm_float16_4_3__in_1_groups attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x3xf16>, %arg1: tensor<3xf16>, %arg2: tensor<3xf16>) -> (tensor<4x3xf16>, tensor<4x1xf16>, tensor<4x1xf16>) {
+  func.func public @main(%arg0: tensor<4x3xf16>, %arg1: tensor<3xf16>, %arg2: tensor<3xf16>, %arg3: tensor<3xi32>) -> (tensor<4x3xf16>, tensor<4x1xf16>, tensor<4x1xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<4x3xf16>) -> tensor<4x3xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<3xf16>) -> tensor<3xf32> loc(#loc0)
     %v2 = stablehlo.convert %arg2 : (tensor<3xf16>) -> tensor<3xf32> loc(#loc0)
@@ -1428,14 +1418,14 @@ module @group_norm_float16_4_3__in_1_groups attributes {mhlo.num_replicas = 1 : 
     %v33 = stablehlo.convert %v32 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
     %v34 = stablehlo.convert %v10 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
     %v35 = stablehlo.convert %v23 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
-    return %v33, %v34, %v35 : tensor<4x3xf16>, tensor<4x1xf16>, tensor<4x1xf16>
+    return %v33, %v34, %v35, %arg3 : tensor<4x3xf16>, tensor<4x1xf16>, tensor<4x1xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // group_norm_grad/float16[4 3] in 1 groups
 module @group_norm_grad_float16_4_3__in_1_groups attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x3xf16>, %arg1: tensor<3xf16>, %arg2: tensor<4x1xf16>, %arg3: tensor<4x1xf16>, %arg4: tensor<4x3xf16>) -> (tensor<4x3xf16>, tensor<3xf16>, tensor<3xf16>) {
+  func.func public @main(%arg0: tensor<4x3xf16>, %arg1: tensor<3xf16>, %arg2: tensor<4x1xf16>, %arg3: tensor<4x1xf16>, %arg4: tensor<4x3xf16>, %arg5: tensor<3xi32>) -> (tensor<4x3xf16>, tensor<3xf16>, tensor<3xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<4x3xf16>) -> tensor<4x3xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<3xf16>) -> tensor<3xf32> loc(#loc0)
     %v2 = stablehlo.convert %arg2 : (tensor<4x1xf16>) -> tensor<4x1xf32> loc(#loc0)
@@ -1492,14 +1482,14 @@ module @group_norm_grad_float16_4_3__in_1_groups attributes {mhlo.num_replicas =
     %v49 = stablehlo.convert %v46 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
     %v50 = stablehlo.convert %v47 : (tensor<3xf32>) -> tensor<3xf16> loc(#loc0)
     %v51 = stablehlo.convert %v48 : (tensor<3xf32>) -> tensor<3xf16> loc(#loc0)
-    return %v49, %v50, %v51 : tensor<4x3xf16>, tensor<3xf16>, tensor<3xf16>
+    return %v49, %v50, %v51, %arg5 : tensor<4x3xf16>, tensor<3xf16>, tensor<3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // lstm_cell/float16[4 1]
 module @lstm_cell_float16_4_1_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x4xf16>, %arg1: tensor<4x1xf16>) -> (tensor<4x1xf16>, tensor<4x1xf16>, tensor<4x4xf16>) {
+  func.func public @main(%arg0: tensor<4x4xf16>, %arg1: tensor<4x1xf16>, %arg2: tensor<3xi32>) -> (tensor<4x1xf16>, tensor<4x1xf16>, tensor<4x4xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<4x4xf16>) -> tensor<4x4xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<4x1xf16>) -> tensor<4x1xf32> loc(#loc0)
     %v2 = "stablehlo.slice"(%v0) <{limit_indices = array<i64: 4, 1>, start_indices = array<i64: 0, 0>, strides = array<i64: 1, 1>}> : (tensor<4x4xf32>) -> (tensor<4x1xf32>) loc(#loc0)
@@ -1519,14 +1509,14 @@ module @lstm_cell_float16_4_1_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num
     %v16 = stablehlo.convert %v15 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
     %v17 = stablehlo.convert %v12 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
     %v18 = stablehlo.convert %v13 : (tensor<4x4xf32>) -> tensor<4x4xf16> loc(#loc0)
-    return %v16, %v17, %v18 : tensor<4x1xf16>, tensor<4x1xf16>, tensor<4x4xf16>
+    return %v16, %v17, %v18, %arg2 : tensor<4x1xf16>, tensor<4x1xf16>, tensor<4x4xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // lstm_cell_grad/float16[4 1]
 module @lstm_cell_grad_float16_4_1_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x4xf16>, %arg1: tensor<4x1xf16>, %arg2: tensor<4x1xf16>, %arg3: tensor<4x1xf16>) -> (tensor<4x4xf16>, tensor<4x1xf16>) {
+  func.func public @main(%arg0: tensor<4x4xf16>, %arg1: tensor<4x1xf16>, %arg2: tensor<4x1xf16>, %arg3: tensor<4x1xf16>, %arg4: tensor<3xi32>) -> (tensor<4x4xf16>, tensor<4x1xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<4x4xf16>) -> tensor<4x4xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<4x1xf16>) -> tensor<4x1xf32> loc(#loc0)
     %v2 = stablehlo.convert %arg2 : (tensor<4x1xf16>) -> tensor<4x1xf32> loc(#loc0)
@@ -1565,14 +1555,14 @@ module @lstm_cell_grad_float16_4_1_ attributes {mhlo.num_replicas = 1 : i32, mhl
     %v35 = stablehlo.multiply %v17, %v5 : tensor<4x1xf32> loc(#loc0)
     %v36 = stablehlo.convert %v34 : (tensor<4x4xf32>) -> tensor<4x4xf16> loc(#loc0)
     %v37 = stablehlo.convert %v35 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
-    return %v36, %v37 : tensor<4x4xf16>, tensor<4x1xf16>
+    return %v36, %v37, %arg4 : tensor<4x4xf16>, tensor<4x1xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // gru_cell/float16[4 1]
 module @gru_cell_float16_4_1_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x3xf16>, %arg1: tensor<4x3xf16>, %arg2: tensor<4x1xf16>) -> (tensor<4x1xf16>, tensor<4x3xf16>) {
+  func.func public @main(%arg0: tensor<4x3xf16>, %arg1: tensor<4x3xf16>, %arg2: tensor<4x1xf16>, %arg3: tensor<3xi32>) -> (tensor<4x1xf16>, tensor<4x3xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<4x3xf16>) -> tensor<4x3xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<4x3xf16>) -> tensor<4x3xf32> loc(#loc0)
     %v2 = stablehlo.convert %arg2 : (tensor<4x1xf16>) -> tensor<4x1xf32> loc(#loc0)
@@ -1597,14 +1587,14 @@ module @gru_cell_float16_4_1_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_
     %v21 = stablehlo.concatenate %v6, %v10, %v15, dim = 1 : (tensor<4x1xf32>, tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x3xf32> loc(#loc0)
     %v22 = stablehlo.convert %v20 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
     %v23 = stablehlo.convert %v21 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
-    return %v22, %v23 : tensor<4x1xf16>, tensor<4x3xf16>
+    return %v22, %v23, %arg3 : tensor<4x1xf16>, tensor<4x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // gru_cell_grad/float16[4 1]
 module @gru_cell_grad_float16_4_1_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x3xf16>, %arg1: tensor<4x3xf16>, %arg2: tensor<4x1xf16>, %arg3: tensor<4x1xf16>) -> (tensor<4x3xf16>, tensor<4x3xf16>, tensor<4x1xf16>) {
+  func.func public @main(%arg0: tensor<4x3xf16>, %arg1: tensor<4x3xf16>, %arg2: tensor<4x1xf16>, %arg3: tensor<4x1xf16>, %arg4: tensor<3xi32>) -> (tensor<4x3xf16>, tensor<4x3xf16>, tensor<4x1xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<4x3xf16>) -> tensor<4x3xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<4x3xf16>) -> tensor<4x3xf32> loc(#loc0)
     %v2 = stablehlo.convert %arg2 : (tensor<4x1xf16>) -> tensor<4x1xf32> loc(#loc0)
@@ -1634,14 +1624,14 @@ module @gru_cell_grad_float16_4_1_ attributes {mhlo.num_replicas = 1 : i32, mhlo
     %v26 = stablehlo.convert %v22 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
     %v27 = stablehlo.convert %v24 : (tensor<4x3xf32>) -> tensor<4x3xf16> loc(#loc0)
     %v28 = stablehlo.convert %v25 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
-    return %v26, %v27, %v28 : tensor<4x3xf16>, tensor<4x3xf16>, tensor<4x1xf16>
+    return %v26, %v27, %v28, %arg4 : tensor<4x3xf16>, tensor<4x3xf16>, tensor<4x1xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // softmax/float16[7]
 module @softmax_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<7xf16>) -> tensor<7xf32> loc(#loc0)
     %v1 = stablehlo.constant dense<"0x000080FF"> : tensor<f32> loc(#loc0)
     %v5 = "stablehlo.reduce"(%v0, %v1) <{dimensions = array<i64: 0>}> ({
@@ -1661,14 +1651,14 @@ module @softmax_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_par
     %v14 = stablehlo.broadcast_in_dim %v13, dims = [] : (tensor<f32>) -> tensor<7xf32> loc(#loc0)
     %v15 = stablehlo.divide %v8, %v14 : tensor<7xf32> loc(#loc0)
     %v16 = stablehlo.convert %v15 : (tensor<7xf32>) -> tensor<7xf16> loc(#loc0)
-    return %v16 : tensor<7xf16>
+    return %v16, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // log_softmax/float16[7]
 module @log_softmax_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<7xf16>) -> tensor<7xf32> loc(#loc0)
     %v1 = stablehlo.constant dense<"0x000080FF"> : tensor<f32> loc(#loc0)
     %v5 = "stablehlo.reduce"(%v0, %v1) <{dimensions = array<i64: 0>}> ({
@@ -1689,14 +1679,14 @@ module @log_softmax_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num
     %v15 = stablehlo.broadcast_in_dim %v14, dims = [] : (tensor<f32>) -> tensor<7xf32> loc(#loc0)
     %v16 = stablehlo.subtract %v7, %v15 : tensor<7xf32> loc(#loc0)
     %v17 = stablehlo.convert %v16 : (tensor<7xf32>) -> tensor<7xf16> loc(#loc0)
-    return %v17 : tensor<7xf16>
+    return %v17, %arg1 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // softmax_grad/float16[7]
 module @softmax_grad_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>, %arg2: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<7xf16>) -> tensor<7xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<7xf16>) -> tensor<7xf32> loc(#loc0)
     %v2 = stablehlo.multiply %v0, %v1 : tensor<7xf32> loc(#loc0)
@@ -1710,14 +1700,14 @@ module @softmax_grad_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.nu
     %v9 = stablehlo.subtract %v1, %v8 : tensor<7xf32> loc(#loc0)
     %v10 = stablehlo.multiply %v0, %v9 : tensor<7xf32> loc(#loc0)
     %v11 = stablehlo.convert %v10 : (tensor<7xf32>) -> tensor<7xf16> loc(#loc0)
-    return %v11 : tensor<7xf16>
+    return %v11, %arg2 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // log_softmax_grad/float16[7]
 module @log_softmax_grad_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>) -> (tensor<7xf16>) {
+  func.func public @main(%arg0: tensor<7xf16>, %arg1: tensor<7xf16>, %arg2: tensor<3xi32>) -> (tensor<7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<7xf16>) -> tensor<7xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<7xf16>) -> tensor<7xf32> loc(#loc0)
     %v2 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
@@ -1731,164 +1721,154 @@ module @log_softmax_grad_float16_7_ attributes {mhlo.num_replicas = 1 : i32, mhl
     %v9 = stablehlo.multiply %v8, %v7 : tensor<7xf32> loc(#loc0)
     %v10 = stablehlo.subtract %v1, %v9 : tensor<7xf32> loc(#loc0)
     %v11 = stablehlo.convert %v10 : (tensor<7xf32>) -> tensor<7xf16> loc(#loc0)
-    return %v11 : tensor<7xf16>
+    return %v11, %arg2 : tensor<7xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // sparse_softmax_cross_entropy/float16[4 1]
 module @sparse_softmax_cross_entropy_float16_4_1_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x1xf16>, %arg1: tensor<4xi32>) -> (tensor<4xf16>, tensor<4xf16>, tensor<2xi32>) {
-    %v0 = stablehlo.constant dense<"0x0000000000000000"> : tensor<2xi32>
-    %v1 = stablehlo.convert %arg0 : (tensor<4x1xf16>) -> tensor<4x1xf32> loc(#loc0)
-    %v2 = stablehlo.constant dense<"0x000080FF"> : tensor<f32> loc(#loc0)
-    %v6 = "stablehlo.reduce"(%v1, %v2) <{dimensions = array<i64: 1>}> ({
-    ^bb0(%v3: tensor<f32>, %v4: tensor<f32>):
-      %v5 = stablehlo.maximum %v3, %v4 : tensor<f32> loc(#loc0)
-      stablehlo.return %v5 : tensor<f32>
+  func.func public @main(%arg0: tensor<4x1xf16>, %arg1: tensor<4xi32>, %arg2: tensor<3xi32>) -> (tensor<4xf16>, tensor<4xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.convert %arg0 : (tensor<4x1xf16>) -> tensor<4x1xf32> loc(#loc0)
+    %v1 = stablehlo.constant dense<"0x000080FF"> : tensor<f32> loc(#loc0)
+    %v5 = "stablehlo.reduce"(%v0, %v1) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%v2: tensor<f32>, %v3: tensor<f32>):
+      %v4 = stablehlo.maximum %v2, %v3 : tensor<f32> loc(#loc0)
+      stablehlo.return %v4 : tensor<f32>
     }) : (tensor<4x1xf32>, tensor<f32>) -> (tensor<4xf32>) loc(#loc0)
-    %v7 = stablehlo.broadcast_in_dim %v6, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32> loc(#loc0)
-    %v8 = stablehlo.subtract %v1, %v7 : tensor<4x1xf32> loc(#loc0)
-    %v9 = stablehlo.exponential %v8 : tensor<4x1xf32> loc(#loc0)
-    %v10 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v14 = "stablehlo.reduce"(%v9, %v10) <{dimensions = array<i64: 1>}> ({
-    ^bb0(%v11: tensor<f32>, %v12: tensor<f32>):
-      %v13 = stablehlo.add %v11, %v12 : tensor<f32> loc(#loc0)
-      stablehlo.return %v13 : tensor<f32>
+    %v6 = stablehlo.broadcast_in_dim %v5, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32> loc(#loc0)
+    %v7 = stablehlo.subtract %v0, %v6 : tensor<4x1xf32> loc(#loc0)
+    %v8 = stablehlo.exponential %v7 : tensor<4x1xf32> loc(#loc0)
+    %v9 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
+    %v13 = "stablehlo.reduce"(%v8, %v9) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%v10: tensor<f32>, %v11: tensor<f32>):
+      %v12 = stablehlo.add %v10, %v11 : tensor<f32> loc(#loc0)
+      stablehlo.return %v12 : tensor<f32>
     }) : (tensor<4x1xf32>, tensor<f32>) -> (tensor<4xf32>) loc(#loc0)
-    %v15 = stablehlo.log %v14 : tensor<4xf32> loc(#loc0)
-    %v16 = stablehlo.iota dim = 0 : tensor<1xi32> loc(#loc0)
-    %v17 = stablehlo.constant dense<"0x01000000"> : tensor<4xi32> loc(#loc0)
-    %v18 = stablehlo.compare LT, %arg1, %v17, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
-    %v19 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v20 = stablehlo.compare GE, %arg1, %v19, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
-    %v21 = stablehlo.and %v18, %v20 : tensor<4xi1> loc(#loc0)
-    %v22 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
-    %v23 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<4xi32> loc(#loc0)
-    %v24 = stablehlo.select %v21, %v23, %v22 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
-    %v25 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v29 = "stablehlo.reduce"(%v24, %v25) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v26: tensor<i32>, %v27: tensor<i32>):
-      %v28 = stablehlo.minimum %v26, %v27 : tensor<i32> loc(#loc0)
-      stablehlo.return %v28 : tensor<i32>
+    %v14 = stablehlo.log %v13 : tensor<4xf32> loc(#loc0)
+    %v15 = stablehlo.iota dim = 0 : tensor<1xi32> loc(#loc0)
+    %v16 = stablehlo.constant dense<"0x01000000"> : tensor<4xi32> loc(#loc0)
+    %v17 = stablehlo.compare LT, %arg1, %v16, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
+    %v18 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
+    %v19 = stablehlo.compare GE, %arg1, %v18, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
+    %v20 = stablehlo.and %v17, %v19 : tensor<4xi1> loc(#loc0)
+    %v21 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
+    %v22 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<4xi32> loc(#loc0)
+    %v23 = stablehlo.select %v20, %v22, %v21 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
+    %v24 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+    %v28 = "stablehlo.reduce"(%v23, %v24) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v25: tensor<i32>, %v26: tensor<i32>):
+      %v27 = stablehlo.minimum %v25, %v26 : tensor<i32> loc(#loc0)
+      stablehlo.return %v27 : tensor<i32>
     }) : (tensor<4xi32>, tensor<i32>) -> (tensor<i32>) loc(#loc0)
-    %v30 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v31 = stablehlo.compare NE, %v29, %v30, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v32 = "stablehlo.dynamic_slice"(%arg1, %v29) <{slice_sizes = array<i64: 1>}> : (tensor<4xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
-    %v33 = stablehlo.convert %v32 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
-    %v34 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
-    %v35 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
-    %v36 = stablehlo.minimum %v35, %v33 : tensor<1xi64> loc(#loc0)
-    %v37 = stablehlo.maximum %v34, %v36 : tensor<1xi64> loc(#loc0)
-    %v38 = stablehlo.convert %v37 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
-    %v39 = stablehlo.constant dense<"0x01000000"> : tensor<1xi32> loc(#loc0)
-    %v40 = stablehlo.concatenate %v39, %v38, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32> loc(#loc0)
-    %v41 = "stablehlo.slice"(%v0) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<2xi32>) -> (tensor<1xi32>) loc(#loc0)
-    %v42 = stablehlo.reshape %v41 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
-    %v43 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v44 = stablehlo.compare NE, %v42, %v43, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v45 = stablehlo.not %v44 : tensor<i1> loc(#loc0)
-    %v46 = stablehlo.and %v31, %v45 : tensor<i1> loc(#loc0)
-    %v47 = stablehlo.broadcast_in_dim %v46, dims = [] : (tensor<i1>) -> tensor<2xi1> loc(#loc0)
-    %v48 = stablehlo.select %v47, %v40, %v0 : tensor<2xi1>, tensor<2xi32> loc(#loc0)
-    %v49 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v50 = stablehlo.maximum %arg1, %v49 : tensor<4xi32> loc(#loc0)
-    %v51 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
-    %v52 = stablehlo.minimum %v50, %v51 : tensor<4xi32> loc(#loc0)
-    %v53 = "stablehlo.gather"(%v16, %v52) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<1xi32>, tensor<4xi32>) -> (tensor<4xi32>) loc(#loc0)
-    %v54 = stablehlo.iota dim = 1 : tensor<4x1xi32> loc(#loc0)
-    %v55 = stablehlo.broadcast_in_dim %v53, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32> loc(#loc0)
-    %v56 = stablehlo.compare EQ, %v54, %v55, SIGNED : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1> loc(#loc0)
-    %v57 = stablehlo.constant dense<"0x00000000"> : tensor<4x1xf32> loc(#loc0)
-    %v58 = stablehlo.select %v56, %v8, %v57 : tensor<4x1xi1>, tensor<4x1xf32> loc(#loc0)
-    %v59 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
-    %v63 = "stablehlo.reduce"(%v58, %v59) <{dimensions = array<i64: 1>}> ({
-    ^bb0(%v60: tensor<f32>, %v61: tensor<f32>):
-      %v62 = stablehlo.add %v60, %v61 : tensor<f32> loc(#loc0)
-      stablehlo.return %v62 : tensor<f32>
+    %v29 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+    %v30 = stablehlo.compare NE, %v28, %v29, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+    %v31 = "stablehlo.dynamic_slice"(%arg1, %v28) <{slice_sizes = array<i64: 1>}> : (tensor<4xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
+    %v32 = stablehlo.convert %v31 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
+    %v33 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
+    %v34 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
+    %v35 = stablehlo.minimum %v34, %v32 : tensor<1xi64> loc(#loc0)
+    %v36 = stablehlo.maximum %v33, %v35 : tensor<1xi64> loc(#loc0)
+    %v37 = stablehlo.convert %v36 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
+    %v38 = stablehlo.constant dense<"0x0000000001000000"> : tensor<2xi32> loc(#loc0)
+    %v39 = stablehlo.concatenate %v38, %v37, dim = 0 : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32> loc(#loc0)
+    %v40 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>) loc(#loc0)
+    %v41 = stablehlo.reshape %v40 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
+    %v42 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
+    %v43 = stablehlo.compare NE, %v41, %v42, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+    %v44 = stablehlo.not %v43 : tensor<i1> loc(#loc0)
+    %v45 = stablehlo.and %v30, %v44 : tensor<i1> loc(#loc0)
+    %v46 = stablehlo.broadcast_in_dim %v45, dims = [] : (tensor<i1>) -> tensor<3xi1> loc(#loc0)
+    %v47 = stablehlo.select %v46, %v39, %arg2 : tensor<3xi1>, tensor<3xi32> loc(#loc0)
+    %v48 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
+    %v49 = stablehlo.maximum %arg1, %v48 : tensor<4xi32> loc(#loc0)
+    %v50 = stablehlo.constant dense<"0x00000000"> : tensor<4xi32> loc(#loc0)
+    %v51 = stablehlo.minimum %v49, %v50 : tensor<4xi32> loc(#loc0)
+    %v52 = "stablehlo.gather"(%v15, %v51) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<1xi32>, tensor<4xi32>) -> (tensor<4xi32>) loc(#loc0)
+    %v53 = stablehlo.iota dim = 1 : tensor<4x1xi32> loc(#loc0)
+    %v54 = stablehlo.broadcast_in_dim %v52, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32> loc(#loc0)
+    %v55 = stablehlo.compare EQ, %v53, %v54, SIGNED : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1> loc(#loc0)
+    %v56 = stablehlo.constant dense<"0x00000000"> : tensor<4x1xf32> loc(#loc0)
+    %v57 = stablehlo.select %v55, %v7, %v56 : tensor<4x1xi1>, tensor<4x1xf32> loc(#loc0)
+    %v58 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
+    %v62 = "stablehlo.reduce"(%v57, %v58) <{dimensions = array<i64: 1>}> ({
+    ^bb0(%v59: tensor<f32>, %v60: tensor<f32>):
+      %v61 = stablehlo.add %v59, %v60 : tensor<f32> loc(#loc0)
+      stablehlo.return %v61 : tensor<f32>
     }) : (tensor<4x1xf32>, tensor<f32>) -> (tensor<4xf32>) loc(#loc0)
-    %v64 = stablehlo.subtract %v15, %v63 : tensor<4xf32> loc(#loc0)
-    %v65 = stablehlo.add %v6, %v15 : tensor<4xf32> loc(#loc0)
+    %v63 = stablehlo.subtract %v14, %v62 : tensor<4xf32> loc(#loc0)
+    %v64 = stablehlo.add %v5, %v14 : tensor<4xf32> loc(#loc0)
+    %v65 = stablehlo.convert %v63 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
     %v66 = stablehlo.convert %v64 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
-    %v67 = stablehlo.convert %v65 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
-    %v68 = "stablehlo.slice"(%v48) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<2xi32>) -> (tensor<1xi32>)
-    %v69 = stablehlo.reshape %v68 : (tensor<1xi32>) -> tensor<i32>
-    %v70 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
-    %v71 = stablehlo.compare EQ, %v69, %v70, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    return %v66, %v67, %v48 : tensor<4xf16>, tensor<4xf16>, tensor<2xi32>
+    return %v65, %v66, %v47 : tensor<4xf16>, tensor<4xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // sparse_softmax_cross_entropy_grad/float16[4 1]
 module @sparse_softmax_cross_entropy_grad_float16_4_1_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x1xf16>, %arg1: tensor<4xi64>, %arg2: tensor<4xf16>, %arg3: tensor<4xf16>) -> (tensor<4x1xf16>, tensor<2xi32>) {
-    %v0 = stablehlo.constant dense<"0x0000000000000000"> : tensor<2xi32>
-    %v1 = stablehlo.convert %arg0 : (tensor<4x1xf16>) -> tensor<4x1xf32> loc(#loc0)
-    %v2 = stablehlo.convert %arg2 : (tensor<4xf16>) -> tensor<4xf32> loc(#loc0)
-    %v3 = stablehlo.convert %arg3 : (tensor<4xf16>) -> tensor<4xf32> loc(#loc0)
-    %v4 = stablehlo.broadcast_in_dim %v2, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32> loc(#loc0)
-    %v5 = stablehlo.subtract %v1, %v4 : tensor<4x1xf32> loc(#loc0)
-    %v6 = stablehlo.exponential %v5 : tensor<4x1xf32> loc(#loc0)
-    %v7 = stablehlo.iota dim = 0 : tensor<1xi32> loc(#loc0)
-    %v8 = stablehlo.constant dense<"0x0100000000000000"> : tensor<4xi64> loc(#loc0)
-    %v9 = stablehlo.compare LT, %arg1, %v8, SIGNED : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1> loc(#loc0)
-    %v10 = stablehlo.constant dense<"0x0000000000000000"> : tensor<4xi64> loc(#loc0)
-    %v11 = stablehlo.compare GE, %arg1, %v10, SIGNED : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1> loc(#loc0)
-    %v12 = stablehlo.and %v9, %v11 : tensor<4xi1> loc(#loc0)
-    %v13 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
-    %v14 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<4xi32> loc(#loc0)
-    %v15 = stablehlo.select %v12, %v14, %v13 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
-    %v16 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v20 = "stablehlo.reduce"(%v15, %v16) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v17: tensor<i32>, %v18: tensor<i32>):
-      %v19 = stablehlo.minimum %v17, %v18 : tensor<i32> loc(#loc0)
-      stablehlo.return %v19 : tensor<i32>
+  func.func public @main(%arg0: tensor<4x1xf16>, %arg1: tensor<4xi64>, %arg2: tensor<4xf16>, %arg3: tensor<4xf16>, %arg4: tensor<3xi32>) -> (tensor<4x1xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.convert %arg0 : (tensor<4x1xf16>) -> tensor<4x1xf32> loc(#loc0)
+    %v1 = stablehlo.convert %arg2 : (tensor<4xf16>) -> tensor<4xf32> loc(#loc0)
+    %v2 = stablehlo.convert %arg3 : (tensor<4xf16>) -> tensor<4xf32> loc(#loc0)
+    %v3 = stablehlo.broadcast_in_dim %v1, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32> loc(#loc0)
+    %v4 = stablehlo.subtract %v0, %v3 : tensor<4x1xf32> loc(#loc0)
+    %v5 = stablehlo.exponential %v4 : tensor<4x1xf32> loc(#loc0)
+    %v6 = stablehlo.iota dim = 0 : tensor<1xi32> loc(#loc0)
+    %v7 = stablehlo.constant dense<"0x0100000000000000"> : tensor<4xi64> loc(#loc0)
+    %v8 = stablehlo.compare LT, %arg1, %v7, SIGNED : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1> loc(#loc0)
+    %v9 = stablehlo.constant dense<"0x0000000000000000"> : tensor<4xi64> loc(#loc0)
+    %v10 = stablehlo.compare GE, %arg1, %v9, SIGNED : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1> loc(#loc0)
+    %v11 = stablehlo.and %v8, %v10 : tensor<4xi1> loc(#loc0)
+    %v12 = stablehlo.iota dim = 0 : tensor<4xi32> loc(#loc0)
+    %v13 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<4xi32> loc(#loc0)
+    %v14 = stablehlo.select %v11, %v13, %v12 : tensor<4xi1>, tensor<4xi32> loc(#loc0)
+    %v15 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+    %v19 = "stablehlo.reduce"(%v14, %v15) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v16: tensor<i32>, %v17: tensor<i32>):
+      %v18 = stablehlo.minimum %v16, %v17 : tensor<i32> loc(#loc0)
+      stablehlo.return %v18 : tensor<i32>
     }) : (tensor<4xi32>, tensor<i32>) -> (tensor<i32>) loc(#loc0)
-    %v21 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v22 = stablehlo.compare NE, %v20, %v21, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v23 = "stablehlo.dynamic_slice"(%arg1, %v20) <{slice_sizes = array<i64: 1>}> : (tensor<4xi64>, tensor<i32>) -> (tensor<1xi64>) loc(#loc0)
-    %v24 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
-    %v25 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
-    %v26 = stablehlo.minimum %v25, %v23 : tensor<1xi64> loc(#loc0)
-    %v27 = stablehlo.maximum %v24, %v26 : tensor<1xi64> loc(#loc0)
-    %v28 = stablehlo.convert %v27 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
-    %v29 = stablehlo.constant dense<"0x01000000"> : tensor<1xi32> loc(#loc0)
-    %v30 = stablehlo.concatenate %v29, %v28, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32> loc(#loc0)
-    %v31 = "stablehlo.slice"(%v0) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<2xi32>) -> (tensor<1xi32>) loc(#loc0)
-    %v32 = stablehlo.reshape %v31 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
-    %v33 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v34 = stablehlo.compare NE, %v32, %v33, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v35 = stablehlo.not %v34 : tensor<i1> loc(#loc0)
-    %v36 = stablehlo.and %v22, %v35 : tensor<i1> loc(#loc0)
-    %v37 = stablehlo.broadcast_in_dim %v36, dims = [] : (tensor<i1>) -> tensor<2xi1> loc(#loc0)
-    %v38 = stablehlo.select %v37, %v30, %v0 : tensor<2xi1>, tensor<2xi32> loc(#loc0)
-    %v39 = stablehlo.constant dense<"0x0000000000000000"> : tensor<4xi64> loc(#loc0)
-    %v40 = stablehlo.maximum %arg1, %v39 : tensor<4xi64> loc(#loc0)
-    %v41 = stablehlo.constant dense<"0x0000000000000000"> : tensor<4xi64> loc(#loc0)
-    %v42 = stablehlo.minimum %v40, %v41 : tensor<4xi64> loc(#loc0)
-    %v43 = stablehlo.convert %v42 : (tensor<4xi64>) -> tensor<4xi32> loc(#loc0)
-    %v44 = "stablehlo.gather"(%v7, %v43) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<1xi32>, tensor<4xi32>) -> (tensor<4xi32>) loc(#loc0)
-    %v45 = stablehlo.iota dim = 1 : tensor<4x1xi32> loc(#loc0)
-    %v46 = stablehlo.broadcast_in_dim %v44, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32> loc(#loc0)
-    %v47 = stablehlo.compare EQ, %v45, %v46, SIGNED : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1> loc(#loc0)
-    %v48 = stablehlo.convert %v47 : (tensor<4x1xi1>) -> tensor<4x1xf32> loc(#loc0)
-    %v49 = stablehlo.subtract %v6, %v48 : tensor<4x1xf32> loc(#loc0)
-    %v50 = stablehlo.broadcast_in_dim %v3, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32> loc(#loc0)
-    %v51 = stablehlo.multiply %v49, %v50 : tensor<4x1xf32> loc(#loc0)
-    %v52 = stablehlo.convert %v51 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
-    %v53 = "stablehlo.slice"(%v38) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<2xi32>) -> (tensor<1xi32>)
-    %v54 = stablehlo.reshape %v53 : (tensor<1xi32>) -> tensor<i32>
-    %v55 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
-    %v56 = stablehlo.compare EQ, %v54, %v55, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    return %v52, %v38 : tensor<4x1xf16>, tensor<2xi32>
+    %v20 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+    %v21 = stablehlo.compare NE, %v19, %v20, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+    %v22 = "stablehlo.dynamic_slice"(%arg1, %v19) <{slice_sizes = array<i64: 1>}> : (tensor<4xi64>, tensor<i32>) -> (tensor<1xi64>) loc(#loc0)
+    %v23 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
+    %v24 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
+    %v25 = stablehlo.minimum %v24, %v22 : tensor<1xi64> loc(#loc0)
+    %v26 = stablehlo.maximum %v23, %v25 : tensor<1xi64> loc(#loc0)
+    %v27 = stablehlo.convert %v26 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
+    %v28 = stablehlo.constant dense<"0x0000000001000000"> : tensor<2xi32> loc(#loc0)
+    %v29 = stablehlo.concatenate %v28, %v27, dim = 0 : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32> loc(#loc0)
+    %v30 = "stablehlo.slice"(%arg4) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>) loc(#loc0)
+    %v31 = stablehlo.reshape %v30 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
+    %v32 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
+    %v33 = stablehlo.compare NE, %v31, %v32, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+    %v34 = stablehlo.not %v33 : tensor<i1> loc(#loc0)
+    %v35 = stablehlo.and %v21, %v34 : tensor<i1> loc(#loc0)
+    %v36 = stablehlo.broadcast_in_dim %v35, dims = [] : (tensor<i1>) -> tensor<3xi1> loc(#loc0)
+    %v37 = stablehlo.select %v36, %v29, %arg4 : tensor<3xi1>, tensor<3xi32> loc(#loc0)
+    %v38 = stablehlo.constant dense<"0x0000000000000000"> : tensor<4xi64> loc(#loc0)
+    %v39 = stablehlo.maximum %arg1, %v38 : tensor<4xi64> loc(#loc0)
+    %v40 = stablehlo.constant dense<"0x0000000000000000"> : tensor<4xi64> loc(#loc0)
+    %v41 = stablehlo.minimum %v39, %v40 : tensor<4xi64> loc(#loc0)
+    %v42 = stablehlo.convert %v41 : (tensor<4xi64>) -> tensor<4xi32> loc(#loc0)
+    %v43 = "stablehlo.gather"(%v6, %v42) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<1xi32>, tensor<4xi32>) -> (tensor<4xi32>) loc(#loc0)
+    %v44 = stablehlo.iota dim = 1 : tensor<4x1xi32> loc(#loc0)
+    %v45 = stablehlo.broadcast_in_dim %v43, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32> loc(#loc0)
+    %v46 = stablehlo.compare EQ, %v44, %v45, SIGNED : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x1xi1> loc(#loc0)
+    %v47 = stablehlo.convert %v46 : (tensor<4x1xi1>) -> tensor<4x1xf32> loc(#loc0)
+    %v48 = stablehlo.subtract %v5, %v47 : tensor<4x1xf32> loc(#loc0)
+    %v49 = stablehlo.broadcast_in_dim %v2, dims = [0] : (tensor<4xf32>) -> tensor<4x1xf32> loc(#loc0)
+    %v50 = stablehlo.multiply %v48, %v49 : tensor<4x1xf32> loc(#loc0)
+    %v51 = stablehlo.convert %v50 : (tensor<4x1xf32>) -> tensor<4x1xf16> loc(#loc0)
+    return %v51, %v37 : tensor<4x1xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // dropout/float16[3 5 7] rate 0
 module @dropout_float16_3_5_7__rate_0 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<3x5x7xf16>, %arg1: tensor<4xui32>) -> (tensor<3x5x7xf16>) {
+  func.func public @main(%arg0: tensor<3x5x7xf16>, %arg1: tensor<4xui32>, %arg2: tensor<3xi32>) -> (tensor<3x5x7xf16>, tensor<3xi32>) {
     %v0 = stablehlo.constant dense<"0x05000000"> : tensor<ui32> loc(#loc0)
     %v1 = func.call @philox_27(%arg1, %v0) : (tensor<4xui32>, tensor<ui32>) -> tensor<108xui32> loc(#loc0)
     %v2 = "stablehlo.slice"(%v1) <{limit_indices = array<i64: 105>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<108xui32>) -> (tensor<105xui32>) loc(#loc0)
@@ -1901,7 +1881,7 @@ module @dropout_float16_3_5_7__rate_0 attributes {mhlo.num_replicas = 1 : i32, m
     %v9 = stablehlo.multiply %arg0, %v8 : tensor<3x5x7xf16> loc(#loc0)
     %v10 = stablehlo.constant dense<"0x0000"> : tensor<3x5x7xf16> loc(#loc0)
     %v11 = stablehlo.select %v7, %v9, %v10 : tensor<3x5x7xi1>, tensor<3x5x7xf16> loc(#loc0)
-    return %v11 : tensor<3x5x7xf16>
+    return %v11, %arg2 : tensor<3x5x7xf16>, tensor<3xi32>
   }
   func.func private @philox_27(%state: tensor<4xui32>, %stream: tensor<ui32>) -> tensor<108xui32> {
     %v0 = "stablehlo.slice"(%state) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<4xui32>) -> (tensor<1xui32>)
@@ -2135,7 +2115,7 @@ module @dropout_float16_3_5_7__rate_0 attributes {mhlo.num_replicas = 1 : i32, m
 
 // attention/float16 plain
 module @attention_float16_plain attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x3x2x4xf16>, %arg1: tensor<2x5x2x4xf16>, %arg2: tensor<2x5x2x3xf16>) -> (tensor<2x3x2x3xf16>, tensor<2x2x3xf16>) {
+  func.func public @main(%arg0: tensor<2x3x2x4xf16>, %arg1: tensor<2x5x2x4xf16>, %arg2: tensor<2x5x2x3xf16>, %arg3: tensor<3xi32>) -> (tensor<2x3x2x3xf16>, tensor<2x2x3xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<2x3x2x4xf16>) -> tensor<2x3x2x4xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<2x5x2x4xf16>) -> tensor<2x5x2x4xf32> loc(#loc0)
     %v2 = stablehlo.convert %arg2 : (tensor<2x5x2x3xf16>) -> tensor<2x5x2x3xf32> loc(#loc0)
@@ -2173,14 +2153,14 @@ module @attention_float16_plain attributes {mhlo.num_replicas = 1 : i32, mhlo.nu
     %v32 = stablehlo.transpose %v31, dims = [0, 2, 1, 3] : (tensor<2x2x3x3xf32>) -> tensor<2x3x2x3xf32> loc(#loc0)
     %v33 = stablehlo.convert %v32 : (tensor<2x3x2x3xf32>) -> tensor<2x3x2x3xf16> loc(#loc0)
     %v34 = stablehlo.convert %v24 : (tensor<2x2x3xf32>) -> tensor<2x2x3xf16> loc(#loc0)
-    return %v33, %v34 : tensor<2x3x2x3xf16>, tensor<2x2x3xf16>
+    return %v33, %v34, %arg3 : tensor<2x3x2x3xf16>, tensor<2x2x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // attention_grad/float16 plain
 module @attention_grad_float16_plain attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x3x2x4xf16>, %arg1: tensor<2x5x2x4xf16>, %arg2: tensor<2x5x2x3xf16>, %arg3: tensor<2x3x2x3xf16>, %arg4: tensor<2x2x3xf16>, %arg5: tensor<2x3x2x3xf16>) -> (tensor<2x3x2x4xf16>, tensor<2x5x2x4xf16>, tensor<2x5x2x3xf16>) {
+  func.func public @main(%arg0: tensor<2x3x2x4xf16>, %arg1: tensor<2x5x2x4xf16>, %arg2: tensor<2x5x2x3xf16>, %arg3: tensor<2x3x2x3xf16>, %arg4: tensor<2x2x3xf16>, %arg5: tensor<2x3x2x3xf16>, %arg6: tensor<3xi32>) -> (tensor<2x3x2x4xf16>, tensor<2x5x2x4xf16>, tensor<2x5x2x3xf16>, tensor<3xi32>) {
     %v0 = stablehlo.convert %arg0 : (tensor<2x3x2x4xf16>) -> tensor<2x3x2x4xf32> loc(#loc0)
     %v1 = stablehlo.convert %arg1 : (tensor<2x5x2x4xf16>) -> tensor<2x5x2x4xf32> loc(#loc0)
     %v2 = stablehlo.convert %arg2 : (tensor<2x5x2x3xf16>) -> tensor<2x5x2x3xf32> loc(#loc0)
@@ -2220,125 +2200,115 @@ module @attention_grad_float16_plain attributes {mhlo.num_replicas = 1 : i32, mh
     %v35 = stablehlo.convert %v30 : (tensor<2x3x2x4xf32>) -> tensor<2x3x2x4xf16> loc(#loc0)
     %v36 = stablehlo.convert %v32 : (tensor<2x5x2x4xf32>) -> tensor<2x5x2x4xf16> loc(#loc0)
     %v37 = stablehlo.convert %v34 : (tensor<2x5x2x3xf32>) -> tensor<2x5x2x3xf16> loc(#loc0)
-    return %v35, %v36, %v37 : tensor<2x3x2x4xf16>, tensor<2x5x2x4xf16>, tensor<2x5x2x3xf16>
+    return %v35, %v36, %v37, %arg6 : tensor<2x3x2x4xf16>, tensor<2x5x2x4xf16>, tensor<2x5x2x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // embedding/float16[7 1] of [9]
 module @embedding_float16_7_1__of__9_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7x1xf16>, %arg1: tensor<9xi32>) -> (tensor<9x1xf16>, tensor<2xi32>) {
-    %v0 = stablehlo.constant dense<"0x0000000000000000"> : tensor<2xi32>
-    %v1 = stablehlo.constant dense<"0x07000000"> : tensor<9xi32> loc(#loc0)
-    %v2 = stablehlo.compare LT, %arg1, %v1, SIGNED : (tensor<9xi32>, tensor<9xi32>) -> tensor<9xi1> loc(#loc0)
-    %v3 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
-    %v4 = stablehlo.compare GE, %arg1, %v3, SIGNED : (tensor<9xi32>, tensor<9xi32>) -> tensor<9xi1> loc(#loc0)
-    %v5 = stablehlo.and %v2, %v4 : tensor<9xi1> loc(#loc0)
-    %v6 = stablehlo.iota dim = 0 : tensor<9xi32> loc(#loc0)
-    %v7 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<9xi32> loc(#loc0)
-    %v8 = stablehlo.select %v5, %v7, %v6 : tensor<9xi1>, tensor<9xi32> loc(#loc0)
-    %v9 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v13 = "stablehlo.reduce"(%v8, %v9) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v10: tensor<i32>, %v11: tensor<i32>):
-      %v12 = stablehlo.minimum %v10, %v11 : tensor<i32> loc(#loc0)
-      stablehlo.return %v12 : tensor<i32>
+  func.func public @main(%arg0: tensor<7x1xf16>, %arg1: tensor<9xi32>, %arg2: tensor<3xi32>) -> (tensor<9x1xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.constant dense<"0x07000000"> : tensor<9xi32> loc(#loc0)
+    %v1 = stablehlo.compare LT, %arg1, %v0, SIGNED : (tensor<9xi32>, tensor<9xi32>) -> tensor<9xi1> loc(#loc0)
+    %v2 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
+    %v3 = stablehlo.compare GE, %arg1, %v2, SIGNED : (tensor<9xi32>, tensor<9xi32>) -> tensor<9xi1> loc(#loc0)
+    %v4 = stablehlo.and %v1, %v3 : tensor<9xi1> loc(#loc0)
+    %v5 = stablehlo.iota dim = 0 : tensor<9xi32> loc(#loc0)
+    %v6 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<9xi32> loc(#loc0)
+    %v7 = stablehlo.select %v4, %v6, %v5 : tensor<9xi1>, tensor<9xi32> loc(#loc0)
+    %v8 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+    %v12 = "stablehlo.reduce"(%v7, %v8) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v9: tensor<i32>, %v10: tensor<i32>):
+      %v11 = stablehlo.minimum %v9, %v10 : tensor<i32> loc(#loc0)
+      stablehlo.return %v11 : tensor<i32>
     }) : (tensor<9xi32>, tensor<i32>) -> (tensor<i32>) loc(#loc0)
-    %v14 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v15 = stablehlo.compare NE, %v13, %v14, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v16 = "stablehlo.dynamic_slice"(%arg1, %v13) <{slice_sizes = array<i64: 1>}> : (tensor<9xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
-    %v17 = stablehlo.convert %v16 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
-    %v18 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
-    %v19 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
-    %v20 = stablehlo.minimum %v19, %v17 : tensor<1xi64> loc(#loc0)
-    %v21 = stablehlo.maximum %v18, %v20 : tensor<1xi64> loc(#loc0)
-    %v22 = stablehlo.convert %v21 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
-    %v23 = stablehlo.constant dense<"0x01000000"> : tensor<1xi32> loc(#loc0)
-    %v24 = stablehlo.concatenate %v23, %v22, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32> loc(#loc0)
-    %v25 = "stablehlo.slice"(%v0) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<2xi32>) -> (tensor<1xi32>) loc(#loc0)
-    %v26 = stablehlo.reshape %v25 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
-    %v27 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v28 = stablehlo.compare NE, %v26, %v27, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v29 = stablehlo.not %v28 : tensor<i1> loc(#loc0)
-    %v30 = stablehlo.and %v15, %v29 : tensor<i1> loc(#loc0)
-    %v31 = stablehlo.broadcast_in_dim %v30, dims = [] : (tensor<i1>) -> tensor<2xi1> loc(#loc0)
-    %v32 = stablehlo.select %v31, %v24, %v0 : tensor<2xi1>, tensor<2xi32> loc(#loc0)
-    %v33 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
-    %v34 = stablehlo.maximum %arg1, %v33 : tensor<9xi32> loc(#loc0)
-    %v35 = stablehlo.constant dense<"0x06000000"> : tensor<9xi32> loc(#loc0)
-    %v36 = stablehlo.minimum %v34, %v35 : tensor<9xi32> loc(#loc0)
-    %v37 = "stablehlo.gather"(%arg0, %v36) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<7x1xf16>, tensor<9xi32>) -> (tensor<9x1xf16>) loc(#loc0)
-    %v38 = "stablehlo.slice"(%v32) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<2xi32>) -> (tensor<1xi32>)
-    %v39 = stablehlo.reshape %v38 : (tensor<1xi32>) -> tensor<i32>
-    %v40 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
-    %v41 = stablehlo.compare EQ, %v39, %v40, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    return %v37, %v32 : tensor<9x1xf16>, tensor<2xi32>
+    %v13 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+    %v14 = stablehlo.compare NE, %v12, %v13, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+    %v15 = "stablehlo.dynamic_slice"(%arg1, %v12) <{slice_sizes = array<i64: 1>}> : (tensor<9xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
+    %v16 = stablehlo.convert %v15 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
+    %v17 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
+    %v18 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
+    %v19 = stablehlo.minimum %v18, %v16 : tensor<1xi64> loc(#loc0)
+    %v20 = stablehlo.maximum %v17, %v19 : tensor<1xi64> loc(#loc0)
+    %v21 = stablehlo.convert %v20 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
+    %v22 = stablehlo.constant dense<"0x0000000001000000"> : tensor<2xi32> loc(#loc0)
+    %v23 = stablehlo.concatenate %v22, %v21, dim = 0 : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32> loc(#loc0)
+    %v24 = "stablehlo.slice"(%arg2) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>) loc(#loc0)
+    %v25 = stablehlo.reshape %v24 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
+    %v26 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
+    %v27 = stablehlo.compare NE, %v25, %v26, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+    %v28 = stablehlo.not %v27 : tensor<i1> loc(#loc0)
+    %v29 = stablehlo.and %v14, %v28 : tensor<i1> loc(#loc0)
+    %v30 = stablehlo.broadcast_in_dim %v29, dims = [] : (tensor<i1>) -> tensor<3xi1> loc(#loc0)
+    %v31 = stablehlo.select %v30, %v23, %arg2 : tensor<3xi1>, tensor<3xi32> loc(#loc0)
+    %v32 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
+    %v33 = stablehlo.maximum %arg1, %v32 : tensor<9xi32> loc(#loc0)
+    %v34 = stablehlo.constant dense<"0x06000000"> : tensor<9xi32> loc(#loc0)
+    %v35 = stablehlo.minimum %v33, %v34 : tensor<9xi32> loc(#loc0)
+    %v36 = "stablehlo.gather"(%arg0, %v35) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<7x1xf16>, tensor<9xi32>) -> (tensor<9x1xf16>) loc(#loc0)
+    return %v36, %v31 : tensor<9x1xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // embedding_grad/float16[7 1] of [9]
 module @embedding_grad_float16_7_1__of__9_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<7x1xf16>, %arg1: tensor<9xi32>, %arg2: tensor<9x1xf16>) -> (tensor<7x1xf16>, tensor<2xi32>) {
-    %v0 = stablehlo.constant dense<"0x0000000000000000"> : tensor<2xi32>
-    %v1 = stablehlo.convert %arg2 : (tensor<9x1xf16>) -> tensor<9x1xf32> loc(#loc0)
-    %v2 = stablehlo.constant dense<"0x00000000"> : tensor<7x1xf32> loc(#loc0)
-    %v3 = stablehlo.constant dense<"0x07000000"> : tensor<9xi32> loc(#loc0)
-    %v4 = stablehlo.compare LT, %arg1, %v3, SIGNED : (tensor<9xi32>, tensor<9xi32>) -> tensor<9xi1> loc(#loc0)
-    %v5 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
-    %v6 = stablehlo.compare GE, %arg1, %v5, SIGNED : (tensor<9xi32>, tensor<9xi32>) -> tensor<9xi1> loc(#loc0)
-    %v7 = stablehlo.and %v4, %v6 : tensor<9xi1> loc(#loc0)
-    %v8 = stablehlo.iota dim = 0 : tensor<9xi32> loc(#loc0)
-    %v9 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<9xi32> loc(#loc0)
-    %v10 = stablehlo.select %v7, %v9, %v8 : tensor<9xi1>, tensor<9xi32> loc(#loc0)
-    %v11 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v15 = "stablehlo.reduce"(%v10, %v11) <{dimensions = array<i64: 0>}> ({
-    ^bb0(%v12: tensor<i32>, %v13: tensor<i32>):
-      %v14 = stablehlo.minimum %v12, %v13 : tensor<i32> loc(#loc0)
-      stablehlo.return %v14 : tensor<i32>
+  func.func public @main(%arg0: tensor<7x1xf16>, %arg1: tensor<9xi32>, %arg2: tensor<9x1xf16>, %arg3: tensor<3xi32>) -> (tensor<7x1xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.convert %arg2 : (tensor<9x1xf16>) -> tensor<9x1xf32> loc(#loc0)
+    %v1 = stablehlo.constant dense<"0x00000000"> : tensor<7x1xf32> loc(#loc0)
+    %v2 = stablehlo.constant dense<"0x07000000"> : tensor<9xi32> loc(#loc0)
+    %v3 = stablehlo.compare LT, %arg1, %v2, SIGNED : (tensor<9xi32>, tensor<9xi32>) -> tensor<9xi1> loc(#loc0)
+    %v4 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
+    %v5 = stablehlo.compare GE, %arg1, %v4, SIGNED : (tensor<9xi32>, tensor<9xi32>) -> tensor<9xi1> loc(#loc0)
+    %v6 = stablehlo.and %v3, %v5 : tensor<9xi1> loc(#loc0)
+    %v7 = stablehlo.iota dim = 0 : tensor<9xi32> loc(#loc0)
+    %v8 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<9xi32> loc(#loc0)
+    %v9 = stablehlo.select %v6, %v8, %v7 : tensor<9xi1>, tensor<9xi32> loc(#loc0)
+    %v10 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+    %v14 = "stablehlo.reduce"(%v9, %v10) <{dimensions = array<i64: 0>}> ({
+    ^bb0(%v11: tensor<i32>, %v12: tensor<i32>):
+      %v13 = stablehlo.minimum %v11, %v12 : tensor<i32> loc(#loc0)
+      stablehlo.return %v13 : tensor<i32>
     }) : (tensor<9xi32>, tensor<i32>) -> (tensor<i32>) loc(#loc0)
-    %v16 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
-    %v17 = stablehlo.compare NE, %v15, %v16, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v18 = "stablehlo.dynamic_slice"(%arg1, %v15) <{slice_sizes = array<i64: 1>}> : (tensor<9xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
-    %v19 = stablehlo.convert %v18 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
-    %v20 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
-    %v21 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
-    %v22 = stablehlo.minimum %v21, %v19 : tensor<1xi64> loc(#loc0)
-    %v23 = stablehlo.maximum %v20, %v22 : tensor<1xi64> loc(#loc0)
-    %v24 = stablehlo.convert %v23 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
-    %v25 = stablehlo.constant dense<"0x01000000"> : tensor<1xi32> loc(#loc0)
-    %v26 = stablehlo.concatenate %v25, %v24, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32> loc(#loc0)
-    %v27 = "stablehlo.slice"(%v0) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<2xi32>) -> (tensor<1xi32>) loc(#loc0)
-    %v28 = stablehlo.reshape %v27 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
-    %v29 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
-    %v30 = stablehlo.compare NE, %v28, %v29, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
-    %v31 = stablehlo.not %v30 : tensor<i1> loc(#loc0)
-    %v32 = stablehlo.and %v17, %v31 : tensor<i1> loc(#loc0)
-    %v33 = stablehlo.broadcast_in_dim %v32, dims = [] : (tensor<i1>) -> tensor<2xi1> loc(#loc0)
-    %v34 = stablehlo.select %v33, %v26, %v0 : tensor<2xi1>, tensor<2xi32> loc(#loc0)
-    %v35 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
-    %v36 = stablehlo.maximum %arg1, %v35 : tensor<9xi32> loc(#loc0)
-    %v37 = stablehlo.constant dense<"0x06000000"> : tensor<9xi32> loc(#loc0)
-    %v38 = stablehlo.minimum %v36, %v37 : tensor<9xi32> loc(#loc0)
-    %v39 = stablehlo.constant dense<"0x07000000"> : tensor<9xi32> loc(#loc0)
-    %v40 = stablehlo.select %v7, %v38, %v39 : tensor<9xi1>, tensor<9xi32> loc(#loc0)
-    %v44 = "stablehlo.scatter"(%v2, %v40, %v1) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
-    ^bb0(%v41: tensor<f32>, %v42: tensor<f32>):
-      %v43 = stablehlo.add %v41, %v42 : tensor<f32> loc(#loc0)
-      stablehlo.return %v43 : tensor<f32>
+    %v15 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+    %v16 = stablehlo.compare NE, %v14, %v15, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+    %v17 = "stablehlo.dynamic_slice"(%arg1, %v14) <{slice_sizes = array<i64: 1>}> : (tensor<9xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
+    %v18 = stablehlo.convert %v17 : (tensor<1xi32>) -> tensor<1xi64> loc(#loc0)
+    %v19 = stablehlo.constant dense<"0x00000080FFFFFFFF"> : tensor<1xi64> loc(#loc0)
+    %v20 = stablehlo.constant dense<"0xFFFFFF7F00000000"> : tensor<1xi64> loc(#loc0)
+    %v21 = stablehlo.minimum %v20, %v18 : tensor<1xi64> loc(#loc0)
+    %v22 = stablehlo.maximum %v19, %v21 : tensor<1xi64> loc(#loc0)
+    %v23 = stablehlo.convert %v22 : (tensor<1xi64>) -> tensor<1xi32> loc(#loc0)
+    %v24 = stablehlo.constant dense<"0x0000000001000000"> : tensor<2xi32> loc(#loc0)
+    %v25 = stablehlo.concatenate %v24, %v23, dim = 0 : (tensor<2xi32>, tensor<1xi32>) -> tensor<3xi32> loc(#loc0)
+    %v26 = "stablehlo.slice"(%arg3) <{limit_indices = array<i64: 2>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<3xi32>) -> (tensor<1xi32>) loc(#loc0)
+    %v27 = stablehlo.reshape %v26 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
+    %v28 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
+    %v29 = stablehlo.compare NE, %v27, %v28, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+    %v30 = stablehlo.not %v29 : tensor<i1> loc(#loc0)
+    %v31 = stablehlo.and %v16, %v30 : tensor<i1> loc(#loc0)
+    %v32 = stablehlo.broadcast_in_dim %v31, dims = [] : (tensor<i1>) -> tensor<3xi1> loc(#loc0)
+    %v33 = stablehlo.select %v32, %v25, %arg3 : tensor<3xi1>, tensor<3xi32> loc(#loc0)
+    %v34 = stablehlo.constant dense<"0x00000000"> : tensor<9xi32> loc(#loc0)
+    %v35 = stablehlo.maximum %arg1, %v34 : tensor<9xi32> loc(#loc0)
+    %v36 = stablehlo.constant dense<"0x06000000"> : tensor<9xi32> loc(#loc0)
+    %v37 = stablehlo.minimum %v35, %v36 : tensor<9xi32> loc(#loc0)
+    %v38 = stablehlo.constant dense<"0x07000000"> : tensor<9xi32> loc(#loc0)
+    %v39 = stablehlo.select %v6, %v37, %v38 : tensor<9xi1>, tensor<9xi32> loc(#loc0)
+    %v43 = "stablehlo.scatter"(%v1, %v39, %v0) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({
+    ^bb0(%v40: tensor<f32>, %v41: tensor<f32>):
+      %v42 = stablehlo.add %v40, %v41 : tensor<f32> loc(#loc0)
+      stablehlo.return %v42 : tensor<f32>
     }) : (tensor<7x1xf32>, tensor<9xi32>, tensor<9x1xf32>) -> (tensor<7x1xf32>) loc(#loc0)
-    %v45 = stablehlo.convert %v44 : (tensor<7x1xf32>) -> tensor<7x1xf16> loc(#loc0)
-    %v46 = "stablehlo.slice"(%v34) <{limit_indices = array<i64: 1>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<2xi32>) -> (tensor<1xi32>)
-    %v47 = stablehlo.reshape %v46 : (tensor<1xi32>) -> tensor<i32>
-    %v48 = stablehlo.constant dense<"0x00000000"> : tensor<i32>
-    %v49 = stablehlo.compare EQ, %v47, %v48, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
-    return %v45, %v34 : tensor<7x1xf16>, tensor<2xi32>
+    %v44 = stablehlo.convert %v43 : (tensor<7x1xf32>) -> tensor<7x1xf16> loc(#loc0)
+    return %v44, %v33 : tensor<7x1xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // rnn_scan/float16 [2 4 3] {simple tanh sigmoid false false false}
 module @rnn_scan_float16__2_4_3___simple_tanh_sigmoid_false_false_false_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x4x3xf16>, %arg1: tensor<3x3xf16>, %arg2: tensor<2x3xf16>) -> (tensor<2x4x3xf16>, tensor<2x3xf16>) {
+  func.func public @main(%arg0: tensor<2x4x3xf16>, %arg1: tensor<3x3xf16>, %arg2: tensor<2x3xf16>, %arg3: tensor<3xi32>) -> (tensor<2x4x3xf16>, tensor<2x3xf16>, tensor<3xi32>) {
     %v0 = stablehlo.transpose %arg0, dims = [1, 0, 2] : (tensor<2x4x3xf16>) -> tensor<4x2x3xf16> loc(#loc0)
     %v1 = stablehlo.constant dense<"0x0000"> : tensor<4x2x3xf16> loc(#loc0)
     %v2 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
@@ -2363,14 +2333,14 @@ module @rnn_scan_float16__2_4_3___simple_tanh_sigmoid_false_false_false_ attribu
       stablehlo.return %v23, %v21, %v12, %v13, %v25 : tensor<i32>, tensor<2x3xf16>, tensor<4x2x3xf16>, tensor<3x3xf16>, tensor<4x2x3xf16>
     }) : (tensor<i32>, tensor<2x3xf16>, tensor<4x2x3xf16>, tensor<3x3xf16>, tensor<4x2x3xf16>) -> (tensor<i32>, tensor<2x3xf16>, tensor<4x2x3xf16>, tensor<3x3xf16>, tensor<4x2x3xf16>) loc(#loc0)
     %v27 = stablehlo.transpose %v26#4, dims = [1, 0, 2] : (tensor<4x2x3xf16>) -> tensor<2x4x3xf16> loc(#loc0)
-    return %v27, %v26#1 : tensor<2x4x3xf16>, tensor<2x3xf16>
+    return %v27, %v26#1, %arg3 : tensor<2x4x3xf16>, tensor<2x3xf16>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // scan/swapped carries
 module @scan_swapped_carries attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<2x3xf32>, %arg1: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xf32>) {
+  func.func public @main(%arg0: tensor<2x3xf32>, %arg1: tensor<2x3xf32>, %arg2: tensor<3xi32>) -> (tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xf32>, tensor<3xi32>) {
     %v0 = stablehlo.constant dense<"0x00000000"> : tensor<4x2x3xf32> loc(#loc0)
     %v1 = stablehlo.constant dense<"0x00000000"> : tensor<4x2x3xf32> loc(#loc0)
     %v2 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
@@ -2391,63 +2361,63 @@ module @scan_swapped_carries attributes {mhlo.num_replicas = 1 : i32, mhlo.num_p
       %v22 = "stablehlo.dynamic_update_slice"(%v14, %v21, %v10, %v15, %v15) : (tensor<4x2x3xf32>, tensor<1x2x3xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> (tensor<4x2x3xf32>) loc(#loc0)
       stablehlo.return %v18, %v12, %v16, %v20, %v22 : tensor<i32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xf32>
     }) : (tensor<i32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xf32>) -> (tensor<i32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xf32>) loc(#loc0)
-    return %v23#1, %v23#2, %v23#3, %v23#4 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xf32>
+    return %v23#1, %v23#2, %v23#3, %v23#4, %arg2 : tensor<2x3xf32>, tensor<2x3xf32>, tensor<4x2x3xf32>, tensor<4x2x3xf32>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // all_reduce over 2 replicas
 module @collective attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x2xf32>) -> (tensor<4x2xf32>) {
+  func.func public @main(%arg0: tensor<4x2xf32>, %arg1: tensor<3xi32>) -> (tensor<4x2xf32>, tensor<3xi32>) {
     %v3 = "stablehlo.all_reduce"(%arg0) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> ({
     ^bb0(%v0: tensor<f32>, %v1: tensor<f32>):
       %v2 = stablehlo.add %v0, %v1 : tensor<f32> loc(#loc0)
       stablehlo.return %v2 : tensor<f32>
     }) : (tensor<4x2xf32>) -> (tensor<4x2xf32>) loc(#loc0)
-    return %v3 : tensor<4x2xf32>
+    return %v3, %arg1 : tensor<4x2xf32>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // all_gather over 2 replicas
 module @collective attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x2xf32>) -> (tensor<8x2xf32>) {
+  func.func public @main(%arg0: tensor<4x2xf32>, %arg1: tensor<3xi32>) -> (tensor<8x2xf32>, tensor<3xi32>) {
     %v0 = "stablehlo.all_gather"(%arg0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<4x2xf32>) -> (tensor<8x2xf32>) loc(#loc0)
-    return %v0 : tensor<8x2xf32>
+    return %v0, %arg1 : tensor<8x2xf32>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // reduce_scatter over 2 replicas
 module @collective attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x2xf32>) -> (tensor<2x2xf32>) {
+  func.func public @main(%arg0: tensor<4x2xf32>, %arg1: tensor<3xi32>) -> (tensor<2x2xf32>, tensor<3xi32>) {
     %v3 = "stablehlo.reduce_scatter"(%arg0) <{replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, scatter_dimension = 0 : i64}> ({
     ^bb0(%v0: tensor<f32>, %v1: tensor<f32>):
       %v2 = stablehlo.add %v0, %v1 : tensor<f32> loc(#loc0)
       stablehlo.return %v2 : tensor<f32>
     }) : (tensor<4x2xf32>) -> (tensor<2x2xf32>) loc(#loc0)
-    return %v3 : tensor<2x2xf32>
+    return %v3, %arg1 : tensor<2x2xf32>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // collective_broadcast over 2 replicas
 module @collective attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main(%arg0: tensor<4x2xf32>) -> (tensor<4x2xf32>) {
+  func.func public @main(%arg0: tensor<4x2xf32>, %arg1: tensor<3xi32>) -> (tensor<4x2xf32>, tensor<3xi32>) {
     %v0 = stablehlo.reshape %arg0 : (tensor<4x2xf32>) -> tensor<1x4x2xf32> loc(#loc0)
     %v1 = "stablehlo.all_gather"(%v0) <{all_gather_dim = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>}> : (tensor<1x4x2xf32>) -> (tensor<2x4x2xf32>) loc(#loc0)
     %v2 = "stablehlo.slice"(%v1) <{limit_indices = array<i64: 1, 4, 2>, start_indices = array<i64: 0, 0, 0>, strides = array<i64: 1, 1, 1>}> : (tensor<2x4x2xf32>) -> (tensor<1x4x2xf32>) loc(#loc0)
     %v3 = stablehlo.reshape %v2 : (tensor<1x4x2xf32>) -> tensor<4x2xf32> loc(#loc0)
-    return %v3 : tensor<4x2xf32>
+    return %v3, %arg1 : tensor<4x2xf32>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
 
 // replica_id over 2 replicas
 module @collective attributes {mhlo.num_replicas = 2 : i32, mhlo.num_partitions = 1 : i32} {
-  func.func public @main() -> (tensor<ui32>) {
+  func.func public @main(%arg0: tensor<3xi32>) -> (tensor<ui32>, tensor<3xi32>) {
     %v0 = stablehlo.replica_id : tensor<ui32> loc(#loc0)
-    return %v0 : tensor<ui32>
+    return %v0, %arg0 : tensor<ui32>, tensor<3xi32>
   }
 }
 #loc0 = loc("layer")
