@@ -24,6 +24,7 @@ var floors = map[string]int{
 	"kernels/reference":        3,
 	"kernels/kernelstest":      4,
 	"kernels/cpu":              3,
+	"kernels/pjrt":             3,
 	"keras/ops":                4,
 	"distribute":               5,
 	"layers":                   6,

@@ -1,0 +1,244 @@
+//go:build linux
+
+package pjrt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
+)
+
+// object is a buffer of the plugin's, which never changes; copies share it.
+type object struct {
+	client *capi.Client
+	handle uintptr
+	users  atomic.Int32
+}
+
+func newObject(client *capi.Client, handle uintptr) *object {
+	o := &object{client: client, handle: handle}
+	o.users.Store(1)
+	return o
+}
+
+func (o *object) share() *object {
+	o.users.Add(1)
+	return o
+}
+
+// release gives up one use; nil is no object.
+func (o *object) release() error {
+	if o == nil || o.users.Add(-1) > 0 {
+		return nil
+	}
+	return o.client.Free(o.handle)
+}
+
+// buffer is memory on a device. Plugins have no buffers that can be written: each run and each upload makes a new one, which takes the place
+// of the one before.
+type buffer struct {
+	client *capi.Client
+	place  uintptr // the plugin's device
+	device kernels.Device
+	typ    ir.Type
+
+	mu     sync.Mutex
+	object *object // nil while nothing but zeros has been written
+	// meeting is the launch of several replicas that will replace the object when all have come; nil otherwise.
+	meeting *meeting
+}
+
+// NewBuffer returns memory filled with zeros, which is taken when it is first used.
+func (b *Backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) {
+	client, place, err := b.device(d)
+	if err != nil {
+		return nil, err
+	}
+	if !t.DType.Valid() || slices.ContainsFunc(t.Shape, func(d int) bool { return d < 0 }) {
+		return nil, fmt.Errorf("pjrt: a buffer of type %v: expected an element type of %v and axis lengths of 0 or more", t, ir.DTypes())
+	}
+	return &buffer{client: client, place: place, device: d, typ: t}, nil
+}
+
+func (b *buffer) Type() ir.Type          { return b.typ }
+func (b *buffer) Device() kernels.Device { return b.device }
+
+// Bytes is nil: the memory is the device's.
+func (b *buffer) Bytes() []byte { return nil }
+
+func (b *buffer) checkLength(what string, n int) error {
+	if want := b.typ.Bytes(); n != want {
+		return fmt.Errorf("pjrt: %s a buffer %v on %v: received %d bytes, expected %d", what, b.typ, b.device, n, want)
+	}
+	return nil
+}
+
+// settle waits until launches of several replicas that touch the buffer have been handed to the plugin. The caller holds mu.
+func (b *buffer) settle() {
+	if b.meeting != nil {
+		<-b.meeting.over
+		b.meeting = nil
+	}
+}
+
+// Write copies src to the device.
+func (b *buffer) Write(src []byte) error {
+	if err := b.checkLength("writing", len(src)); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.write(src)
+}
+
+func (b *buffer) write(src []byte) error {
+	b.settle()
+	handle, err := b.client.Upload(b.place, elementTypes[b.typ.DType], b.typ.Shape, src)
+	if err != nil {
+		return fmt.Errorf("pjrt: writing %v to %v: %w", b.typ, b.device, err)
+	}
+	return b.replace(newObject(b.client, handle))
+}
+
+// replace gives the object up for another one.
+func (b *buffer) replace(o *object) error {
+	old := b.object
+	b.object = o
+	return old.release()
+}
+
+// ready returns the object, for use by the caller, who releases it; it is made of zeros where nothing was written.
+func (b *buffer) ready() (*object, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.settle()
+	if b.object == nil {
+		if err := b.write(make([]byte, b.typ.Bytes())); err != nil {
+			return nil, err
+		}
+	}
+	return b.object.share(), nil
+}
+
+// Read copies the buffer to host memory.
+func (b *buffer) Read(dst []byte) error {
+	if err := b.checkLength("reading", len(dst)); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.settle()
+	if b.object == nil || len(dst) == 0 {
+		b.mu.Unlock()
+		clear(dst)
+		return nil
+	}
+	o := b.object.share()
+	b.mu.Unlock()
+	if err := errors.Join(b.client.Download(o.handle, dst), o.release()); err != nil {
+		return fmt.Errorf("pjrt: reading %v from %v: %w", b.typ, b.device, err)
+	}
+	return nil
+}
+
+// Upload is Write: the plugin copies the array during the call.
+func (b *buffer) Upload(src []byte) kernels.Event { return kernels.Completed(b.Write(src)) }
+
+// Download begins Read on another goroutine. What the buffer holds now is what is read, whatever is launched meanwhile.
+func (b *buffer) Download(dst []byte) kernels.Event {
+	if err := b.checkLength("reading", len(dst)); err != nil {
+		return kernels.Completed(err)
+	}
+	o, err := b.ready()
+	if err != nil || len(dst) == 0 {
+		return kernels.Completed(errors.Join(err, o.release()))
+	}
+	e := &copying{over: make(chan struct{})}
+	go func() {
+		defer close(e.over)
+		if err := errors.Join(b.client.Download(o.handle, dst), o.release()); err != nil {
+			e.err = fmt.Errorf("pjrt: reading %v from %v: %w", b.typ, b.device, err)
+		}
+	}()
+	return e
+}
+
+// copying is the event of a copy to the host.
+type copying struct {
+	over chan struct{}
+	err  error
+}
+
+func (e *copying) Wait(ctx context.Context) error {
+	select {
+	case <-e.over:
+		return e.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *copying) Done() bool {
+	select {
+	case <-e.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// CopyFrom copies another buffer. On one device the two share what neither can change.
+func (b *buffer) CopyFrom(src kernels.Buffer) kernels.Event {
+	from, ok := src.(*buffer)
+	if !ok || !from.typ.Equal(b.typ) || from.client != b.client {
+		return kernels.Completed(fmt.Errorf("pjrt: a buffer %v on %v cannot be a copy of %v on %v: expected the same type and devices of one plugin", b.typ, b.device, src.Type(), src.Device()))
+	}
+	o, err := from.ready()
+	if err != nil {
+		return kernels.Completed(err)
+	}
+	if from.place != b.place {
+		handle, err := b.client.CopyTo(b.place, o.handle)
+		if err = errors.Join(err, o.release()); err != nil {
+			return kernels.Completed(fmt.Errorf("pjrt: copying %v from %v to %v: %w", b.typ, from.device, b.device, err))
+		}
+		o = newObject(b.client, handle)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.settle()
+	return kernels.Completed(b.replace(o))
+}
+
+// Exchange swaps the contents with those of another buffer of the same type and device.
+func (b *buffer) Exchange(other kernels.Buffer) error {
+	o, ok := other.(*buffer)
+	if !ok || !o.typ.Equal(b.typ) || o.device != b.device || o.client != b.client {
+		return fmt.Errorf("pjrt: a buffer %v on %v cannot be exchanged with one of %v on %v", b.typ, b.device, other.Type(), other.Device())
+	}
+	if o == b {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.settle()
+	o.mu.Lock() // who exchanges uses neither buffer elsewhere, so the order of the locks does not matter
+	defer o.mu.Unlock()
+	o.settle()
+	b.object, o.object = o.object, b.object
+	return nil
+}
+
+// Free gives the memory back when what was launched is over.
+func (b *buffer) Free() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.settle()
+	b.replace(nil)
+}

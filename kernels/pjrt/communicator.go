@@ -1,0 +1,263 @@
+//go:build linux
+
+package pjrt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// group is where the replicas of a strategy meet: the plugin runs a program on all devices at once, in one call, which the replica that comes last
+// makes. What is combined is combined inside the program, by the devices.
+type group struct {
+	backend *Backend
+	devices []kernels.Device
+
+	mu      sync.Mutex
+	meeting *meeting // that some replicas have come to; nil where none has
+	err     error    // after Abort
+
+	programs map[string]*executable // of calls outside of programs
+}
+
+// meeting is one run that replicas come together for.
+type meeting struct {
+	parts []*part
+	came  int
+	over  chan struct{} // closed when the run has been handed to the plugin, or given up
+	err   error
+	stop  []func() bool // ends the watching of contexts
+}
+
+// communicator is the end of one replica.
+type communicator struct {
+	group   *group
+	replica int
+}
+
+// NewCommunicators connects replicas of this process. Several processes cannot be connected yet.
+func (b *Backend) NewCommunicators(_ context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
+	if len(o.Devices) == 0 {
+		return nil, errors.New("pjrt: no devices to connect")
+	}
+	if o.Total() != len(o.Devices) || o.First != 0 {
+		return nil, fmt.Errorf("pjrt: connecting %d replicas of this process with %d in all: %w", len(o.Devices), o.Total(), errors.ErrUnsupported)
+	}
+	seen := map[kernels.Device]bool{}
+	for _, d := range o.Devices {
+		if err := b.Open(d); err != nil {
+			return nil, err
+		}
+		if seen[d] {
+			return nil, fmt.Errorf("pjrt: device %v is named twice; each replica needs a device of its own", d)
+		}
+		seen[d] = true
+	}
+	g := &group{backend: b, devices: o.Devices, programs: map[string]*executable{}}
+	all := make([]kernels.Communicator, len(o.Devices))
+	for i := range all {
+		all[i] = &communicator{g, i}
+	}
+	return all, nil
+}
+
+// bring adds a replica's part to the meeting. The last one to come hands the run to the plugin.
+func (g *group) bring(ctx context.Context, p *part) kernels.Event {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	replica := p.session.replica
+	if g.err != nil {
+		p.drop()
+		return kernels.Completed(g.err)
+	}
+	if g.meeting == nil {
+		g.meeting = &meeting{parts: make([]*part, len(g.devices)), over: make(chan struct{})}
+	}
+	m := g.meeting
+	if err := g.fits(m, p); err != nil {
+		p.drop()
+		g.fail(err)
+		return kernels.Completed(err)
+	}
+	m.parts[replica] = p
+	m.came++
+	p.event.meeting, p.event.group = m, g
+	if m.came < len(g.devices) {
+		g.expect(m, p)
+		m.stop = append(m.stop, context.AfterFunc(ctx, func() { g.abort(m, ctx.Err()) }))
+		return p.event
+	}
+	g.meeting = nil
+	for _, stop := range m.stop {
+		stop()
+	}
+	_, m.err = p.session.run(g.devices, m.parts)
+	if m.err != nil {
+		g.err = m.err
+	}
+	close(m.over)
+	return p.event
+}
+
+// fits checks that a replica comes once, from its device, with the others' program.
+func (g *group) fits(m *meeting, p *part) error {
+	s := p.session
+	if s.device != g.devices[s.replica] {
+		return fmt.Errorf("pjrt: replica %d of program %q runs on %v, its communicator is on %v", s.replica, s.program.Name, s.device, g.devices[s.replica])
+	}
+	if m.parts[s.replica] != nil {
+		return fmt.Errorf("pjrt: replica %d launched program %q before the others launched %q", s.replica, s.program.Name, m.parts[s.replica].session.program.Name)
+	}
+	for other, q := range m.parts {
+		if q != nil && q.session.executable != s.executable && q.session.module.Text != s.module.Text {
+			return fmt.Errorf("pjrt: replica %d launched program %q and replica %d program %q, or the same with other shapes; replicas on these devices run one program together: make batches that divide evenly (data's DropRemainder)", s.replica, s.program.Name, other, q.session.program.Name)
+		}
+	}
+	return nil
+}
+
+// expect makes whoever touches the part's outputs, or its queue, wait for the meeting.
+func (g *group) expect(m *meeting, p *part) {
+	for _, b := range p.outputs {
+		b.mu.Lock()
+		b.meeting = m
+		b.mu.Unlock()
+	}
+	p.queue.mu.Lock()
+	p.queue.meeting = m
+	p.queue.mu.Unlock()
+}
+
+// abort gives a meeting up, unless it is over.
+func (g *group) abort(m *meeting, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.meeting == m {
+		g.fail(err)
+	}
+}
+
+// fail ends the group: who waits gets the error, and so does who comes later. The caller holds mu.
+func (g *group) fail(err error) {
+	if g.err == nil {
+		g.err = err
+	}
+	m := g.meeting
+	if m == nil {
+		return
+	}
+	g.meeting = nil
+	m.err = g.err
+	close(m.over)
+	for _, p := range m.parts {
+		if p != nil {
+			p.drop()
+		}
+	}
+}
+
+// end is fail for callers who do not hold mu.
+func (g *group) end(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.fail(err)
+}
+
+func (c *communicator) Replica() int  { return c.replica }
+func (c *communicator) Replicas() int { return len(c.group.devices) }
+
+// Abort makes current and later calls of all replicas return err.
+func (c *communicator) Abort(err error) { c.group.end(err) }
+
+// Close ends calls under way.
+func (c *communicator) Close() {
+	c.Abort(errors.New("pjrt: the communicator is closed"))
+	c.group.mu.Lock()
+	defer c.group.mu.Unlock()
+	for _, e := range c.group.programs {
+		e.Close()
+	}
+	clear(c.group.programs)
+}
+
+// call runs a small program on all replicas.
+func (c *communicator) call(ctx context.Context, name string, op ir.Op, a ir.CollectiveAttrs, inputs, outputs []kernels.Buffer, replaces bool) error {
+	a.Replicas = c.Replicas()
+	key := fmt.Sprint(name, a)
+	for _, b := range inputs {
+		key += b.Type().String()
+	}
+	e, err := c.group.program(key, func() (*ir.Program, error) { return collective(name, op, a, inputs, replaces) })
+	if err != nil {
+		c.Abort(err)
+		return err
+	}
+	s, err := e.NewSession(kernels.SessionOptions{Device: c.group.devices[c.replica], Replica: c.replica})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return s.Launch(ctx, kernels.Launch{Inputs: inputs, Outputs: outputs, Communicator: c}).Wait(ctx)
+}
+
+func (g *group) program(key string, build func() (*ir.Program, error)) (*executable, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if e := g.programs[key]; e != nil {
+		return e, nil
+	}
+	p, err := build()
+	if err != nil {
+		return nil, err
+	}
+	e, err := g.backend.Compile(p, kernels.CompileOptions{Device: g.devices[0], Replicas: len(g.devices)})
+	if err != nil {
+		return nil, err
+	}
+	g.programs[key] = e.(*executable)
+	return e.(*executable), nil
+}
+
+// collective is a program of one op.
+func collective(name string, op ir.Op, a ir.CollectiveAttrs, inputs []kernels.Buffer, replaces bool) (*ir.Program, error) {
+	p := ir.New(name)
+	values := make([]ir.Value, len(inputs))
+	for i, b := range inputs {
+		values[i] = p.AddInput(fmt.Sprint("x", i), b.Type())
+	}
+	results, err := p.Add(name, op, a, values...)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range results {
+		if replaces {
+			p.AddAlias(fmt.Sprint("y", i), v, i)
+		} else {
+			p.AddOutput(fmt.Sprint("y", i), v)
+		}
+	}
+	return p, nil
+}
+
+// AllReduce combines values over the replicas, in place.
+func (c *communicator) AllReduce(ctx context.Context, kind ir.Kind, values []kernels.Buffer) error {
+	if len(values) == 0 {
+		return nil
+	}
+	return c.call(ctx, "all_reduce", ir.AllReduce, ir.CollectiveAttrs{Kind: kind}, values, make([]kernels.Buffer, len(values)), true)
+}
+
+// AllGather concatenates the parts of all replicas along the axis.
+func (c *communicator) AllGather(ctx context.Context, part, whole kernels.Buffer, axis int) error {
+	return c.call(ctx, "all_gather", ir.AllGather, ir.CollectiveAttrs{Axis: axis}, []kernels.Buffer{part}, []kernels.Buffer{whole}, false)
+}
+
+// Broadcast copies the root's value to all replicas.
+func (c *communicator) Broadcast(ctx context.Context, root int, value kernels.Buffer) error {
+	return c.call(ctx, "broadcast", ir.CollectiveBroadcast, ir.CollectiveAttrs{Root: root}, []kernels.Buffer{value}, []kernels.Buffer{nil}, true)
+}

@@ -1,0 +1,376 @@
+//go:build linux
+
+package pjrt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
+	"github.com/gokeras/gokeras/kernels/stablehlo"
+)
+
+// executable is a program as StableHLO, compiled for the devices that it has been run on.
+type executable struct {
+	backend  *Backend
+	client   *capi.Client
+	program  *ir.Program
+	module   *stablehlo.Module
+	number   int32 // of the module, in failure flags
+	replicas int
+
+	mu       sync.Mutex
+	compiled map[string]*compiled // by the devices
+	sessions int                  // that are open
+	closed   bool                 // by the caller; the code is freed with the last session
+}
+
+// compiled is a program for certain devices, one a replica.
+type compiled struct {
+	executable *capi.Executable
+	mu         sync.Mutex
+	idle       []*capi.Launch
+}
+
+// Compile lowers a program to StableHLO and has the plugin compile it. Errors of the plugin name the layer that it met them in.
+func (b *Backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Executable, error) {
+	client, _, err := b.device(o.Device)
+	if err != nil {
+		return nil, err
+	}
+	hash := fnv.New32a()
+	hash.Write([]byte(p.Hash()))
+	number := int32(hash.Sum32() &^ (1 << 31))
+	replicas := max(o.Replicas, 1)
+	module, err := stablehlo.Lower(p, stablehlo.Options{Replicas: replicas, Number: number, Donate: true})
+	if err != nil {
+		return nil, err
+	}
+	e := &executable{backend: b, client: client, program: p, module: module, number: number, replicas: replicas, compiled: map[string]*compiled{}}
+	if replicas == 1 { // which devices several replicas have is known when they meet
+		_, err = e.on([]kernels.Device{o.Device})
+	}
+	return e, err
+}
+
+// on compiles the program for devices, once.
+func (e *executable) on(devices []kernels.Device) (*compiled, error) {
+	key := fmt.Sprint(devices)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if c := e.compiled[key]; c != nil {
+		return c, nil
+	}
+	ids := make([]int, len(devices))
+	for i, d := range devices {
+		_, place, err := e.backend.device(d)
+		if err != nil {
+			return nil, err
+		}
+		info, err := e.client.Describe(place)
+		if err != nil {
+			return nil, err
+		}
+		ids[i] = info.ID
+	}
+	code, err := e.client.Compile([]byte(e.module.Text), capi.CompileOptions{Replicas: e.replicas, Devices: ids, Flags: e.backend.flags})
+	if err != nil {
+		return nil, fmt.Errorf("pjrt: compiling program %q for %v: %w", e.program.Name, devices, err)
+	}
+	c := &compiled{executable: code}
+	e.compiled[key] = c
+	return c, nil
+}
+
+// Stats describes the program.
+func (e *executable) Stats() kernels.Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s := kernels.Stats{Nodes: len(e.program.Nodes), Steps: 1}
+	for _, c := range e.compiled {
+		if memory, err := c.executable.Memory(); err == nil {
+			s.ArenaBytes = memory.Temporary
+		}
+	}
+	return s
+}
+
+// Close forgets the program. The plugin's code is freed with the last session.
+func (e *executable) Close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.closed = true
+	e.free()
+}
+
+// free gives the plugin's code back when nobody can run it any more. The caller holds mu.
+func (e *executable) free() {
+	if !e.closed || e.sessions > 0 {
+		return
+	}
+	for _, c := range e.compiled {
+		c.close()
+	}
+	clear(e.compiled)
+}
+
+// launch returns the place for the arguments of a run.
+func (c *compiled) launch(replicas, inputs int) *capi.Launch {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n := len(c.idle); n > 0 {
+		l := c.idle[n-1]
+		c.idle = c.idle[:n-1]
+		return l
+	}
+	return c.executable.NewLaunch(replicas, inputs)
+}
+
+func (c *compiled) giveBack(l *capi.Launch) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.idle = append(c.idle, l)
+}
+
+func (c *compiled) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.idle {
+		l.Close()
+	}
+	c.idle = nil
+	c.executable.Close()
+}
+
+// session is one replica of an executable. Memory for intermediate values is the plugin's affair.
+type session struct {
+	*executable
+	device  kernels.Device
+	place   uintptr
+	replica int
+	once    sync.Once
+}
+
+// NewSession checks the place.
+func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, error) {
+	_, place, err := e.backend.device(o.Device)
+	if err != nil {
+		return nil, err
+	}
+	if o.Replica < 0 || o.Replica >= e.replicas {
+		return nil, fmt.Errorf("pjrt: program %q: a session of replica %d; the program is for %d", e.program.Name, o.Replica, e.replicas)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, fmt.Errorf("pjrt: program %q was closed", e.program.Name)
+	}
+	e.sessions++
+	return &session{executable: e, device: o.Device, place: place, replica: o.Replica}, nil
+}
+
+// Close gives the session back, which holds no memory of its own.
+func (s *session) Close() {
+	s.once.Do(func() {
+		e := s.executable
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.sessions--
+		e.free()
+	})
+}
+
+// part is what one replica brings to a run.
+type part struct {
+	session         *session
+	queue           *queue
+	event           *launched
+	inputs, outputs []*buffer // outputs has the input's buffer where that is replaced
+	objects         []*object // of the inputs, and the flag
+	keep            []int     // inputs whose memory the run must not take
+}
+
+// Launch hands a run to the plugin, or brings this replica's part to where it meets the others.
+func (s *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
+	if err := ctx.Err(); err != nil {
+		return kernels.Completed(err)
+	}
+	p, err := s.part(l)
+	if err != nil {
+		if c, ok := l.Communicator.(*communicator); ok && s.replicas > 1 {
+			c.Abort(err)
+		}
+		return kernels.Completed(err)
+	}
+	if s.replicas == 1 {
+		p.event.flag, err = s.run([]kernels.Device{s.device}, []*part{p})
+		p.event.err, p.event.known = err, err != nil
+		return p.event
+	}
+	c, ok := l.Communicator.(*communicator)
+	if !ok || c.Replicas() != s.replicas || c.Replica() != s.replica {
+		p.drop()
+		return kernels.Completed(fmt.Errorf("pjrt: program %q: replica %d of %d has no communicator for that place", s.program.Name, s.replica, s.replicas))
+	}
+	return c.group.bring(ctx, p)
+}
+
+// part checks the buffers and takes hold of the inputs.
+func (s *session) part(l kernels.Launch) (*part, error) {
+	q, own := l.Queue, false
+	if q == nil {
+		made, err := s.backend.NewQueue(s.device)
+		if err != nil {
+			return nil, err
+		}
+		q, own = made, true
+	}
+	mine, ok := q.(*queue)
+	if !ok || mine.device != s.device {
+		return nil, fmt.Errorf("pjrt: program %q runs on %v, the queue is one of %v", s.program.Name, s.device, q.Device())
+	}
+	p := &part{session: s, queue: mine, event: newLaunched(mine, own)}
+	if err := p.bind(l.Inputs, l.Outputs); err != nil {
+		p.drop()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *part) bind(inputs, outputs []kernels.Buffer) error {
+	program := p.session.program
+	if len(inputs) != len(program.Inputs) || len(outputs) != len(program.Outputs) {
+		return fmt.Errorf("pjrt: program %q: received %d inputs and %d outputs, expected %d and %d", program.Name, len(inputs), len(outputs), len(program.Inputs), len(program.Outputs))
+	}
+	for i, in := range inputs {
+		b, err := p.own(in, program.Type(program.Inputs[i].Value), "input", i)
+		if err != nil {
+			return err
+		}
+		p.inputs = append(p.inputs, b)
+	}
+	for i, out := range program.Outputs {
+		if outputs[i] == nil && out.Alias >= 0 {
+			p.outputs = append(p.outputs, p.inputs[out.Alias])
+			continue
+		}
+		b, err := p.own(outputs[i], program.Type(out.Value), "output", i)
+		if err != nil {
+			return err
+		}
+		p.outputs = append(p.outputs, b)
+	}
+	for _, b := range p.inputs {
+		o, err := b.ready()
+		if err != nil {
+			return err
+		}
+		p.objects = append(p.objects, o)
+	}
+	flag, err := p.queue.take()
+	if err != nil {
+		return err
+	}
+	p.objects = append(p.objects, flag)
+	p.keep = p.kept()
+	return nil
+}
+
+// kept lists the inputs whose memory the run must not take although an output replaces them: their contents are wanted elsewhere.
+func (p *part) kept() []int {
+	var keep []int
+	for i, out := range p.session.program.Outputs {
+		if out.Alias < 0 {
+			continue
+		}
+		// The buffer and this part use the object; anybody else is one too many.
+		if p.outputs[i] != p.inputs[out.Alias] || p.objects[out.Alias].users.Load() > 2 {
+			keep = append(keep, out.Alias)
+		}
+	}
+	return keep
+}
+
+func (p *part) own(b kernels.Buffer, t ir.Type, what string, i int) (*buffer, error) {
+	name, device := p.session.program.Name, p.session.device
+	own, ok := b.(*buffer)
+	switch {
+	case b == nil:
+		return nil, fmt.Errorf("pjrt: program %q: %s %d is nil", name, what, i)
+	case !ok || own.client != p.session.client || own.device != device:
+		return nil, fmt.Errorf("pjrt: program %q: %s %d lies on %v, the program runs on %v", name, what, i, b.Device(), device)
+	case !own.typ.Equal(t):
+		return nil, fmt.Errorf("pjrt: program %q: %s %d has type %v, expected %v", name, what, i, own.typ, t)
+	}
+	return own, nil
+}
+
+// drop lets go of what the part holds.
+func (p *part) drop() {
+	for _, o := range p.objects {
+		o.release()
+	}
+	p.objects = nil
+	if p.event.own {
+		p.queue.Close()
+	}
+}
+
+// run hands a run of all replicas to the plugin and puts its results into their buffers. It returns the flag, for the first replica's event.
+func (e *executable) run(devices []kernels.Device, parts []*part) (flag *object, err error) {
+	defer func() {
+		for _, p := range parts {
+			for _, o := range p.objects {
+				err = errors.Join(err, o.release())
+			}
+			p.objects = nil
+		}
+	}()
+	c, err := e.on(devices)
+	if err != nil {
+		e.failed(parts, err)
+		return nil, err
+	}
+	inputs := len(e.program.Inputs) + 1
+	l := c.launch(e.replicas, inputs)
+	defer c.giveBack(l)
+	var keep []int
+	for r, p := range parts {
+		for i, o := range p.objects {
+			l.Arguments(r)[i] = uint64(o.handle)
+		}
+		keep = append(keep, p.keep...)
+	}
+	slices.Sort(keep)
+	if err := l.Run(slices.Compact(keep)); err != nil {
+		err = fmt.Errorf("pjrt: program %q on %v: %w", e.program.Name, devices, err)
+		e.failed(parts, err)
+		return nil, err
+	}
+	for r, p := range parts {
+		results := l.Results(r)
+		for i, b := range p.outputs {
+			err = errors.Join(err, b.replace(newObject(e.client, uintptr(results[i]))))
+		}
+		own := newObject(e.client, uintptr(results[len(p.outputs)]))
+		p.queue.put(e.module, e.number, own, nil)
+		p.event.flag = own
+		if r == 0 {
+			flag = own
+		}
+	}
+	return flag, err
+}
+
+// failed records in the replicas' queues that the plugin refused a run.
+func (e *executable) failed(parts []*part, err error) {
+	for _, p := range parts {
+		p.queue.put(e.module, e.number, nil, err)
+	}
+}

@@ -1,0 +1,74 @@
+//go:build linux
+
+package capi
+
+import "errors"
+
+// Element types of buffers.
+const (
+	Pred = 1 + iota
+	S8
+	S16
+	S32
+	S64
+	U8
+	U16
+	U32
+	U64
+	F16
+	F32
+	F64
+	BF16
+)
+
+// Upload copies a dense row-major array to a device and returns its buffer. The array may change when it has returned.
+func (c *Client) Upload(device uintptr, elementType int, dims []int, data []byte) (uintptr, error) {
+	var a arguments
+	defer a.release()
+	b := newBlock(120)
+	b[2], b[3], b[4] = uint64(c.object), a.bytes(data), uint64(elementType)
+	if len(dims) > 0 {
+		list := make([]uint64, len(dims))
+		for i, d := range dims {
+			list[i] = uint64(d)
+		}
+		b[5], b[6] = a.words(list), uint64(len(dims))
+	}
+	b[9] = 0 // the array does not change during the call
+	b[10] = uint64(device)
+	if err := c.Plugin.call(bufferFromHost, b); err != nil {
+		return 0, err
+	}
+	if err := c.Plugin.Await(uintptr(b[13])); err != nil {
+		return 0, errors.Join(err, c.Free(uintptr(b[14])))
+	}
+	return uintptr(b[14]), nil
+}
+
+// Download copies a buffer to host memory, which must be as long as its elements.
+func (c *Client) Download(buffer uintptr, data []byte) error {
+	var a arguments
+	defer a.release()
+	b := newBlock(56)
+	b[2], b[4], b[5] = uint64(buffer), a.bytes(data), uint64(len(data))
+	if err := c.Plugin.call(bufferToHost, b); err != nil {
+		return err
+	}
+	return c.Plugin.Await(uintptr(b[6]))
+}
+
+// CopyTo copies a buffer to another device of the client.
+func (c *Client) CopyTo(device, buffer uintptr) (uintptr, error) {
+	b := newBlock(40)
+	b[2], b[3] = uint64(buffer), uint64(device)
+	err := c.Plugin.call(bufferToDevice, b)
+	return uintptr(b[4]), err
+}
+
+// Free gives a buffer back; 0 is none.
+func (c *Client) Free(buffer uintptr) error {
+	if buffer == 0 {
+		return nil
+	}
+	return c.Plugin.handle(bufferDestroy, buffer)
+}

@@ -1,0 +1,141 @@
+//go:build linux
+
+package capi
+
+import (
+	"fmt"
+	"math"
+)
+
+// Client is a plugin's connection to its devices.
+type Client struct {
+	Plugin  *Plugin
+	Devices []uintptr // those that this process may use
+	object  uintptr
+}
+
+// Option is a setting for a client or a topology; which there are depends on the platform. Value is a string, int64, []int64, float32 or
+// bool.
+type Option struct {
+	Name  string
+	Value any
+}
+
+// options writes an array of named values.
+func (a *arguments) options(options []Option) (address, count uint64, err error) {
+	if len(options) == 0 {
+		return 0, 0, nil
+	}
+	all := make([]uint64, 7*len(options))
+	for i, o := range options {
+		w := all[7*i : 7*i+7]
+		w[0], w[2], w[3], w[6] = 56, a.text(o.Name), uint64(len(o.Name)), 1
+		switch v := o.Value.(type) {
+		case string:
+			w[5], w[6] = a.text(v), uint64(len(v))
+		case int64:
+			w[4], w[5] = 1, uint64(v)
+		case []int64:
+			list := make([]uint64, len(v))
+			for j, n := range v {
+				list[j] = uint64(n)
+			}
+			w[4], w[5], w[6] = 2, a.words(list), uint64(len(v))
+		case float32:
+			w[4], w[5] = 3, uint64(math.Float32bits(v))
+		case bool:
+			w[4] = 4
+			if v {
+				w[5] = 1
+			}
+		default:
+			return 0, 0, fmt.Errorf("pjrt: option %q: received %T; expected a string, int64, []int64, float32 or bool", o.Name, o.Value)
+		}
+	}
+	return a.words(all), uint64(len(options)), nil
+}
+
+// NewClient connects to the devices.
+func (p *Plugin) NewClient(options ...Option) (*Client, error) {
+	var a arguments
+	defer a.release()
+	b := newBlock(88)
+	var err error
+	if b[2], b[3], err = a.options(options); err != nil {
+		return nil, err
+	}
+	if err := p.call(clientCreate, b); err != nil {
+		return nil, err
+	}
+	c := &Client{Plugin: p, object: uintptr(b[8])}
+	d := newBlock(40)
+	d[2] = uint64(c.object)
+	if err := p.call(clientAddressableDevices, d); err != nil {
+		c.Close()
+		return nil, err
+	}
+	for _, device := range words(uintptr(d[3]), int(d[4])) {
+		c.Devices = append(c.Devices, uintptr(device))
+	}
+	return c, nil
+}
+
+// Close ends the connection. Buffers and executables must have been freed.
+func (c *Client) Close() error { return c.Plugin.handle(clientDestroy, c.object) }
+
+// Platform is the name of the platform ("cpu", "cuda", "tpu") and its version in words.
+func (c *Client) Platform() (name, version string, err error) {
+	for _, q := range []struct {
+		entry uintptr
+		out   *string
+	}{{clientPlatformName, &name}, {clientPlatformVersion, &version}} {
+		b := newBlock(40)
+		b[2] = uint64(c.object)
+		if err := c.Plugin.call(q.entry, b); err != nil {
+			return "", "", err
+		}
+		*q.out = text(b[3], b[4])
+	}
+	return name, version, nil
+}
+
+// DeviceInfo describes a device.
+type DeviceInfo struct {
+	ID   int    // among those of all processes
+	Kind string // "cpu", "TPU v5 lite", ...
+	Text string
+}
+
+// Describe describes a device of the client.
+func (c *Client) Describe(device uintptr) (DeviceInfo, error) {
+	b := newBlock(32)
+	b[2] = uint64(device)
+	if err := c.Plugin.call(deviceDescription, b); err != nil {
+		return DeviceInfo{}, err
+	}
+	return c.Plugin.describe(b[3])
+}
+
+func (p *Plugin) describe(description uint64) (DeviceInfo, error) {
+	id, kind, debug := newBlock(32), newBlock(40), newBlock(40)
+	for _, q := range []struct {
+		entry uintptr
+		b     block
+	}{{descriptionID, id}, {descriptionKind, kind}, {descriptionDebugString, debug}} {
+		q.b[2] = description
+		if err := p.call(q.entry, q.b); err != nil {
+			return DeviceInfo{}, err
+		}
+	}
+	return DeviceInfo{ID: int(int32(id[3])), Kind: text(kind[3], kind[4]), Text: text(debug[3], debug[4])}, nil
+}
+
+// MemoryInUse is how many bytes of a device are taken, where the platform knows.
+func (c *Client) MemoryInUse(device uintptr) (int64, error) {
+	b := newBlock(192)
+	b[2] = uint64(device)
+	if err := c.Plugin.call(deviceMemoryStats, b); err != nil {
+		return 0, err
+	}
+	return int64(b[3]), nil
+}

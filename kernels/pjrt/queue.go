@@ -1,0 +1,215 @@
+//go:build linux
+
+package pjrt
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
+	"github.com/gokeras/gokeras/kernels/stablehlo"
+)
+
+// queue chains launches on one device by the failure flag: each takes the flag of the one before and hands on its own, so that launches behind a
+// failed one change nothing although nobody has looked yet.
+type queue struct {
+	backend *Backend
+	client  *capi.Client
+	place   uintptr
+	device  kernels.Device
+
+	mu   sync.Mutex
+	flag *object // of the last launch; nil stands for zeros
+	err  error   // of the host's side: the plugin refused a launch, or its replicas did not meet
+	// modules that were launched since the last Wait, for the meaning of the flag.
+	modules map[int32]*stablehlo.Module
+	// meeting is the last launch that several replicas take part in; nil where it has been handed to the plugin.
+	meeting *meeting
+}
+
+// NewQueue opens a queue.
+func (b *Backend) NewQueue(d kernels.Device) (kernels.Queue, error) {
+	client, place, err := b.device(d)
+	if err != nil {
+		return nil, err
+	}
+	return &queue{backend: b, client: client, place: place, device: d, modules: map[int32]*stablehlo.Module{}}, nil
+}
+
+func (q *queue) Device() kernels.Device { return q.device }
+
+// Inline is false: the plugin runs what is launched.
+func (q *queue) Inline() bool { return false }
+
+// take returns the flag of the last launch, for use by the caller, and the error that stops launches before they reach the device.
+func (q *queue) take() (*object, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.settle()
+	if q.err != nil {
+		return nil, q.err
+	}
+	if q.flag == nil {
+		handle, err := q.client.Upload(q.place, capi.S32, stablehlo.FlagType.Shape, make([]byte, stablehlo.FlagType.Bytes()))
+		if err != nil {
+			return nil, fmt.Errorf("pjrt: %v: %w", q.device, err)
+		}
+		q.flag = newObject(q.client, handle)
+	}
+	return q.flag.share(), nil
+}
+
+// settle waits until a launch of several replicas has been handed to the plugin. The caller holds mu, which is free meanwhile for the one
+// who does that.
+func (q *queue) settle() {
+	for q.meeting != nil {
+		m := q.meeting
+		q.mu.Unlock()
+		<-m.over
+		q.mu.Lock()
+		if q.meeting == m {
+			q.meeting = nil
+			if q.err == nil {
+				q.err = m.err
+			}
+		}
+	}
+}
+
+// put records the outcome of a launch.
+func (q *queue) put(m *stablehlo.Module, number int32, flag *object, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if err != nil {
+		if q.err == nil {
+			q.err = err
+		}
+		return
+	}
+	q.modules[number] = m
+	q.flag.release()
+	q.flag = flag.share()
+}
+
+// failure waits for a launch and reads its flag.
+func (q *queue) failure(flag *object) error {
+	data := make([]byte, stablehlo.FlagType.Bytes())
+	if err := q.client.Download(flag.handle, data); err != nil {
+		return fmt.Errorf("pjrt: %v: %w", q.device, err)
+	}
+	var words [3]int32
+	for i := range words {
+		words[i] = int32(binary.LittleEndian.Uint32(data[4*i:]))
+	}
+	if words[1] == 0 {
+		return nil
+	}
+	q.mu.Lock()
+	m := q.modules[words[0]]
+	q.mu.Unlock()
+	if m == nil {
+		return errors.New("pjrt: an earlier launch of this queue failed")
+	}
+	return m.Failure(words)
+}
+
+// Wait returns when all launches are over, with the first error since the last Wait.
+func (q *queue) Wait(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	q.settle()
+	err, flag := q.err, q.flag
+	q.err, q.flag = nil, nil
+	q.mu.Unlock()
+	if flag == nil {
+		return err
+	}
+	failed := q.failure(flag)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if failed == nil && q.flag == nil {
+		q.flag = flag // still zeros: the next launch need not upload them
+	} else {
+		flag.release()
+	}
+	if failed != nil {
+		clear(q.modules)
+	}
+	if err == nil {
+		err = failed
+	}
+	return err
+}
+
+// Close gives the queue back.
+func (q *queue) Close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.settle()
+	q.flag.release()
+	q.flag = nil
+}
+
+// launched is the event of a launch.
+type launched struct {
+	queue *queue
+	own   bool   // the queue was made for this launch
+	group *group // that the launch met the other replicas in; nil for a single one
+
+	mu      sync.Mutex
+	meeting *meeting // that the launch waits for; nil where it has been handed to the plugin
+	flag    *object
+	known   bool
+	err     error
+}
+
+// newLaunched watches a launch. Who never waits for it leaves its flag to the collector.
+func newLaunched(q *queue, own bool) *launched {
+	e := &launched{queue: q, own: own}
+	runtime.SetFinalizer(e, func(e *launched) { e.flag.release() })
+	return e
+}
+
+// Wait returns when the launch is over, with its error.
+func (e *launched) Wait(ctx context.Context) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.known {
+		return e.err
+	}
+	if e.meeting != nil {
+		select {
+		case <-e.meeting.over:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		e.err = e.meeting.err
+	}
+	if e.err == nil && e.flag != nil {
+		e.err = e.queue.failure(e.flag)
+	}
+	if e.err != nil && e.group != nil {
+		e.group.end(e.err)
+	}
+	e.known = true
+	e.flag.release()
+	e.flag = nil
+	if e.own {
+		e.queue.Close()
+	}
+	return e.err
+}
+
+// Done reports whether Wait would return at once.
+func (e *launched) Done() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.known
+}
