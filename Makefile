@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-python test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -18,6 +18,9 @@ test: ## run all tests
 
 test-python: ## the tests that compare with Keras, h5py, TensorBoard and ONNX Runtime; downloads them into a cache folder
 	./internal/test-python.sh
+
+test-pjrt: ## the tests of devices of PJRT plugins, on one for CPUs; downloads it into a cache folder (needs Python's pip)
+	./internal/test-pjrt.sh
 
 PATHS ?= portable avx2
 test-paths: ## the tests of everything that computes, once for each lower family of kernels

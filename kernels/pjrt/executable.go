@@ -141,9 +141,6 @@ func (c *compiled) giveBack(l *capi.Launch) {
 func (c *compiled) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, l := range c.idle {
-		l.Close()
-	}
 	c.idle = nil
 	c.executable.Close()
 }

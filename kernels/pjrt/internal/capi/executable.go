@@ -8,6 +8,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"unsafe"
 )
 
 // CompileOptions say for how many devices a program is compiled.
@@ -189,7 +190,6 @@ type Launch struct {
 	arguments  [][]uint64
 	results    [][]uint64
 	lists      [3][]uint64 // arguments, results, events
-	pins       arguments
 }
 
 // NewLaunch prepares runs with the given number of arguments on the replicas' devices.
@@ -201,12 +201,12 @@ func (e *Executable) NewLaunch(replicas, inputs int) *Launch {
 	for r := range replicas {
 		l.arguments = append(l.arguments, make([]uint64, max(inputs, 1)))
 		l.results = append(l.results, make([]uint64, max(e.Outputs, 1)))
-		l.lists[0][r], l.lists[1][r] = l.pins.words(l.arguments[r]), l.pins.words(l.results[r])
+		l.lists[0][r], l.lists[1][r] = addressOf(l.arguments[r]), addressOf(l.results[r])
 	}
-	l.options[7] = l.pins.words(l.keep)
+	l.options[7] = addressOf(l.keep)
 	b := l.block
-	b[2], b[3], b[4] = uint64(e.loaded), l.pins.words(l.options), l.pins.words(l.lists[0])
-	b[5], b[6], b[7], b[8] = uint64(replicas), uint64(inputs), l.pins.words(l.lists[1]), l.pins.words(l.lists[2])
+	b[2], b[3], b[4] = uint64(e.loaded), addressOf(l.options), addressOf(l.lists[0])
+	b[5], b[6], b[7], b[8] = uint64(replicas), uint64(inputs), addressOf(l.lists[1]), addressOf(l.lists[2])
 	return l
 }
 
@@ -236,8 +236,8 @@ func (l *Launch) Run(keep []int) error {
 	return failed
 }
 
-// Close frees what the launch holds.
-func (l *Launch) Close() { l.pins.release() }
+// addressOf is the address of words that the launch refers to for as long as it lives. They lie on Go's heap, where nothing moves.
+func addressOf(w []uint64) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(w)))) }
 
 // Topology is a set of devices that need not be here.
 type Topology struct {

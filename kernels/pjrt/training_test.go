@@ -1,0 +1,112 @@
+//go:build linux
+
+package pjrt_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/losses"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+// digits are 24 made-up images of 8 by 8 in three classes, with a shape that a small network can learn.
+func digits() (x [][][][]float32, y []int32) {
+	for i := range 24 {
+		class := i % 3
+		image := make([][][]float32, 8)
+		for r := range image {
+			image[r] = make([][]float32, 8)
+			for c := range image[r] {
+				image[r][c] = []float32{float32(math.Sin(float64(i*64+r*8+c))) / 4}
+				if r/3 == class {
+					image[r][c][0]++
+				}
+			}
+		}
+		x, y = append(x, image), append(y, int32(class))
+	}
+	return x, y
+}
+
+// trained is a small convolutional network after three epochs, on the devices named, with all that a step may hold: random numbers, statistics,
+// several kinds of layers, an optimizer with slots.
+func trained(t *testing.T, devices ...string) (*keras.Model, *keras.History) {
+	strategy, err := distribute.NewMirroredStrategy(devices...)
+	require.NoError(t, err)
+	model, err := keras.NewSequential([]layers.Layer{
+		&layers.Conv2D{Filters: 4, KernelSize: []int{3}, Activation: "relu"},
+		&layers.MaxPooling2D{},
+		&layers.BatchNormalization{Synchronized: true},
+		&layers.Flatten{},
+		&layers.Dropout{Rate: 0.25},
+		&layers.Dense{Units: 16, Activation: "gelu"},
+		&layers.Dense{Units: 3},
+	}, keras.InputShape(8, 8, 1), distribute.Scope(strategy), keras.Seed(3))
+	require.NoError(t, err)
+	require.NoError(t, model.Compile(keras.CompileConfig{
+		Optimizer: &optimizers.Adam{LearningRate: 0.01},
+		Loss:      &losses.SparseCategoricalCrossentropy{FromLogits: true},
+		Metrics:   []string{"accuracy"},
+	}))
+	x, y := digits()
+	history, err := model.Fit(t.Context(), data.Arrays(x, y), keras.Epochs(3), keras.BatchSize(12))
+	require.NoError(t, err)
+	return model, history
+}
+
+// A model trained on a plugin's device has the weights that it has on the CPU, up to rounding: also its dropout masks are the same.
+func TestTraining(t *testing.T) {
+	t.Setenv("GOKERAS_PJRT_PLUGIN", plugin(t))
+	want, wantHistory := trained(t, "cpu:0")
+	got, history := trained(t, "xla:0")
+	sameWeights(t, want, got, 2e-4)
+	for name, values := range wantHistory.Logs {
+		require.InDeltaSlice(t, values, history.Logs[name], 1e-3, name)
+	}
+	x, y := digits()
+	scores, err := got.Evaluate(t.Context(), data.Arrays(x, y))
+	require.NoError(t, err)
+	wantScores, err := want.Evaluate(t.Context(), data.Arrays(x, y))
+	require.NoError(t, err)
+	require.InDelta(t, wantScores["loss"], scores["loss"], 1e-3)
+	predictions, err := got.Predict(t.Context(), data.Arrays(x, nil))
+	require.NoError(t, err)
+	wantPredictions, err := want.Predict(t.Context(), data.Arrays(x, nil))
+	require.NoError(t, err)
+	require.InDeltaSlice(t, wantPredictions.Data(), predictions.Data(), 1e-3)
+
+	y[5] = 7 // no such class: an error, and the weights stay
+	_, err = got.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(24))
+	require.ErrorContains(t, err, "7")
+	sameWeights(t, want, got, 2e-4)
+	y[5] = 2
+	_, err = got.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(24))
+	require.NoError(t, err, "the model works after the mistake")
+}
+
+// Two replicas on two devices train to the weights of one; what they sum, the devices sum.
+func TestReplicas(t *testing.T) {
+	t.Setenv("GOKERAS_PJRT_PLUGIN", plugin(t))
+	want, _ := trained(t, "cpu:0", "cpu:1")
+	got, _ := trained(t, "xla:0", "xla:1")
+	sameWeights(t, want, got, 2e-4)
+}
+
+func sameWeights(t *testing.T, want, got *keras.Model, tolerance float64) {
+	t.Helper()
+	a, err := want.GetWeights()
+	require.NoError(t, err)
+	b, err := got.GetWeights()
+	require.NoError(t, err)
+	require.Len(t, b, len(a))
+	for i := range a {
+		require.InDeltaSlice(t, a[i].Data(), b[i].Data(), tolerance, "weight %d", i)
+	}
+}
