@@ -246,8 +246,11 @@ func (s *shared) restoreLayers(m *Model) error {
 // exchange tells the others what this worker's replicas have after the step that was computed, and learns theirs. It allocates nothing.
 func (s *shared) exchange(ctx context.Context, g distribute.WorkerGroup, first int) error {
 	size := s.Metrics + bytesOf(s.layers)
-	if n := g.Size() * len(s.next) * size; len(s.spare) != n {
+	n := g.Size() * len(s.next) * size
+	if len(s.spare) != n {
 		s.spare = make([]byte, n)
+	}
+	if len(s.arrays) == 0 || s.arrays[0].Type.Bytes() != n { // the memory was that of a group before
 		s.arrays = []kernels.Array{bytesArray(s.spare)}
 	}
 	clear(s.spare)

@@ -143,7 +143,7 @@ func (j *chaos) listen(i int, r io.Reader) {
 			continue
 		}
 		j.mu.Lock()
-		j.log = append(j.log, fmt.Sprintf("[%d] %s", i, lines.Text()))
+		j.log = append(j.log, fmt.Sprintf("%s [%d] %s", time.Now().Format("05.000"), i, lines.Text()))
 		j.mu.Unlock()
 	}
 }
@@ -222,6 +222,13 @@ func (j *chaos) whole() {
 	j.t.Fatalf("the workers are at steps %v and do not come together. They said:\n%s", j.reached, strings.Join(j.log, "\n"))
 }
 
+// tail returns the last lines of the log.
+func (j *chaos) tail(n int) string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Join(j.log[max(0, len(j.log)-n):], "\n")
+}
+
 // again starts a worker whose process is gone.
 func (j *chaos) again(i int) {
 	j.gone(i)
@@ -284,7 +291,7 @@ func (j *chaos) fault(kind string, elastic bool, deadline time.Duration) time.Du
 	before, _ := j.now()
 	began := time.Now()
 	j.mu.Lock()
-	j.log = append(j.log, fmt.Sprintf("FAULT: worker %d %s after step %d", i, kind, before))
+	j.log = append(j.log, fmt.Sprintf("%s FAULT: worker %d %s after step %d", time.Now().Format("05.000"), i, kind, before))
 	j.mu.Unlock()
 	var at time.Time
 	switch kind {
@@ -390,7 +397,7 @@ func TestChaos(t *testing.T) {
 				kind := kinds[i%len(kinds)]
 				took := j.fault(kind, c.elastic != nil, deadline)
 				if times[kind] = append(times[kind], took); took > deadline+2*time.Second {
-					t.Logf("fault %d, %s: the next step took %v", i, kind, took)
+					t.Logf("fault %d, %s: the next step took %v. The workers said:\n%s", i, kind, took, j.tail(40))
 					late++
 				}
 				if step, _ := j.now(); step > (config.Epochs-10)*chaosSteps {

@@ -1,0 +1,43 @@
+package keras
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// resizing is a group whose number of workers changes from one collective to the next.
+type resizing struct {
+	distribute.WorkerGroup
+	t    *testing.T
+	size int
+}
+
+func (g *resizing) Size() int { return g.size }
+
+func (g *resizing) AllReduce(_ context.Context, _ distribute.WorkerCall, _ ir.Kind, values []kernels.Array) error {
+	require.Len(g.t, values, 1)
+	require.Len(g.t, values[0].Data, values[0].Type.Bytes(), "the array is as long as its type says")
+	require.Equal(g.t, ir.Shape{32 * g.size}, values[0].Type.Shape)
+	return nil
+}
+
+// What replicas tell each other fits the group of the moment, whichever sizes the groups before had, and whether their steps were kept or not.
+func TestSharedStateOfGroupsThatChange(t *testing.T) {
+	g := &resizing{t: t}
+	s := &shared{Metrics: 32, next: make([][]kernels.Buffer, 1)}
+	for code := range 1 << 12 {
+		for c := code; c > 0; c >>= 2 {
+			g.size = 2 + c&1
+			require.NoError(t, s.exchange(t.Context(), g, 0))
+			if c&2 != 0 {
+				s.keep()
+			}
+		}
+	}
+}
