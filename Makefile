@@ -66,9 +66,10 @@ bench-shapes: ## layers of many shapes, with the percentage of the peak, beside 
 bench-collective: ## all-reduce between processes beside gloo, TensorFlow and a bare TCP exchange
 	./internal/benchcollective/run.sh
 
-FAULTS ?= 55
-chaos: ## train on 3 and 5 workers under random kills, freezes and restarts: FAULTS of them in each of four runs
+FAULTS ?= 42
+chaos: ## train on 3 and 5 workers under random kills, freezes and restarts, started by hand and by keras launch: FAULTS of them in each of five runs
 	$(GO) test ./distribute/multiworker -run TestChaos -count=1 -v -timeout 60m -faults $(FAULTS)
+	$(GO) test ./cmd/keras -run TestLaunchChaos -count=1 -v -timeout 60m -faults $(FAULTS)
 
 fuzz: ## fuzz the parsers of outside bytes, 30 seconds each
 	./internal/fuzz.sh 30s

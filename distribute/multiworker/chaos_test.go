@@ -391,6 +391,11 @@ func TestChaos(t *testing.T) {
 			t.Logf("first step %v after the workers were started", unbroken.await(1).Sub(began).Round(time.Millisecond))
 			want := unbroken.end()[0]
 			j := newChaos(t, c.workers, config, 1)
+			t.Cleanup(func() {
+				if t.Failed() {
+					t.Logf("the workers said:\n%s", strings.Join(j.log, "\n"))
+				}
+			})
 			j.await(5)
 			times, late := map[string][]time.Duration{}, 0
 			for i := range *faults {
@@ -409,11 +414,6 @@ func TestChaos(t *testing.T) {
 			}
 			results := j.end()
 			j.requireLog(config.Epochs)
-			t.Cleanup(func() {
-				if t.Failed() {
-					t.Logf("the workers said:\n%s", strings.Join(j.log, "\n"))
-				}
-			})
 			for i, r := range results {
 				require.Equal(t, float64(config.Epochs*chaosSteps), r.Steps, "worker %d: steps lost or done twice", i)
 				require.Equal(t, config.Epochs, len(r.Loss), "worker %d: epochs in the history", i)

@@ -8,7 +8,7 @@ import (
 // Gather asks for the next view. A view that still stands is given up.
 func (m *Machine) Gather(now time.Duration, terms Terms) {
 	m.phase, m.dirty = Gathering, true
-	m.terms, m.ownNote, m.began, m.reach, m.beyond, m.ready = terms, IDOf(terms.Note), now, nil, nil, 0
+	m.terms, m.ownNote, m.began, m.patient, m.reach, m.beyond, m.ready = terms, IDOf(terms.Note), now, now, nil, nil, 0
 	m.proposal, m.accepted, m.offered, m.joinError = nil, ViewID{}, nil, nil
 	m.accusations, m.waiting, m.answers, m.asked = nil, nil, nil, nil
 	m.settling, m.blocked = false, 0
@@ -155,7 +155,7 @@ func (m *Machine) gathered(now time.Duration) (present, busy []int) {
 func (m *Machine) propose(now time.Duration) {
 	present, busy := m.candidates(now) // with this one, which leads them
 	full := len(present) >= min(m.terms.Max, m.config.Size)
-	if len(busy) > 0 || len(present) < m.terms.Min || !full && now-m.began < m.terms.Patience {
+	if len(busy) > 0 || len(present) < m.terms.Min || !full && now-m.patient < m.terms.Patience {
 		m.ready = 0
 		return
 	}

@@ -35,7 +35,8 @@ type Machine struct {
 	// Gathering; see gather.go.
 	terms     Terms
 	began     time.Duration
-	ownNote   NoteID // of the note in terms
+	patient   time.Duration // since when it waits for more candidates than it needs
+	ownNote   NoteID        // of the note in terms
 	reach     []Trial
 	beyond    []Trial
 	ready     time.Duration // when the terms were met first
@@ -193,6 +194,7 @@ func (m *Machine) Tick(now time.Duration) {
 		for task := range m.peers {
 			m.peers[task].heard = now
 		}
+		m.patient = now // nor has it waited for more candidates
 	}
 	m.ticked = now
 	m.step(now)

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -743,6 +744,25 @@ func TestMemoryOfADeadProcess(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A worker that was stopped before it heard any other one has not waited for them: it does not begin a group by itself beside theirs.
+func TestStoppedNewcomerWaits(t *testing.T) {
+	for seed := range 40 {
+		s := newSimulation(t, uint64(seed), 3, terms(1, 3))
+		s.run(2 * time.Second)
+		require.True(t, s.together())
+		victim := seed % 3
+		s.kill(victim, true)
+		s.run(time.Duration(s.rng.IntN(100)) * time.Millisecond)
+		s.start(victim)
+		s.freeze(victim, s.deadline*14/10)
+		s.run(5 * time.Second)
+		for id, members := range s.views {
+			require.False(t, strings.HasPrefix(members, fmt.Sprintf("[{%d ", victim)) && strings.Count(members, "{") == 1, "seed %d: %d begins %v by itself: %s", seed, victim, id, members)
+		}
+		require.True(t, s.together())
 	}
 }
 
