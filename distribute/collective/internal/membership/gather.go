@@ -227,8 +227,8 @@ func (m *Machine) stale(now time.Duration) bool {
 		}
 		s := m.peers[member.Task].state
 		if !m.fresh(member.Task, now) || s.Incarnation != member.Incarnation || s.Phase != Gathering || s.Promised > m.proposal.ID.Generation ||
-			IDOf(s.Note) != member.Note {
-			return true
+			IDOf(s.Note) != member.Note || s.Promised == m.proposal.ID.Generation && s.Accepted != m.proposal.ID {
+			return true // the last: it accepted this one, lost the proposer for a moment, and cannot accept it again; or it accepted another one
 		}
 	}
 	return m.promised > m.proposal.ID.Generation || m.proposal.Shared && !m.shared(m.proposal)

@@ -747,6 +747,44 @@ func TestMemoryOfADeadProcess(t *testing.T) {
 	}
 }
 
+// Two workers that are killed one soon after the other and replaced at once are back together well before the deadline, whatever is heard first: the
+// end of a connection to a process that is gone may be heard after its successor.
+func TestReplacedOneAfterTheOther(t *testing.T) {
+	seeds := []int{1129} // in which a proposal that could not be accepted any more once stood until the deadline
+	for seed := range 200 {
+		seeds = append(seeds, seed)
+	}
+	for _, seed := range seeds {
+		s := newSimulation(t, uint64(seed), 3, terms(3, 3))
+		s.streams = true
+		s.run(2 * time.Second)
+		a := s.rng.IntN(3)
+		b := (a + 1 + s.rng.IntN(2)) % 3
+		s.kill(a, true)
+		s.run(time.Duration(s.rng.IntN(60)) * time.Millisecond)
+		early := s.rng.IntN(2) == 0
+		if early {
+			s.start(a)
+			s.run(time.Duration(s.rng.IntN(60)) * time.Millisecond)
+		}
+		s.kill(b, true)
+		s.run(time.Duration(s.rng.IntN(100)) * time.Millisecond)
+		if !early {
+			s.start(a)
+			s.run(time.Duration(s.rng.IntN(50)) * time.Millisecond)
+		}
+		s.start(b)
+		began, steps := s.now, s.steps
+		for s.now-began < 3*s.deadline && (!s.together() || s.steps < steps+6) {
+			s.run(5 * time.Millisecond)
+		}
+		if s.now-began > s.deadline*8/10 {
+			t.Errorf("seed %d: together again after %v", seed, s.now-began)
+			s.dump()
+		}
+	}
+}
+
 // A worker that was stopped before it heard any other one has not waited for them: it does not begin a group by itself beside theirs.
 func TestStoppedNewcomerWaits(t *testing.T) {
 	for seed := range 40 {
