@@ -78,6 +78,29 @@ func ExampleOrderError() {
 	// true true
 }
 
+func ExampleFailedError() {
+	ctx := context.Background()
+	pair(func(rank int, g *collective.Group) {
+		if rank == 0 {
+			_ = g.Fail(ctx, "no space left on device") // returns the same error here
+			return
+		}
+		err := g.Barrier(ctx)
+		var failed *collective.FailedError
+		if errors.As(err, &failed) {
+			fmt.Println(failed)
+		}
+	})
+	// Output: collective: worker:0 failed: no space left on device
+}
+
+func ExampleNewSecret() {
+	secret := collective.NewSecret() // on one machine; the others get the same
+	options := collective.Options{Security: &collective.Security{Secret: []byte(secret)}}
+	fmt.Println(len(options.Security.Secret), "hexadecimal digits")
+	// Output: 64 hexadecimal digits
+}
+
 func ExampleGroup_Regroup() {
 	ctx := context.Background()
 	pair(func(rank int, g *collective.Group) {
