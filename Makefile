@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz harvest
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -73,3 +73,6 @@ chaos: ## train on 3 and 5 workers under random kills, freezes and restarts, sta
 
 fuzz: ## fuzz the parsers of outside bytes, 30 seconds each
 	./internal/fuzz.sh 30s
+
+harvest: ## turn Keras's own tests into cases and run them (hours; needs Python): HARVEST_PYTHON names one that has Keras, torch and pytest
+	./internal/harvest/run.sh

@@ -14,6 +14,7 @@ import (
 type functionalReader struct {
 	made    map[string]layers.Layer
 	tensors map[string][][]*layers.KerasTensor // layer -> call -> results
+	legacy  bool                               // the document is one of Keras 2
 }
 
 func functionalFromConfig(o modelObject, options []Option) (*Model, error) {
@@ -175,7 +176,7 @@ func (r *functionalReader) find(at tensorReference) (*layers.KerasTensor, error)
 	if r.made[at.layer] == nil && !isInput {
 		return nil, fmt.Errorf("it takes a result of %q, which is not among the layers", at.layer)
 	}
-	if at.legacy && r.countsFromOne(at.layer) {
+	if r.legacy = r.legacy || at.legacy; at.legacy && r.countsFromOne(at.layer) {
 		at.call--
 	}
 	if at.call < 0 || at.index < 0 {
@@ -191,10 +192,15 @@ func (r *functionalReader) find(at tensorReference) (*layers.KerasTensor, error)
 }
 
 // countsFromOne reports whether a layer is a Functional model: such a model has had one call before those of the document, the one
-// that describes it, and where Keras names results of a model it counts that one.
+// that describes it, and where Keras names results of a model it counts that one. In Keras 2 a Sequential model that knows its input is
+// one of these.
 func (r *functionalReader) countsFromOne(name string) bool {
 	m, ok := r.made[name].(*Model)
-	return ok && m.ClassName() == "Functional"
+	if !ok {
+		return false
+	}
+	s, stack := m.topology.(*sequential)
+	return m.ClassName() == "Functional" || r.legacy && stack && s.input != nil
 }
 
 // references reads input_layers or output_layers: one triple, a list or a dict of triples, or these inside each other.

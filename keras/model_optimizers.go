@@ -168,6 +168,13 @@ func (m *Model) optimizerObjects() []saving.Object {
 			inner := scaled.Inner
 			objects = append(objects, saving.Object{Path: o.name + "/inner_optimizer", Name: optimizerName(inner), Variables: inner.Variables(), Lenient: true})
 		}
+		if several, ok := o.optimizer.(*optimizers.MultiOptimizer); ok {
+			taken := map[string]bool{}
+			for _, inner := range several.Map.Optimizers() {
+				place := uniqueName(layers.SnakeCase(fmt.Sprintf("%T", inner)[len("*optimizers."):]), taken) // by class, whatever its name is
+				objects = append(objects, saving.Object{Path: o.name + "/optimizers/" + place, Name: optimizerName(inner), Variables: inner.Variables(), Lenient: true})
+			}
+		}
 	}
 	return objects
 }

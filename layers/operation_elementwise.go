@@ -41,7 +41,7 @@ func defineBinary(classes map[string]func(x, y *ops.Tensor) *ops.Tensor) {
 
 func init() {
 	defineUnary("numpy", map[string]func(*ops.Tensor) *ops.Tensor{
-		"Absolute": ops.Abs, "Abs": ops.Abs, "Fabs": func(x *ops.Tensor) *ops.Tensor { return ops.Abs(floating(x)) },
+		"Absolute": absolute, "Abs": absolute, "Fabs": func(x *ops.Tensor) *ops.Tensor { return ops.Abs(floating(x)) },
 		"Negative": ops.Negative, "Sign": ops.Sign, "Reciprocal": ops.Reciprocal,
 		"Square": ops.Square, "Sqrt": ops.Sqrt, "Cbrt": ops.Cbrt,
 		"Exp": ops.Exp, "Exp2": ops.Exp2, "Expm1": ops.Expm1, "Log": ops.Log, "Log2": ops.Log2, "Log10": ops.Log10, "Log1p": ops.Log1p,
@@ -114,6 +114,14 @@ func init() {
 		value := ops.Cast(a.like(x, "fill_value"), a.dtype("dtype", x.DType()))
 		return ops.BroadcastTo(value, x.Shape()...)
 	}))
+}
+
+// absolute is abs; that of bools is what they are.
+func absolute(x *ops.Tensor) *ops.Tensor {
+	if x.DType() == ir.Bool {
+		return alone(x)
+	}
+	return ops.Abs(x)
 }
 
 func alone(x *ops.Tensor) *ops.Tensor { return x.WithMask(nil) }

@@ -127,5 +127,9 @@ func resizeOperation(a *operands) *ops.Tensor {
 		a.refuse("fill_mode", "constant")
 		x = padToAspectRatio(x, axes, size[0], size[1], a.number("fill_value"))
 	}
-	return ops.Cast(resizeImages(x, axes, size[0], size[1], a.text("interpolation"), a.boolean("antialias")), x.DType())
+	y := resizeImages(x, axes, size[0], size[1], a.text("interpolation"), a.boolean("antialias"))
+	if x.DType().IsInteger() { // results between whole numbers are rounded, and those beyond the type are its limits
+		return ops.SaturateCast(ops.Round(y), x.DType())
+	}
+	return ops.Cast(y, x.DType())
 }

@@ -78,7 +78,9 @@ func init() {
 		return ops.Scatter(whole(a.tensor("indices")), a.tensor("values"), a.integers("shape")...)
 	}))
 	define("core", "ScatterUpdate", "scatter_update(inputs, indices, updates, *reduction=null)", oneResult(func(a *operands) *ops.Tensor {
-		a.refuse("reduction", nil)
+		if a.values["reduction"] != nil {
+			return ops.ScatterReducePoints(a.tensor("inputs"), whole(a.tensor("indices")), a.tensor("updates"), a.text("reduction"))
+		}
 		return ops.ScatterUpdatePoints(a.tensor("inputs"), whole(a.tensor("indices")), a.tensor("updates"))
 	}))
 }

@@ -194,7 +194,15 @@ func cumulate(f func(x *ops.Tensor, axis int) *ops.Tensor) func(a *operands) *op
 func moments(a *operands) []*ops.Tensor {
 	a.refuse("synchronized", false, nil)
 	x, axes := a.tensor("x"), a.integers("axes")
+	half := x.DType() == ir.Float16
+	if half { // computed in float32, as the range of float16 is too small, and cut to it
+		x = ops.Cast(x, ir.Float32)
+	}
 	mean, variance := ops.Moments(x, axes...)
+	if half {
+		const most = 65504
+		mean, variance = ops.Cast(ops.Clip(mean, -most, most), ir.Float16), ops.Cast(ops.Clip(variance, -most, most), ir.Float16)
+	}
 	if a.boolean("keepdims") {
 		mean, variance = ops.KeepDims(mean, x, axes...), ops.KeepDims(variance, x, axes...)
 	}

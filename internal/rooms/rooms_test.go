@@ -19,6 +19,7 @@ var floors = map[string]int{
 	"internal":                 1,
 	"internal/benchpeers":      8,
 	"internal/benchcollective": 8,
+	"internal/harvest":         8,
 	"kernels":                  2,
 	"kernels/stablehlo":        2,
 	"kernels/reference":        3,

@@ -135,6 +135,15 @@ func ScatterUpdatePoints(x, indices, values *Tensor) *Tensor {
 	return scatterPoints(ir.Set, x, indices, values)
 }
 
+// ScatterReducePoints is [ScatterUpdatePoints] with a reduction ("add", "max", "min" or "mul") of what is there and all values that meet.
+func ScatterReducePoints(x, indices, values *Tensor, reduction string) *Tensor {
+	kind, ok := map[string]ir.Kind{"add": ir.Sum, "max": ir.Max, "min": ir.Min, "mul": ir.Prod}[reduction]
+	if !ok {
+		Failf(graphOf(x, indices, values), "scatter: the reduction is %q; expected \"add\", \"max\", \"min\" or \"mul\"", reduction)
+	}
+	return scatterPoints(kind, x, indices, values)
+}
+
 func scatterPoints(kind ir.Kind, x, indices, values *Tensor) *Tensor {
 	g := graphOf(x, indices, values)
 	if indices.Rank() == 0 || indices.Dim(-1) < 1 || indices.Dim(-1) > x.Rank() {

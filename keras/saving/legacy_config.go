@@ -141,12 +141,16 @@ func modernizeNodes(o object) error {
 		return nil
 	}
 	for i, n := range nodes {
-		call, ok := n.([]any)
-		if !ok { // an object of Keras 3
-			continue
-		}
 		var err error
-		if nodes[i], err = modernizeCall(call); err != nil {
+		switch call := n.(type) {
+		case []any:
+			nodes[i], err = modernizeCall(call)
+		case object:
+			if _, modern := call["args"]; !modern { // not an object of Keras 3
+				nodes[i], err = modernizeDict(call)
+			}
+		}
+		if err != nil {
 			return fmt.Errorf("%v: call %d: %w", o["name"], i, err)
 		}
 	}
@@ -183,6 +187,27 @@ func modernizeCall(call []any) (any, error) {
 		args = []any{tensors}
 	}
 	return object{"args": args, "kwargs": arguments}, nil
+}
+
+// modernizeDict rewrites the call of a model that takes a dict of inputs: {name: [name, call, result, {arguments}]}.
+func modernizeDict(call object) (any, error) {
+	inputs, arguments := object{}, object{}
+	for name, v := range call {
+		part, ok := v.([]any)
+		if !ok || !isHistory(part) {
+			return nil, fmt.Errorf("the input %q must be named by [layer, call, result, arguments], received %v", name, v)
+		}
+		inputs[name] = tensorObject(part)
+		if len(part) > 3 {
+			more, _ := part[3].(object)
+			for key, v := range more {
+				if key != "name" || v != nil {
+					arguments[key] = modernizeArgument(v)
+				}
+			}
+		}
+	}
+	return object{"args": []any{inputs}, "kwargs": arguments}, nil
 }
 
 // isHistory reports whether a list is [layer, call, result, ...].
