@@ -3,6 +3,7 @@ GO ?= go
 export CGO_ENABLED ?= 0
 
 .PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz harvest
+.PHONY: help build test test-python test-paths test-exhaustive check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -27,6 +28,9 @@ test-paths: ## the tests of everything that computes, once for each lower family
 	@# the variable is read before the tests begin, where go test does not see it: results of another family must not count
 	for path in $(PATHS); do echo "GOKERAS_CPU=$$path"; \
 	  GOKERAS_CPU=$$path $(GO) test -count=1 ./kernels/... ./keras ./keras/ops/... ./layers/... ./losses/... ./metrics/... ./optimizers/... || exit 1; done
+
+test-exhaustive: ## the elementwise functions of one operand with all 2^32 float32, for hours; EVERY=64 takes one of 64
+	$(GO) test -count=1 -timeout 24h ./kernels/cpu/internal/vec -run 'TestFunctions$$' -v -args -every $(or $(EVERY),1)
 
 check: fmt vet staticcheck race generated rooms static arm64 ## everything that a change must pass besides the tests
 

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"math"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
@@ -86,11 +85,11 @@ func floatBinary[T float](op ir.Op) blockFn {
 	case ir.Div:
 		return mapBinary(vec.Div[T])
 	case ir.Pow:
-		return eachPair[T](math.Pow)
+		return mapBinary(vec.Pow[T])
 	case ir.Rem:
-		return eachPair[T](math.Mod)
+		return mapBinary(vec.Rem[T])
 	case ir.Atan2:
-		return eachPair[T](math.Atan2)
+		return mapBinary(vec.Atan2[T])
 	case ir.GeluGrad:
 		return mapBinary(func(dst, x, dy []T) { vec.GeluGrad(dst, dy, x) })
 	}
@@ -128,16 +127,56 @@ func binaryReluGrad(d ir.DType) blockFn {
 	return mapBinary(vec.ReluGrad[float32])
 }
 
-func eachPair[T float](f func(x, y float64) float64) blockFn {
+// words32 makes a block kernel of a kernel on integers of 32 bits.
+func words32(f func(dst, a, b []int32)) blockFn {
+	return func(dst, a, b, _ unsafe.Pointer, n int) { f(view[int32](dst, n), view[int32](a, n), view[int32](b, n)) }
+}
+
+// bitsBlock computes all bits of elements of any type.
+func bitsBlock[T integer](op vec.BitOp) blockFn {
+	size := int(unsafe.Sizeof(T(0)))
 	return func(dst, a, b, _ unsafe.Pointer, n int) {
-		z, x, y := view[T](dst, n), view[T](a, n), view[T](b, n)
-		for i, v := range x {
-			z[i] = T(f(float64(v), float64(y[i])))
-		}
+		vec.Bits(op, view[uint8](dst, n*size), view[uint8](a, n*size), view[uint8](b, n*size))
 	}
 }
 
+// wordKernel returns the vector kernel of an operation on integers, or nil.
+func wordKernel[T integer](op ir.Op) blockFn {
+	switch op {
+	case ir.BitAnd:
+		return bitsBlock[T](vec.And)
+	case ir.BitOr:
+		return bitsBlock[T](vec.Or)
+	case ir.BitXor:
+		return bitsBlock[T](vec.Xor)
+	}
+	if unsafe.Sizeof(T(0)) != 4 {
+		return nil
+	}
+	switch op {
+	case ir.Add:
+		return words32(vec.AddInts)
+	case ir.Sub:
+		return words32(vec.SubInts)
+	case ir.Mul:
+		return words32(vec.MulInts)
+	}
+	if ^T(0) > 0 { // without sign
+		return nil
+	}
+	switch op {
+	case ir.Maximum:
+		return words32(vec.MaxInts)
+	case ir.Minimum:
+		return words32(vec.MinInts)
+	}
+	return nil
+}
+
 func integerBinary[T integer](op ir.Op) blockFn {
+	if f := wordKernel[T](op); f != nil {
+		return f
+	}
 	switch op {
 	case ir.Add:
 		return addBlock[T]
@@ -181,12 +220,6 @@ func integerFunction[T integer](op ir.Op) func(x, y T) T {
 		}
 	case ir.Pow:
 		return integerPow[T]
-	case ir.BitAnd:
-		return func(x, y T) T { return x & y }
-	case ir.BitOr:
-		return func(x, y T) T { return x | y }
-	case ir.BitXor:
-		return func(x, y T) T { return x ^ y }
 	case ir.ShiftLeft:
 		return func(x, y T) T { return x << shiftCount(y) }
 	case ir.ShiftRight:
@@ -233,7 +266,7 @@ func integerPow[T integer](x, y T) T {
 func compareKernel(dir ir.Direction, d ir.DType) blockFn {
 	switch d {
 	case ir.Float32:
-		return compareBlock[float32](dir)
+		return compareVectors(dir, vec.CompareFloats)
 	case ir.Float64:
 		return compareBlock[float64](dir)
 	case ir.Bool, ir.Uint8:
@@ -243,7 +276,7 @@ func compareKernel(dir ir.Direction, d ir.DType) blockFn {
 	case ir.Int16:
 		return compareBlock[int16](dir)
 	case ir.Int32:
-		return compareBlock[int32](dir)
+		return compareVectors(dir, vec.CompareInts)
 	case ir.Int64:
 		return compareBlock[int64](dir)
 	case ir.Uint16:
@@ -254,6 +287,18 @@ func compareKernel(dir ir.Direction, d ir.DType) blockFn {
 		return compareBlock[uint64](dir)
 	}
 	return nil
+}
+
+func compareVectors[T number](dir ir.Direction, compare func(r vec.Relation, dst []uint8, a, b []T)) blockFn {
+	r := map[ir.Direction]vec.Relation{ir.Eq: vec.Equal, ir.Ne: vec.NotEqual, ir.Lt: vec.Less, ir.Gt: vec.Less, ir.Le: vec.LessEqual, ir.Ge: vec.LessEqual}[dir]
+	if dir == ir.Gt || dir == ir.Ge {
+		return func(dst, a, b, _ unsafe.Pointer, n int) {
+			compare(r, view[uint8](dst, n), view[T](b, n), view[T](a, n))
+		}
+	}
+	return func(dst, a, b, _ unsafe.Pointer, n int) {
+		compare(r, view[uint8](dst, n), view[T](a, n), view[T](b, n))
+	}
 }
 
 func bit(b bool) uint8 {
@@ -322,7 +367,9 @@ func selectKernel(size int) blockFn {
 	case 2:
 		return selectBlock[uint16]
 	case 4:
-		return selectBlock[uint32]
+		return func(dst, a, b, c unsafe.Pointer, n int) {
+			vec.Choose(view[uint32](dst, n), view[uint8](a, n), view[uint32](b, n), view[uint32](c, n))
+		}
 	}
 	return selectBlock[uint64]
 }

@@ -59,6 +59,16 @@ func roundBF16(dst, a, _, _ unsafe.Pointer, n int) {
 
 // convertKernel returns the kernel that converts registers that hold type from into registers for type to.
 func convertKernel(from, to ir.DType) blockFn {
+	switch {
+	case computeType(from) == ir.Float32 && to == ir.Int32:
+		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.FloatsToInts(view[int32](dst, n), view[float32](a, n)) }
+	case computeType(from) == ir.Float32 && to == ir.Bool:
+		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.NotZero(view[uint8](dst, n), view[float32](a, n)) }
+	case from == ir.Int32 && to == ir.Float32:
+		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.IntsToFloats(view[float32](dst, n), view[int32](a, n)) }
+	case (from == ir.Bool || from == ir.Uint8) && to == ir.Float32, from == ir.Bool && isHalf(to):
+		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.BytesToFloats(view[float32](dst, n), view[uint8](a, n)) }
+	}
 	switch computeType(from) {
 	case ir.Float32:
 		if isHalf(to) { // rounded by the instruction that follows

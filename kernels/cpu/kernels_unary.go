@@ -73,10 +73,7 @@ func copyBlock[T any](dst, a, _, _ unsafe.Pointer, n int) {
 }
 
 func notBool(dst, a, _, _ unsafe.Pointer, n int) {
-	y, x := view[uint8](dst, n), view[uint8](a, n)
-	for i, v := range x {
-		y[i] = v ^ 1
-	}
+	vec.Flip(view[uint8](dst, n), view[uint8](a, n), 0x0101010101010101)
 }
 
 func negBlock[T number](dst, a, _, _ unsafe.Pointer, n int) {
@@ -87,10 +84,8 @@ func negBlock[T number](dst, a, _, _ unsafe.Pointer, n int) {
 }
 
 func notBlock[T integer](dst, a, _, _ unsafe.Pointer, n int) {
-	y, x := view[T](dst, n), view[T](a, n)
-	for i, v := range x {
-		y[i] = ^v
-	}
+	size := int(unsafe.Sizeof(T(0)))
+	vec.Flip(view[uint8](dst, n*size), view[uint8](a, n*size), math.MaxUint64)
 }
 
 // reluBlock is max(x, 0) with NaN kept; relu(-0) is +0.
@@ -190,45 +185,42 @@ func floatUnary[T float](op ir.Op) blockFn {
 		return mapUnary(vec.Erf[T])
 	case ir.Gelu:
 		return mapUnary(vec.Gelu[T])
-	case ir.Sign:
-		return signBlock[T]
 	case ir.Identity:
 		return copyBlock[T]
 	case ir.IsFinite:
-		return func(dst, a, _, _ unsafe.Pointer, n int) {
-			y, x := view[uint8](dst, n), view[T](a, n)
-			for i, v := range x {
-				y[i] = 0
-				if v-v == 0 {
-					y[i] = 1
-				}
-			}
-		}
-	}
-	if f := mathFunctions[op]; f != nil {
+		return finiteBlock[T]
+	case ir.Lgamma:
 		return func(dst, a, _, _ unsafe.Pointer, n int) {
 			y, x := view[T](dst, n), view[T](a, n)
 			for i, v := range x {
-				y[i] = T(f(float64(v)))
+				f, _ := math.Lgamma(float64(v))
+				y[i] = T(f)
 			}
 		}
+	}
+	if f := floatFunctions[T]()[op]; f != nil {
+		return mapUnary(f)
 	}
 	return nil
 }
 
-// mathFunctions are the unary operations whose float32 form is the float64 form, rounded.
-var mathFunctions = map[ir.Op]func(float64) float64{
-	ir.Floor: math.Floor, ir.Ceil: math.Ceil, ir.Round: math.RoundToEven, ir.Expm1: math.Expm1, ir.Log1p: math.Log1p,
-	ir.Sin: math.Sin, ir.Cos: math.Cos, ir.Tan: math.Tan, ir.Asin: math.Asin, ir.Acos: math.Acos, ir.Atan: math.Atan,
-	ir.Sinh: math.Sinh, ir.Cosh: math.Cosh, ir.Asinh: asinh, ir.Acosh: math.Acosh, ir.Atanh: math.Atanh,
-	ir.ErfInv: math.Erfinv,
-	ir.Lgamma: func(x float64) float64 { v, _ := math.Lgamma(x); return v },
+// floatFunctions are the rest of the unary operations.
+func floatFunctions[T float]() map[ir.Op]func(dst, x []T) {
+	return map[ir.Op]func(dst, x []T){
+		ir.Sign: vec.Sign[T], ir.Floor: vec.Floor[T], ir.Ceil: vec.Ceil[T], ir.Round: vec.Round[T], ir.Expm1: vec.Expm1[T], ir.Log1p: vec.Log1p[T],
+		ir.Sin: vec.Sin[T], ir.Cos: vec.Cos[T], ir.Tan: vec.Tan[T], ir.Asin: vec.Asin[T], ir.Acos: vec.Acos[T], ir.Atan: vec.Atan[T],
+		ir.Sinh: vec.Sinh[T], ir.Cosh: vec.Cosh[T], ir.Asinh: vec.Asinh[T], ir.Acosh: vec.Acosh[T], ir.Atanh: vec.Atanh[T],
+		ir.ErfInv: vec.ErfInv[T],
+	}
 }
 
-// asinh keeps the sign of zero.
-func asinh(x float64) float64 {
-	if x == 0 {
-		return x
+func finiteBlock[T float](dst, a, _, _ unsafe.Pointer, n int) {
+	y, x := view[uint8](dst, n), view[T](a, n)
+	if f, ok := any(x).([]float32); ok {
+		vec.Finite(y, f)
+		return
 	}
-	return math.Asinh(x)
+	for i, v := range x {
+		y[i] = bit(v-v == 0)
+	}
 }

@@ -101,8 +101,9 @@ func newFunction(name, part string) *function {
 			f.lines = append(f.lines, line)
 		}
 	}
-	if f.registers(); len(f.scratch) < 3 { // leave out the unrolled loop: the other one does it all
-		from, to := slices.Index(f.lines, "loop4:"), slices.Index(f.lines, "end4:")
+	for f.registers(); len(f.scratch) < 3; { // leave out the unrolled loop: the other one does it all
+		from := slices.IndexFunc(f.lines, func(s string) bool { return s == "loop4:" || s == "loop2:" })
+		to := slices.IndexFunc(f.lines, func(s string) bool { return s == "end4:" || s == "end2:" })
 		if from < 0 || to < from {
 			panic("too many registers in " + name)
 		}
@@ -248,6 +249,7 @@ var simple = map[string]struct {
 }{
 	"VADDPS": {"fadd", 0x4e20d400}, "VSUBPS": {"fsub", 0x4ea0d400}, "VMULPS": {"fmul", 0x6e20dc00}, "VDIVPS": {"fdiv", 0x6e20fc00},
 	"VANDPS": {"and", 0x4e201c00}, "VORPS": {"orr", 0x4ea01c00}, "VXORPS": {"eor", 0x6e201c00},
+	"VPMULLD": {"mul", 0x4ea09c00}, "VPMAXSD": {"smax", 0x4ea06400}, "VPMINSD": {"smin", 0x4ea06c00},
 	"VPADDD": {"add", 0x4ea08400}, "VPSUBD": {"sub", 0x6ea08400}, "VPAND": {"and", 0x4e201c00}, "VPOR": {"orr", 0x4ea01c00},
 }
 
@@ -287,9 +289,17 @@ func (f *function) vector(op string, a []string) bool {
 	case "VCVTPS2DQ":
 		x, d := f.source(a[0], 0), f.destination(a[1])
 		halves(func(h int) { k.two("fcvtns", 0x4e21a800, d[h], x[h]) })
+	case "VCVTTPS2DQ":
+		x, d := f.source(a[0], 0), f.destination(a[1])
+		halves(func(h int) { k.two("fcvtzs", 0x4ea1b800, d[h], x[h]) })
 	case "VCVTDQ2PS":
 		x, d := f.source(a[0], 0), f.destination(a[1])
 		halves(func(h int) { k.two("scvtf", 0x4e21d800, d[h], x[h]) })
+	case "VROUNDPS":
+		x, d := f.source(a[1], 0), f.destination(a[2])
+		how := number(a[0]) & 3
+		name, code := []string{"frintn", "frintm", "frintp", "frintz"}[how], []uint32{0x4e218800, 0x4e219800, 0x4ea18800, 0x4ea19800}[how]
+		halves(func(h int) { k.two(name, code, d[h], x[h]) })
 	case "VPSRAD", "VPSRLD", "VPSLLD":
 		f.shift(op, uint32(number(a[0])), f.source(a[1], 0), f.destination(a[2]))
 	case "VMAXPS", "VMINPS": // of a and b, b if either is NaN: a > b ? a : b
@@ -430,6 +440,11 @@ func (f *function) compare(predicate int64, b, x, d [2]v) {
 			not()
 		case 17:
 			k.three("fcmgt", fcmgt, d[h], b[h], x[h])
+		case 18:
+			k.three("fcmge", fcmge, d[h], b[h], x[h])
+		case 4:
+			k.three("fcmeq", fcmeq, t, x[h], b[h])
+			not()
 		case 30:
 			k.three("fcmgt", fcmgt, d[h], x[h], b[h])
 		case 22:

@@ -17,36 +17,40 @@ func notANumber() Mem { return constant("notANumber", 0x7fc00000) }
 
 // binaryKernels emits dst = f(a, b).
 func (m machine) binaryKernels() {
+	functions := func(f func(a, b vector) vector) func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
+		return func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) { VMOVAPS(f(a, m.copy(b)), dst) }
+	}
 	kernels := []struct {
-		name string
-		f    func(a reg.VecVirtual, b Mem, dst reg.VecVirtual)
+		name   string
+		unroll int
+		f      func(a reg.VecVirtual, b Mem, dst reg.VecVirtual)
 	}{
-		{"add", func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) { VADDPS(b, a, dst) }},
-		{"sub", func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) { VSUBPS(b, a, dst) }},
-		{"mul", func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) { VMULPS(b, a, dst) }},
-		{"div", func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) { VDIVPS(b, a, dst) }},
+		{"add", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) { VADDPS(b, a, dst) }},
+		{"sub", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) { VSUBPS(b, a, dst) }},
+		{"mul", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) { VMULPS(b, a, dst) }},
+		{"div", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) { VDIVPS(b, a, dst) }},
 		// For NaN the instructions return b: which is right if b is it.
-		{"max", func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
+		{"max", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
 			VMAXPS(b, a, dst)
 			m.blend(m.compare(unordered, a, a), a, dst)
 		}},
-		{"min", func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
+		{"min", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
 			VMINPS(b, a, dst)
 			m.blend(m.compare(unordered, a, a), a, dst)
 		}},
-		{"reluGrad", func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
+		{"reluGrad", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
 			y, zero := m.vector(), m.vector()
 			VXORPS(zero, zero, zero)
 			VMOVUPS(b, y)
 			m.keep(m.compare(greaterThan, y, zero), a, dst)
 		}},
-		{"tanhGrad", func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
+		{"tanhGrad", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
 			y := m.vector()
 			VMOVUPS(b, y)
 			VFNMADD213PS(one(), y, y)
 			VMULPS(y, a, dst)
 		}},
-		{"sigmoidGrad", func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
+		{"sigmoidGrad", 4, func(a reg.VecVirtual, b Mem, dst reg.VecVirtual) {
 			y, t := m.vector(), m.vector()
 			VMOVUPS(b, y)
 			VMOVUPS(one(), t)
@@ -54,11 +58,14 @@ func (m machine) binaryKernels() {
 			VMULPS(y, t, t)
 			VMULPS(t, a, dst)
 		}},
+		{"pow", 1, functions(m.pow)},
+		{"rem", 1, functions(m.rem)},
+		{"atan2", 1, functions(m.atan2)},
 	}
 	for _, k := range kernels {
 		m.begin("binary", k.name, "dst, a, b *float32, n uintptr", "")
 		dst, a, b, n := param("dst"), param("a"), param("b"), param("n")
-		m.loop(4, n, []reg.GPVirtual{dst, a, b}, func(offsets []int) {
+		m.loop(k.unroll, n, []reg.GPVirtual{dst, a, b}, func(offsets []int) {
 			for _, o := range offsets {
 				v, r := m.vector(), m.vector()
 				VMOVUPS(Mem{Base: a, Disp: o}, v)
@@ -84,6 +91,10 @@ func (m machine) binaryKernels() {
 
 // unaryKernels emits dst = f(x).
 func (m machine) unaryKernels() {
+	unroll := 1
+	if m.wide {
+		unroll = 2
+	}
 	kernels := []struct {
 		name   string
 		unroll int
@@ -110,6 +121,24 @@ func (m machine) unaryKernels() {
 		{"tanh", 4, m.tanh},
 		{"sigmoid", 2, m.sigmoid},
 		{"erf", 2, m.erf},
+		{"floor", 4, m.single(func(x vector) vector { return m.round(downwards, x) })},
+		{"ceil", 4, m.single(func(x vector) vector { return m.round(upwards, x) })},
+		{"round", 4, m.single(func(x vector) vector { return m.round(nearest, x) })},
+		{"sign", 2, m.single(m.signOf)},
+		{"expm1", unroll, m.single(m.expm1)},
+		{"log1p", unroll, m.single(m.log1p)},
+		{"sin", unroll, m.single(m.sin)},
+		{"cos", unroll, m.single(m.cos)},
+		{"tan", unroll, m.single(m.tan)},
+		{"asin", unroll, m.single(m.asin)},
+		{"acos", unroll, m.single(m.acos)},
+		{"atan", unroll, m.single(m.atan)},
+		{"sinh", unroll, m.single(m.sinh)},
+		{"cosh", unroll, m.single(m.cosh)},
+		{"asinh", unroll, m.single(m.asinh)},
+		{"acosh", unroll, m.single(m.acosh)},
+		{"atanh", unroll, m.single(m.atanh)},
+		{"erfInv", 1, m.single(m.erfInv)},
 	}
 	for _, k := range kernels {
 		m.begin("unary", k.name, "dst, x *float32, n uintptr", "")

@@ -83,6 +83,8 @@ type mask struct {
 const (
 	equal       = 0
 	unordered   = 3
+	notEqual    = 4
+	lessEqual   = 18
 	lessThan    = 17
 	greaterThan = 30
 	notLessEq   = 22
@@ -199,6 +201,9 @@ func main() {
 		m.geluKernels()
 		m.scalarKernels()
 		m.reductions()
+		m.guards()
+		m.masks()
+		m.integers()
 		m.expAffine()
 		m.affineMul()
 		m.rowKernels()

@@ -33,3 +33,13 @@ func pixelsAdd32(_, _ []float32, _, _, _, _ int) bool                    { retur
 func pixelsClaim32(_, _, _, _ []float32, _, _, _, _ int) bool            { return false }
 func layerNorm32(_, _, _, _, _, _ []float32, _ float64) bool             { return false }
 func layerNormGrad32(_, _, _, _, _, _, _, _ []float32) bool              { return false }
+func within32([]float32, float32) bool                                   { return false }
+func quotients32(_, _ []float32, _ float32) bool                         { return false }
+func vectorized() bool                                                   { return false }
+
+func compareWords[T any](compareOp, []uint8, []T, []T) bool        { return false }
+func test32(testOp, []uint8, []float32) bool                       { return false }
+func choose32(_ []uint32, _ []uint8, _, _ []uint32) bool           { return false }
+func fromBytes32([]float32, []uint8) bool                          { return false }
+func integers32(_ integerOp, _, _, _ []int32) bool                 { return false }
+func convert32[T, F any](_ integerConversionOp, _ []T, _ []F) bool { return false }

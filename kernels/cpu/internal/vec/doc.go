@@ -8,6 +8,13 @@
 //
 //	Add, Sub, Mul, Div, Max, Min      (dst, a, b []T)              Max and Min: NaN if either is NaN
 //	Neg, Abs, Relu, Square, Sqrt, Rsqrt, Exp, Log, Tanh, Sigmoid, Erf, Gelu (dst, x []T)
+//	Floor, Ceil, Round, Sign, Expm1, Log1p, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Asinh, Acosh, Atanh, ErfInv (dst, x []T)
+//	Pow, Rem, Atan2                   (dst, a, b []T)
+//	CompareFloats, CompareInts        (Relation, dst []uint8, a, b)   1 where it holds
+//	NotZero, Finite                   (dst []uint8, x []float32)
+//	Choose                            (dst, mask, a, b)            a where the mask is not 0, else b; 32 bits each
+//	AddInts, SubInts, MulInts, MaxInts, MinInts                    32 bits; Bits, Flip: bitwise, of any type
+//	BytesToFloats, IntsToFloats, FloatsToInts                      rounded to nearest; towards zero and saturating
 //	Affine                            (dst, x []T, a, b T)         a·x + b
 //	AffineMul                         (dst, x, y []T, a, b T)      (a·x + b)·y
 //	ExpAffine                         (dst, x []T, a, b, c T) T    c·exp(a·x + b), returns the sum
@@ -48,6 +55,10 @@
 //	Gelu     relative 4e-7 + 6e-8·x² for x < 0, however small the result is; 4e-7 for the others
 //	GeluGrad the same, and absolute 2e-7·e^(−x²/2)·(1 + |x|), since the two terms cancel each other near −0.75
 //	Rsqrt    relative 1.2e-7: 1/sqrt(x), not the hardware's estimate
+//
+// With assembly the functions of functions.go, Pow and Atan2 are within 2 units of the last place, most of them within 1.5, and Floor, Ceil, Round, Sign
+// and Rem exact; without it, they are Go's float64 functions, rounded once. Sines, cosines and tangents of more than 105615 and remainders
+// of quotients above 2²² are computed by Go's functions, element by element.
 //
 // For float64 they are Go's math functions. NaN gives NaN everywhere.
 //

@@ -6,6 +6,11 @@ type (
 	binaryOp int
 	unaryOp  int
 	scalarOp int
+
+	compareOp           int
+	testOp              int
+	integerOp           int
+	integerConversionOp int
 )
 
 const (
@@ -19,6 +24,9 @@ const (
 	opTanhGrad
 	opSigmoidGrad
 	opGeluGrad
+	opPow
+	opRem
+	opAtan2
 )
 
 const (
@@ -33,6 +41,24 @@ const (
 	opSigmoid
 	opErf
 	opGelu
+	opFloor
+	opCeil
+	opRound
+	opSign
+	opExpm1
+	opLog1p
+	opSin
+	opCos
+	opTan
+	opAsin
+	opAcos
+	opAtan
+	opSinh
+	opCosh
+	opAsinh
+	opAcosh
+	opAtanh
+	opErfInv
 )
 
 const (
@@ -45,4 +71,33 @@ const (
 const (
 	f16 halfKind = iota
 	bf16
+)
+
+const (
+	opFloatEqual compareOp = iota
+	opFloatNotEqual
+	opFloatLess
+	opFloatLessEqual
+	opIntEqual
+	opIntNotEqual
+	opIntLess
+	opIntLessEqual
+)
+
+const (
+	opFloatNotZero testOp = iota
+	opFloatFinite
+)
+
+const (
+	opAddInt integerOp = iota
+	opSubInt
+	opMulInt
+	opMaxInt
+	opMinInt
+)
+
+const (
+	opIntToFloat integerConversionOp = iota
+	opFloatToInt
 )

@@ -20,3 +20,8 @@ func as32[T Float](s []T) []float32 {
 }
 
 func nan[T Float]() T { return T(math.NaN()) }
+
+// words views the whole eights of x as numbers of 64 bits.
+func words(x []uint8) []uint64 {
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))), len(x)/8)
+}

@@ -499,6 +499,986 @@ end1:
 	VZEROUPPER
 	RET
 
+// func powAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·powAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop1:
+	CMPQ         BX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VANDPS       magnitude<>+0(SB), Y0, Y2
+	VPSUBD       c3f3504f3<>+0(SB), Y2, Y3
+	VPAND        cff800000<>+0(SB), Y3, Y3
+	VPSUBD       Y3, Y2, Y4
+	VSUBPS       one<>+0(SB), Y4, Y4
+	VPSRAD       $0x17, Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VADDPS       c40000000<>+0(SB), Y4, Y5
+	VMOVUPS      one<>+0(SB), Y6
+	VDIVPS       Y5, Y6, Y5
+	VADDPS       Y4, Y4, Y6
+	VMULPS       Y5, Y6, Y7
+	VMOVUPS      Y6, Y6
+	VFNMADD231PS c40000000<>+0(SB), Y7, Y6
+	VMOVUPS      Y7, Y8
+	VFNMADD213PS Y6, Y4, Y8
+	VMULPS       Y8, Y5, Y4
+	VMULPS       Y7, Y7, Y5
+	VMOVUPS      c39f84b6f<>+0(SB), Y6
+	VFMADD213PS  c3b11ebc9<>+0(SB), Y5, Y6
+	VFMADD213PS  c3c4cce0e<>+0(SB), Y5, Y6
+	VFMADD213PS  cb1fffae5<>+0(SB), Y5, Y6
+	VMULPS       Y7, Y5, Y8
+	VADDPS       Y4, Y4, Y9
+	VMOVUPS      Y7, Y10
+	VFMSUB213PS  Y5, Y7, Y10
+	VMOVUPS      Y9, Y9
+	VFMADD213PS  Y10, Y7, Y9
+	VMOVUPS      Y5, Y10
+	VFMSUB213PS  Y8, Y7, Y10
+	VMOVUPS      Y9, Y9
+	VFMADD213PS  Y10, Y7, Y9
+	VMOVUPS      Y5, Y5
+	VFMADD213PS  Y9, Y4, Y5
+	VMULPS       c3daaaaab<>+0(SB), Y8, Y9
+	VMOVUPS      c3daaaaab<>+0(SB), Y10
+	VMOVUPS      Y8, Y11
+	VFMSUB213PS  Y9, Y10, Y11
+	VMOVUPS      Y11, Y10
+	VFMADD231PS  c3daaaaab<>+0(SB), Y5, Y10
+	VADDPS       Y9, Y7, Y5
+	VADDPS       Y4, Y10, Y4
+	VMOVUPS      Y6, Y6
+	VFMADD213PS  Y4, Y8, Y6
+	VSUBPS       Y5, Y7, Y4
+	VADDPS       Y9, Y4, Y4
+	VADDPS       Y4, Y6, Y4
+	VMOVUPS      Y5, Y6
+	VFMADD231PS  c3f318000<>+0(SB), Y3, Y6
+	VMOVUPS      Y6, Y7
+	VFNMADD231PS c3f318000<>+0(SB), Y3, Y7
+	VSUBPS       Y7, Y5, Y5
+	VADDPS       Y4, Y5, Y4
+	VMOVUPS      Y4, Y4
+	VFMADD231PS  cb95e8083<>+0(SB), Y3, Y4
+	VADDPS       Y4, Y6, Y3
+	VSUBPS       Y3, Y6, Y5
+	VADDPS       Y4, Y5, Y4
+	VXORPS       Y5, Y5, Y5
+	VCMPPS       $0x00, Y5, Y2, Y6
+	VMOVUPS      Y3, Y3
+	VBLENDVPS    Y6, cff800000<>+0(SB), Y3, Y3
+	VCMPPS       $0x00, c7f800000<>+0(SB), Y2, Y6
+	VMOVUPS      Y3, Y3
+	VBLENDVPS    Y6, c7f800000<>+0(SB), Y3, Y3
+	VMULPS       Y1, Y3, Y6
+	VMOVUPS      Y3, Y3
+	VFMSUB213PS  Y6, Y1, Y3
+	VMOVUPS      Y4, Y4
+	VFMADD213PS  Y3, Y1, Y4
+	VANDPS       magnitude<>+0(SB), Y6, Y3
+	VCMPPS       $0x11, c43160000<>+0(SB), Y3, Y3
+	VANDPS       Y4, Y3, Y3
+	VMOVUPS      cc2d00000<>+0(SB), Y4
+	VMOVUPS      c42b40000<>+0(SB), Y7
+	VMAXPS       Y6, Y4, Y4
+	VMINPS       Y4, Y7, Y7
+	VMULPS       c3fb8aa3b<>+0(SB), Y7, Y4
+	VCVTPS2DQ    Y4, Y4
+	VCVTDQ2PS    Y4, Y6
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS c3f318000<>+0(SB), Y6, Y7
+	VMOVUPS      Y7, Y7
+	VFNMADD231PS cb95e8083<>+0(SB), Y6, Y7
+	VMOVUPS      c394f13b2<>+0(SB), Y6
+	VFMADD213PS  c3ab69f7c<>+0(SB), Y7, Y6
+	VFMADD213PS  c3c08897d<>+0(SB), Y7, Y6
+	VFMADD213PS  c3d2aaa7a<>+0(SB), Y7, Y6
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y7, Y6
+	VFMADD213PS  c3f000000<>+0(SB), Y7, Y6
+	VMULPS       Y7, Y7, Y8
+	VMOVUPS      Y8, Y8
+	VFMADD213PS  Y7, Y6, Y8
+	VADDPS       one<>+0(SB), Y8, Y6
+	VPSRAD       $0x01, Y4, Y7
+	VPSUBD       Y7, Y4, Y4
+	VPADDD       c0000007f<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y6, Y6
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y6, Y4
+	VMOVUPS      Y4, Y6
+	VFMADD213PS  Y4, Y3, Y6
+	VCMPPS       $0x00, c7f800000<>+0(SB), Y4, Y3
+	VMOVUPS      Y6, Y6
+	VBLENDVPS    Y3, Y4, Y6, Y6
+	VROUNDPS     $0x08, Y1, Y3
+	VMULPS       c3f000000<>+0(SB), Y1, Y4
+	VCMPPS       $0x00, Y1, Y3, Y3
+	VROUNDPS     $0x08, Y4, Y7
+	VCMPPS       $0x04, Y4, Y7, Y4
+	VANDPS       signBit<>+0(SB), Y0, Y7
+	VANDPS       Y7, Y4, Y4
+	VORPS        Y4, Y6, Y4
+	VCMPPS       $0x11, Y5, Y0, Y7
+	VMOVUPS      Y6, Y8
+	VBLENDVPS    Y7, notANumber<>+0(SB), Y8, Y8
+	VCMPPS       $0x00, c7f800000<>+0(SB), Y2, Y7
+	VMOVUPS      Y8, Y8
+	VBLENDVPS    Y7, Y6, Y8, Y8
+	VMOVUPS      Y8, Y6
+	VBLENDVPS    Y3, Y4, Y6, Y6
+	VCMPPS       $0x03, Y1, Y0, Y3
+	VMOVUPS      Y6, Y4
+	VBLENDVPS    Y3, notANumber<>+0(SB), Y4, Y4
+	VCMPPS       $0x00, Y5, Y1, Y3
+	VMOVUPS      Y4, Y4
+	VBLENDVPS    Y3, one<>+0(SB), Y4, Y4
+	VCMPPS       $0x00, one<>+0(SB), Y0, Y0
+	VMOVUPS      Y4, Y3
+	VBLENDVPS    Y0, one<>+0(SB), Y3, Y3
+	VANDPS       magnitude<>+0(SB), Y1, Y0
+	VCMPPS       $0x00, c7f800000<>+0(SB), Y0, Y0
+	VMOVUPS      Y5, Y1
+	VBLENDVPS    Y0, Y2, Y1, Y1
+	VCMPPS       $0x00, one<>+0(SB), Y1, Y0
+	VMOVUPS      Y3, Y1
+	VBLENDVPS    Y0, one<>+0(SB), Y1, Y1
+	VMOVAPS      Y1, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA magnitude<>+0(SB)/4, $0x7fffffff
+DATA magnitude<>+4(SB)/4, $0x7fffffff
+DATA magnitude<>+8(SB)/4, $0x7fffffff
+DATA magnitude<>+12(SB)/4, $0x7fffffff
+DATA magnitude<>+16(SB)/4, $0x7fffffff
+DATA magnitude<>+20(SB)/4, $0x7fffffff
+DATA magnitude<>+24(SB)/4, $0x7fffffff
+DATA magnitude<>+28(SB)/4, $0x7fffffff
+DATA magnitude<>+32(SB)/4, $0x7fffffff
+DATA magnitude<>+36(SB)/4, $0x7fffffff
+DATA magnitude<>+40(SB)/4, $0x7fffffff
+DATA magnitude<>+44(SB)/4, $0x7fffffff
+DATA magnitude<>+48(SB)/4, $0x7fffffff
+DATA magnitude<>+52(SB)/4, $0x7fffffff
+DATA magnitude<>+56(SB)/4, $0x7fffffff
+DATA magnitude<>+60(SB)/4, $0x7fffffff
+GLOBL magnitude<>(SB), RODATA|NOPTR, $64
+
+DATA c3f3504f3<>+0(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+4(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+8(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+12(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+16(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+20(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+24(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+28(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+32(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+36(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+40(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+44(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+48(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+52(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+56(SB)/4, $0x3f3504f3
+DATA c3f3504f3<>+60(SB)/4, $0x3f3504f3
+GLOBL c3f3504f3<>(SB), RODATA|NOPTR, $64
+
+DATA cff800000<>+0(SB)/4, $0xff800000
+DATA cff800000<>+4(SB)/4, $0xff800000
+DATA cff800000<>+8(SB)/4, $0xff800000
+DATA cff800000<>+12(SB)/4, $0xff800000
+DATA cff800000<>+16(SB)/4, $0xff800000
+DATA cff800000<>+20(SB)/4, $0xff800000
+DATA cff800000<>+24(SB)/4, $0xff800000
+DATA cff800000<>+28(SB)/4, $0xff800000
+DATA cff800000<>+32(SB)/4, $0xff800000
+DATA cff800000<>+36(SB)/4, $0xff800000
+DATA cff800000<>+40(SB)/4, $0xff800000
+DATA cff800000<>+44(SB)/4, $0xff800000
+DATA cff800000<>+48(SB)/4, $0xff800000
+DATA cff800000<>+52(SB)/4, $0xff800000
+DATA cff800000<>+56(SB)/4, $0xff800000
+DATA cff800000<>+60(SB)/4, $0xff800000
+GLOBL cff800000<>(SB), RODATA|NOPTR, $64
+
+DATA c40000000<>+0(SB)/4, $0x40000000
+DATA c40000000<>+4(SB)/4, $0x40000000
+DATA c40000000<>+8(SB)/4, $0x40000000
+DATA c40000000<>+12(SB)/4, $0x40000000
+DATA c40000000<>+16(SB)/4, $0x40000000
+DATA c40000000<>+20(SB)/4, $0x40000000
+DATA c40000000<>+24(SB)/4, $0x40000000
+DATA c40000000<>+28(SB)/4, $0x40000000
+DATA c40000000<>+32(SB)/4, $0x40000000
+DATA c40000000<>+36(SB)/4, $0x40000000
+DATA c40000000<>+40(SB)/4, $0x40000000
+DATA c40000000<>+44(SB)/4, $0x40000000
+DATA c40000000<>+48(SB)/4, $0x40000000
+DATA c40000000<>+52(SB)/4, $0x40000000
+DATA c40000000<>+56(SB)/4, $0x40000000
+DATA c40000000<>+60(SB)/4, $0x40000000
+GLOBL c40000000<>(SB), RODATA|NOPTR, $64
+
+DATA c39f84b6f<>+0(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+4(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+8(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+12(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+16(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+20(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+24(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+28(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+32(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+36(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+40(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+44(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+48(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+52(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+56(SB)/4, $0x39f84b6f
+DATA c39f84b6f<>+60(SB)/4, $0x39f84b6f
+GLOBL c39f84b6f<>(SB), RODATA|NOPTR, $64
+
+DATA c3b11ebc9<>+0(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+4(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+8(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+12(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+16(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+20(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+24(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+28(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+32(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+36(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+40(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+44(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+48(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+52(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+56(SB)/4, $0x3b11ebc9
+DATA c3b11ebc9<>+60(SB)/4, $0x3b11ebc9
+GLOBL c3b11ebc9<>(SB), RODATA|NOPTR, $64
+
+DATA c3c4cce0e<>+0(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+4(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+8(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+12(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+16(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+20(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+24(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+28(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+32(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+36(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+40(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+44(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+48(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+52(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+56(SB)/4, $0x3c4cce0e
+DATA c3c4cce0e<>+60(SB)/4, $0x3c4cce0e
+GLOBL c3c4cce0e<>(SB), RODATA|NOPTR, $64
+
+DATA cb1fffae5<>+0(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+4(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+8(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+12(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+16(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+20(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+24(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+28(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+32(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+36(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+40(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+44(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+48(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+52(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+56(SB)/4, $0xb1fffae5
+DATA cb1fffae5<>+60(SB)/4, $0xb1fffae5
+GLOBL cb1fffae5<>(SB), RODATA|NOPTR, $64
+
+DATA c3daaaaab<>+0(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+4(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+8(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+12(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+16(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+20(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+24(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+28(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+32(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+36(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+40(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+44(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+48(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+52(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+56(SB)/4, $0x3daaaaab
+DATA c3daaaaab<>+60(SB)/4, $0x3daaaaab
+GLOBL c3daaaaab<>(SB), RODATA|NOPTR, $64
+
+DATA c3f318000<>+0(SB)/4, $0x3f318000
+DATA c3f318000<>+4(SB)/4, $0x3f318000
+DATA c3f318000<>+8(SB)/4, $0x3f318000
+DATA c3f318000<>+12(SB)/4, $0x3f318000
+DATA c3f318000<>+16(SB)/4, $0x3f318000
+DATA c3f318000<>+20(SB)/4, $0x3f318000
+DATA c3f318000<>+24(SB)/4, $0x3f318000
+DATA c3f318000<>+28(SB)/4, $0x3f318000
+DATA c3f318000<>+32(SB)/4, $0x3f318000
+DATA c3f318000<>+36(SB)/4, $0x3f318000
+DATA c3f318000<>+40(SB)/4, $0x3f318000
+DATA c3f318000<>+44(SB)/4, $0x3f318000
+DATA c3f318000<>+48(SB)/4, $0x3f318000
+DATA c3f318000<>+52(SB)/4, $0x3f318000
+DATA c3f318000<>+56(SB)/4, $0x3f318000
+DATA c3f318000<>+60(SB)/4, $0x3f318000
+GLOBL c3f318000<>(SB), RODATA|NOPTR, $64
+
+DATA cb95e8083<>+0(SB)/4, $0xb95e8083
+DATA cb95e8083<>+4(SB)/4, $0xb95e8083
+DATA cb95e8083<>+8(SB)/4, $0xb95e8083
+DATA cb95e8083<>+12(SB)/4, $0xb95e8083
+DATA cb95e8083<>+16(SB)/4, $0xb95e8083
+DATA cb95e8083<>+20(SB)/4, $0xb95e8083
+DATA cb95e8083<>+24(SB)/4, $0xb95e8083
+DATA cb95e8083<>+28(SB)/4, $0xb95e8083
+DATA cb95e8083<>+32(SB)/4, $0xb95e8083
+DATA cb95e8083<>+36(SB)/4, $0xb95e8083
+DATA cb95e8083<>+40(SB)/4, $0xb95e8083
+DATA cb95e8083<>+44(SB)/4, $0xb95e8083
+DATA cb95e8083<>+48(SB)/4, $0xb95e8083
+DATA cb95e8083<>+52(SB)/4, $0xb95e8083
+DATA cb95e8083<>+56(SB)/4, $0xb95e8083
+DATA cb95e8083<>+60(SB)/4, $0xb95e8083
+GLOBL cb95e8083<>(SB), RODATA|NOPTR, $64
+
+DATA c7f800000<>+0(SB)/4, $0x7f800000
+DATA c7f800000<>+4(SB)/4, $0x7f800000
+DATA c7f800000<>+8(SB)/4, $0x7f800000
+DATA c7f800000<>+12(SB)/4, $0x7f800000
+DATA c7f800000<>+16(SB)/4, $0x7f800000
+DATA c7f800000<>+20(SB)/4, $0x7f800000
+DATA c7f800000<>+24(SB)/4, $0x7f800000
+DATA c7f800000<>+28(SB)/4, $0x7f800000
+DATA c7f800000<>+32(SB)/4, $0x7f800000
+DATA c7f800000<>+36(SB)/4, $0x7f800000
+DATA c7f800000<>+40(SB)/4, $0x7f800000
+DATA c7f800000<>+44(SB)/4, $0x7f800000
+DATA c7f800000<>+48(SB)/4, $0x7f800000
+DATA c7f800000<>+52(SB)/4, $0x7f800000
+DATA c7f800000<>+56(SB)/4, $0x7f800000
+DATA c7f800000<>+60(SB)/4, $0x7f800000
+GLOBL c7f800000<>(SB), RODATA|NOPTR, $64
+
+DATA c43160000<>+0(SB)/4, $0x43160000
+DATA c43160000<>+4(SB)/4, $0x43160000
+DATA c43160000<>+8(SB)/4, $0x43160000
+DATA c43160000<>+12(SB)/4, $0x43160000
+DATA c43160000<>+16(SB)/4, $0x43160000
+DATA c43160000<>+20(SB)/4, $0x43160000
+DATA c43160000<>+24(SB)/4, $0x43160000
+DATA c43160000<>+28(SB)/4, $0x43160000
+DATA c43160000<>+32(SB)/4, $0x43160000
+DATA c43160000<>+36(SB)/4, $0x43160000
+DATA c43160000<>+40(SB)/4, $0x43160000
+DATA c43160000<>+44(SB)/4, $0x43160000
+DATA c43160000<>+48(SB)/4, $0x43160000
+DATA c43160000<>+52(SB)/4, $0x43160000
+DATA c43160000<>+56(SB)/4, $0x43160000
+DATA c43160000<>+60(SB)/4, $0x43160000
+GLOBL c43160000<>(SB), RODATA|NOPTR, $64
+
+DATA cc2d00000<>+0(SB)/4, $0xc2d00000
+DATA cc2d00000<>+4(SB)/4, $0xc2d00000
+DATA cc2d00000<>+8(SB)/4, $0xc2d00000
+DATA cc2d00000<>+12(SB)/4, $0xc2d00000
+DATA cc2d00000<>+16(SB)/4, $0xc2d00000
+DATA cc2d00000<>+20(SB)/4, $0xc2d00000
+DATA cc2d00000<>+24(SB)/4, $0xc2d00000
+DATA cc2d00000<>+28(SB)/4, $0xc2d00000
+DATA cc2d00000<>+32(SB)/4, $0xc2d00000
+DATA cc2d00000<>+36(SB)/4, $0xc2d00000
+DATA cc2d00000<>+40(SB)/4, $0xc2d00000
+DATA cc2d00000<>+44(SB)/4, $0xc2d00000
+DATA cc2d00000<>+48(SB)/4, $0xc2d00000
+DATA cc2d00000<>+52(SB)/4, $0xc2d00000
+DATA cc2d00000<>+56(SB)/4, $0xc2d00000
+DATA cc2d00000<>+60(SB)/4, $0xc2d00000
+GLOBL cc2d00000<>(SB), RODATA|NOPTR, $64
+
+DATA c42b40000<>+0(SB)/4, $0x42b40000
+DATA c42b40000<>+4(SB)/4, $0x42b40000
+DATA c42b40000<>+8(SB)/4, $0x42b40000
+DATA c42b40000<>+12(SB)/4, $0x42b40000
+DATA c42b40000<>+16(SB)/4, $0x42b40000
+DATA c42b40000<>+20(SB)/4, $0x42b40000
+DATA c42b40000<>+24(SB)/4, $0x42b40000
+DATA c42b40000<>+28(SB)/4, $0x42b40000
+DATA c42b40000<>+32(SB)/4, $0x42b40000
+DATA c42b40000<>+36(SB)/4, $0x42b40000
+DATA c42b40000<>+40(SB)/4, $0x42b40000
+DATA c42b40000<>+44(SB)/4, $0x42b40000
+DATA c42b40000<>+48(SB)/4, $0x42b40000
+DATA c42b40000<>+52(SB)/4, $0x42b40000
+DATA c42b40000<>+56(SB)/4, $0x42b40000
+DATA c42b40000<>+60(SB)/4, $0x42b40000
+GLOBL c42b40000<>(SB), RODATA|NOPTR, $64
+
+DATA c3fb8aa3b<>+0(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+4(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+8(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+12(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+16(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+20(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+24(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+28(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+32(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+36(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+40(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+44(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+48(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+52(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+56(SB)/4, $0x3fb8aa3b
+DATA c3fb8aa3b<>+60(SB)/4, $0x3fb8aa3b
+GLOBL c3fb8aa3b<>(SB), RODATA|NOPTR, $64
+
+DATA c394f13b2<>+0(SB)/4, $0x394f13b2
+DATA c394f13b2<>+4(SB)/4, $0x394f13b2
+DATA c394f13b2<>+8(SB)/4, $0x394f13b2
+DATA c394f13b2<>+12(SB)/4, $0x394f13b2
+DATA c394f13b2<>+16(SB)/4, $0x394f13b2
+DATA c394f13b2<>+20(SB)/4, $0x394f13b2
+DATA c394f13b2<>+24(SB)/4, $0x394f13b2
+DATA c394f13b2<>+28(SB)/4, $0x394f13b2
+DATA c394f13b2<>+32(SB)/4, $0x394f13b2
+DATA c394f13b2<>+36(SB)/4, $0x394f13b2
+DATA c394f13b2<>+40(SB)/4, $0x394f13b2
+DATA c394f13b2<>+44(SB)/4, $0x394f13b2
+DATA c394f13b2<>+48(SB)/4, $0x394f13b2
+DATA c394f13b2<>+52(SB)/4, $0x394f13b2
+DATA c394f13b2<>+56(SB)/4, $0x394f13b2
+DATA c394f13b2<>+60(SB)/4, $0x394f13b2
+GLOBL c394f13b2<>(SB), RODATA|NOPTR, $64
+
+DATA c3ab69f7c<>+0(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+4(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+8(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+12(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+16(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+20(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+24(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+28(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+32(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+36(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+40(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+44(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+48(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+52(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+56(SB)/4, $0x3ab69f7c
+DATA c3ab69f7c<>+60(SB)/4, $0x3ab69f7c
+GLOBL c3ab69f7c<>(SB), RODATA|NOPTR, $64
+
+DATA c3c08897d<>+0(SB)/4, $0x3c08897d
+DATA c3c08897d<>+4(SB)/4, $0x3c08897d
+DATA c3c08897d<>+8(SB)/4, $0x3c08897d
+DATA c3c08897d<>+12(SB)/4, $0x3c08897d
+DATA c3c08897d<>+16(SB)/4, $0x3c08897d
+DATA c3c08897d<>+20(SB)/4, $0x3c08897d
+DATA c3c08897d<>+24(SB)/4, $0x3c08897d
+DATA c3c08897d<>+28(SB)/4, $0x3c08897d
+DATA c3c08897d<>+32(SB)/4, $0x3c08897d
+DATA c3c08897d<>+36(SB)/4, $0x3c08897d
+DATA c3c08897d<>+40(SB)/4, $0x3c08897d
+DATA c3c08897d<>+44(SB)/4, $0x3c08897d
+DATA c3c08897d<>+48(SB)/4, $0x3c08897d
+DATA c3c08897d<>+52(SB)/4, $0x3c08897d
+DATA c3c08897d<>+56(SB)/4, $0x3c08897d
+DATA c3c08897d<>+60(SB)/4, $0x3c08897d
+GLOBL c3c08897d<>(SB), RODATA|NOPTR, $64
+
+DATA c3d2aaa7a<>+0(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+4(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+8(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+12(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+16(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+20(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+24(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+28(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+32(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+36(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+40(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+44(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+48(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+52(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+56(SB)/4, $0x3d2aaa7a
+DATA c3d2aaa7a<>+60(SB)/4, $0x3d2aaa7a
+GLOBL c3d2aaa7a<>(SB), RODATA|NOPTR, $64
+
+DATA c3e2aaaaa<>+0(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+4(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+8(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+12(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+16(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+20(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+24(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+28(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+32(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+36(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+40(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+44(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+48(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+52(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+56(SB)/4, $0x3e2aaaaa
+DATA c3e2aaaaa<>+60(SB)/4, $0x3e2aaaaa
+GLOBL c3e2aaaaa<>(SB), RODATA|NOPTR, $64
+
+DATA c3f000000<>+0(SB)/4, $0x3f000000
+DATA c3f000000<>+4(SB)/4, $0x3f000000
+DATA c3f000000<>+8(SB)/4, $0x3f000000
+DATA c3f000000<>+12(SB)/4, $0x3f000000
+DATA c3f000000<>+16(SB)/4, $0x3f000000
+DATA c3f000000<>+20(SB)/4, $0x3f000000
+DATA c3f000000<>+24(SB)/4, $0x3f000000
+DATA c3f000000<>+28(SB)/4, $0x3f000000
+DATA c3f000000<>+32(SB)/4, $0x3f000000
+DATA c3f000000<>+36(SB)/4, $0x3f000000
+DATA c3f000000<>+40(SB)/4, $0x3f000000
+DATA c3f000000<>+44(SB)/4, $0x3f000000
+DATA c3f000000<>+48(SB)/4, $0x3f000000
+DATA c3f000000<>+52(SB)/4, $0x3f000000
+DATA c3f000000<>+56(SB)/4, $0x3f000000
+DATA c3f000000<>+60(SB)/4, $0x3f000000
+GLOBL c3f000000<>(SB), RODATA|NOPTR, $64
+
+DATA c0000007f<>+0(SB)/4, $0x0000007f
+DATA c0000007f<>+4(SB)/4, $0x0000007f
+DATA c0000007f<>+8(SB)/4, $0x0000007f
+DATA c0000007f<>+12(SB)/4, $0x0000007f
+DATA c0000007f<>+16(SB)/4, $0x0000007f
+DATA c0000007f<>+20(SB)/4, $0x0000007f
+DATA c0000007f<>+24(SB)/4, $0x0000007f
+DATA c0000007f<>+28(SB)/4, $0x0000007f
+DATA c0000007f<>+32(SB)/4, $0x0000007f
+DATA c0000007f<>+36(SB)/4, $0x0000007f
+DATA c0000007f<>+40(SB)/4, $0x0000007f
+DATA c0000007f<>+44(SB)/4, $0x0000007f
+DATA c0000007f<>+48(SB)/4, $0x0000007f
+DATA c0000007f<>+52(SB)/4, $0x0000007f
+DATA c0000007f<>+56(SB)/4, $0x0000007f
+DATA c0000007f<>+60(SB)/4, $0x0000007f
+GLOBL c0000007f<>(SB), RODATA|NOPTR, $64
+
+DATA signBit<>+0(SB)/4, $0x80000000
+DATA signBit<>+4(SB)/4, $0x80000000
+DATA signBit<>+8(SB)/4, $0x80000000
+DATA signBit<>+12(SB)/4, $0x80000000
+DATA signBit<>+16(SB)/4, $0x80000000
+DATA signBit<>+20(SB)/4, $0x80000000
+DATA signBit<>+24(SB)/4, $0x80000000
+DATA signBit<>+28(SB)/4, $0x80000000
+DATA signBit<>+32(SB)/4, $0x80000000
+DATA signBit<>+36(SB)/4, $0x80000000
+DATA signBit<>+40(SB)/4, $0x80000000
+DATA signBit<>+44(SB)/4, $0x80000000
+DATA signBit<>+48(SB)/4, $0x80000000
+DATA signBit<>+52(SB)/4, $0x80000000
+DATA signBit<>+56(SB)/4, $0x80000000
+DATA signBit<>+60(SB)/4, $0x80000000
+GLOBL signBit<>(SB), RODATA|NOPTR, $64
+
+DATA notANumber<>+0(SB)/4, $0x7fc00000
+DATA notANumber<>+4(SB)/4, $0x7fc00000
+DATA notANumber<>+8(SB)/4, $0x7fc00000
+DATA notANumber<>+12(SB)/4, $0x7fc00000
+DATA notANumber<>+16(SB)/4, $0x7fc00000
+DATA notANumber<>+20(SB)/4, $0x7fc00000
+DATA notANumber<>+24(SB)/4, $0x7fc00000
+DATA notANumber<>+28(SB)/4, $0x7fc00000
+DATA notANumber<>+32(SB)/4, $0x7fc00000
+DATA notANumber<>+36(SB)/4, $0x7fc00000
+DATA notANumber<>+40(SB)/4, $0x7fc00000
+DATA notANumber<>+44(SB)/4, $0x7fc00000
+DATA notANumber<>+48(SB)/4, $0x7fc00000
+DATA notANumber<>+52(SB)/4, $0x7fc00000
+DATA notANumber<>+56(SB)/4, $0x7fc00000
+DATA notANumber<>+60(SB)/4, $0x7fc00000
+GLOBL notANumber<>(SB), RODATA|NOPTR, $64
+
+// func remAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, FMA3
+TEXT ·remAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop1:
+	CMPQ         BX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VANDPS       magnitude<>+0(SB), Y0, Y2
+	VANDPS       magnitude<>+0(SB), Y1, Y1
+	VDIVPS       Y1, Y2, Y3
+	VROUNDPS     $0x0b, Y3, Y3
+	VMOVUPS      Y3, Y3
+	VFNMADD213PS Y2, Y1, Y3
+	VXORPS       Y4, Y4, Y4
+	VCMPPS       $0x11, Y4, Y3, Y4
+	VADDPS       Y1, Y3, Y5
+	VMOVUPS      Y3, Y3
+	VBLENDVPS    Y4, Y5, Y3, Y3
+	VCMPPS       $0x11, Y1, Y2, Y1
+	VMOVUPS      Y3, Y3
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VANDPS       signBit<>+0(SB), Y0, Y0
+	VORPS        Y0, Y3, Y0
+	VMOVAPS      Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func atan2AVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·atan2AVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop1:
+	CMPQ        BX, $0x00000008
+	JB          end1
+	VMOVUPS     (CX), Y0
+	VMOVUPS     (DX), Y1
+	VANDPS      magnitude<>+0(SB), Y1, Y2
+	VANDPS      magnitude<>+0(SB), Y0, Y3
+	VCMPPS      $0x1e, Y2, Y3, Y4
+	VMOVUPS     Y2, Y5
+	VBLENDVPS   Y4, Y3, Y5, Y5
+	VMOVUPS     Y3, Y3
+	VBLENDVPS   Y4, Y2, Y3, Y3
+	VDIVPS      Y5, Y3, Y2
+	VXORPS      Y6, Y6, Y6
+	VCMPPS      $0x00, Y6, Y5, Y5
+	VXORPS      Y6, Y6, Y6
+	VMOVUPS     Y2, Y2
+	VBLENDVPS   Y5, Y6, Y2, Y2
+	VCMPPS      $0x00, c7f800000<>+0(SB), Y3, Y3
+	VMOVUPS     Y2, Y2
+	VBLENDVPS   Y3, one<>+0(SB), Y2, Y2
+	VMULPS      Y2, Y2, Y3
+	VMOVUPS     c3a945003<>+0(SB), Y5
+	VFMADD213PS cbbf2d573<>+0(SB), Y3, Y5
+	VFMADD213PS c3cba584d<>+0(SB), Y3, Y5
+	VFMADD213PS cbd381bfc<>+0(SB), Y3, Y5
+	VFMADD213PS c3d8a78a0<>+0(SB), Y3, Y5
+	VFMADD213PS cbdb4a4c4<>+0(SB), Y3, Y5
+	VFMADD213PS c3de2877d<>+0(SB), Y3, Y5
+	VFMADD213PS cbe123afc<>+0(SB), Y3, Y5
+	VFMADD213PS c3e4ccc0d<>+0(SB), Y3, Y5
+	VFMADD213PS cbeaaaaa9<>+0(SB), Y3, Y5
+	VMULPS      Y3, Y2, Y3
+	VMOVUPS     Y3, Y3
+	VFMADD213PS Y2, Y5, Y3
+	VSUBPS      cb33bbd2e<>+0(SB), Y3, Y2
+	VMOVUPS     c3fc90fdb<>+0(SB), Y5
+	VSUBPS      Y2, Y5, Y2
+	VMOVUPS     Y3, Y3
+	VBLENDVPS   Y4, Y2, Y3, Y3
+	VCMPPS      $0x03, Y0, Y1, Y2
+	VMOVUPS     Y3, Y3
+	VBLENDVPS   Y2, notANumber<>+0(SB), Y3, Y3
+	VSUBPS      cb3bbbd2e<>+0(SB), Y3, Y2
+	VMOVUPS     c40490fdb<>+0(SB), Y4
+	VSUBPS      Y2, Y4, Y2
+	VANDPS      signBit<>+0(SB), Y0, Y4
+	VXORPS      Y4, Y2, Y2
+	VANDPS      signBit<>+0(SB), Y0, Y0
+	VXORPS      Y0, Y3, Y0
+	VPSRAD      $0x1f, Y1, Y1
+	VMOVUPS     Y0, Y0
+	VBLENDVPS   Y1, Y2, Y0, Y0
+	VMOVAPS     Y0, Y0
+	VMOVUPS     Y0, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, DX
+	SUBQ        $0x00000008, BX
+	JMP         loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA c3a945003<>+0(SB)/4, $0x3a945003
+DATA c3a945003<>+4(SB)/4, $0x3a945003
+DATA c3a945003<>+8(SB)/4, $0x3a945003
+DATA c3a945003<>+12(SB)/4, $0x3a945003
+DATA c3a945003<>+16(SB)/4, $0x3a945003
+DATA c3a945003<>+20(SB)/4, $0x3a945003
+DATA c3a945003<>+24(SB)/4, $0x3a945003
+DATA c3a945003<>+28(SB)/4, $0x3a945003
+DATA c3a945003<>+32(SB)/4, $0x3a945003
+DATA c3a945003<>+36(SB)/4, $0x3a945003
+DATA c3a945003<>+40(SB)/4, $0x3a945003
+DATA c3a945003<>+44(SB)/4, $0x3a945003
+DATA c3a945003<>+48(SB)/4, $0x3a945003
+DATA c3a945003<>+52(SB)/4, $0x3a945003
+DATA c3a945003<>+56(SB)/4, $0x3a945003
+DATA c3a945003<>+60(SB)/4, $0x3a945003
+GLOBL c3a945003<>(SB), RODATA|NOPTR, $64
+
+DATA cbbf2d573<>+0(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+4(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+8(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+12(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+16(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+20(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+24(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+28(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+32(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+36(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+40(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+44(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+48(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+52(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+56(SB)/4, $0xbbf2d573
+DATA cbbf2d573<>+60(SB)/4, $0xbbf2d573
+GLOBL cbbf2d573<>(SB), RODATA|NOPTR, $64
+
+DATA c3cba584d<>+0(SB)/4, $0x3cba584d
+DATA c3cba584d<>+4(SB)/4, $0x3cba584d
+DATA c3cba584d<>+8(SB)/4, $0x3cba584d
+DATA c3cba584d<>+12(SB)/4, $0x3cba584d
+DATA c3cba584d<>+16(SB)/4, $0x3cba584d
+DATA c3cba584d<>+20(SB)/4, $0x3cba584d
+DATA c3cba584d<>+24(SB)/4, $0x3cba584d
+DATA c3cba584d<>+28(SB)/4, $0x3cba584d
+DATA c3cba584d<>+32(SB)/4, $0x3cba584d
+DATA c3cba584d<>+36(SB)/4, $0x3cba584d
+DATA c3cba584d<>+40(SB)/4, $0x3cba584d
+DATA c3cba584d<>+44(SB)/4, $0x3cba584d
+DATA c3cba584d<>+48(SB)/4, $0x3cba584d
+DATA c3cba584d<>+52(SB)/4, $0x3cba584d
+DATA c3cba584d<>+56(SB)/4, $0x3cba584d
+DATA c3cba584d<>+60(SB)/4, $0x3cba584d
+GLOBL c3cba584d<>(SB), RODATA|NOPTR, $64
+
+DATA cbd381bfc<>+0(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+4(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+8(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+12(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+16(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+20(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+24(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+28(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+32(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+36(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+40(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+44(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+48(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+52(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+56(SB)/4, $0xbd381bfc
+DATA cbd381bfc<>+60(SB)/4, $0xbd381bfc
+GLOBL cbd381bfc<>(SB), RODATA|NOPTR, $64
+
+DATA c3d8a78a0<>+0(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+4(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+8(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+12(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+16(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+20(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+24(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+28(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+32(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+36(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+40(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+44(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+48(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+52(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+56(SB)/4, $0x3d8a78a0
+DATA c3d8a78a0<>+60(SB)/4, $0x3d8a78a0
+GLOBL c3d8a78a0<>(SB), RODATA|NOPTR, $64
+
+DATA cbdb4a4c4<>+0(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+4(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+8(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+12(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+16(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+20(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+24(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+28(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+32(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+36(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+40(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+44(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+48(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+52(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+56(SB)/4, $0xbdb4a4c4
+DATA cbdb4a4c4<>+60(SB)/4, $0xbdb4a4c4
+GLOBL cbdb4a4c4<>(SB), RODATA|NOPTR, $64
+
+DATA c3de2877d<>+0(SB)/4, $0x3de2877d
+DATA c3de2877d<>+4(SB)/4, $0x3de2877d
+DATA c3de2877d<>+8(SB)/4, $0x3de2877d
+DATA c3de2877d<>+12(SB)/4, $0x3de2877d
+DATA c3de2877d<>+16(SB)/4, $0x3de2877d
+DATA c3de2877d<>+20(SB)/4, $0x3de2877d
+DATA c3de2877d<>+24(SB)/4, $0x3de2877d
+DATA c3de2877d<>+28(SB)/4, $0x3de2877d
+DATA c3de2877d<>+32(SB)/4, $0x3de2877d
+DATA c3de2877d<>+36(SB)/4, $0x3de2877d
+DATA c3de2877d<>+40(SB)/4, $0x3de2877d
+DATA c3de2877d<>+44(SB)/4, $0x3de2877d
+DATA c3de2877d<>+48(SB)/4, $0x3de2877d
+DATA c3de2877d<>+52(SB)/4, $0x3de2877d
+DATA c3de2877d<>+56(SB)/4, $0x3de2877d
+DATA c3de2877d<>+60(SB)/4, $0x3de2877d
+GLOBL c3de2877d<>(SB), RODATA|NOPTR, $64
+
+DATA cbe123afc<>+0(SB)/4, $0xbe123afc
+DATA cbe123afc<>+4(SB)/4, $0xbe123afc
+DATA cbe123afc<>+8(SB)/4, $0xbe123afc
+DATA cbe123afc<>+12(SB)/4, $0xbe123afc
+DATA cbe123afc<>+16(SB)/4, $0xbe123afc
+DATA cbe123afc<>+20(SB)/4, $0xbe123afc
+DATA cbe123afc<>+24(SB)/4, $0xbe123afc
+DATA cbe123afc<>+28(SB)/4, $0xbe123afc
+DATA cbe123afc<>+32(SB)/4, $0xbe123afc
+DATA cbe123afc<>+36(SB)/4, $0xbe123afc
+DATA cbe123afc<>+40(SB)/4, $0xbe123afc
+DATA cbe123afc<>+44(SB)/4, $0xbe123afc
+DATA cbe123afc<>+48(SB)/4, $0xbe123afc
+DATA cbe123afc<>+52(SB)/4, $0xbe123afc
+DATA cbe123afc<>+56(SB)/4, $0xbe123afc
+DATA cbe123afc<>+60(SB)/4, $0xbe123afc
+GLOBL cbe123afc<>(SB), RODATA|NOPTR, $64
+
+DATA c3e4ccc0d<>+0(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+4(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+8(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+12(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+16(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+20(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+24(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+28(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+32(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+36(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+40(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+44(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+48(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+52(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+56(SB)/4, $0x3e4ccc0d
+DATA c3e4ccc0d<>+60(SB)/4, $0x3e4ccc0d
+GLOBL c3e4ccc0d<>(SB), RODATA|NOPTR, $64
+
+DATA cbeaaaaa9<>+0(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+4(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+8(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+12(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+16(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+20(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+24(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+28(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+32(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+36(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+40(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+44(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+48(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+52(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+56(SB)/4, $0xbeaaaaa9
+DATA cbeaaaaa9<>+60(SB)/4, $0xbeaaaaa9
+GLOBL cbeaaaaa9<>(SB), RODATA|NOPTR, $64
+
+DATA c3fc90fdb<>+0(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+4(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+8(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+12(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+16(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+20(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+24(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+28(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+32(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+36(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+40(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+44(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+48(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+52(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+56(SB)/4, $0x3fc90fdb
+DATA c3fc90fdb<>+60(SB)/4, $0x3fc90fdb
+GLOBL c3fc90fdb<>(SB), RODATA|NOPTR, $64
+
+DATA cb33bbd2e<>+0(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+4(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+8(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+12(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+16(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+20(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+24(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+28(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+32(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+36(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+40(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+44(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+48(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+52(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+56(SB)/4, $0xb33bbd2e
+DATA cb33bbd2e<>+60(SB)/4, $0xb33bbd2e
+GLOBL cb33bbd2e<>(SB), RODATA|NOPTR, $64
+
+DATA c40490fdb<>+0(SB)/4, $0x40490fdb
+DATA c40490fdb<>+4(SB)/4, $0x40490fdb
+DATA c40490fdb<>+8(SB)/4, $0x40490fdb
+DATA c40490fdb<>+12(SB)/4, $0x40490fdb
+DATA c40490fdb<>+16(SB)/4, $0x40490fdb
+DATA c40490fdb<>+20(SB)/4, $0x40490fdb
+DATA c40490fdb<>+24(SB)/4, $0x40490fdb
+DATA c40490fdb<>+28(SB)/4, $0x40490fdb
+DATA c40490fdb<>+32(SB)/4, $0x40490fdb
+DATA c40490fdb<>+36(SB)/4, $0x40490fdb
+DATA c40490fdb<>+40(SB)/4, $0x40490fdb
+DATA c40490fdb<>+44(SB)/4, $0x40490fdb
+DATA c40490fdb<>+48(SB)/4, $0x40490fdb
+DATA c40490fdb<>+52(SB)/4, $0x40490fdb
+DATA c40490fdb<>+56(SB)/4, $0x40490fdb
+DATA c40490fdb<>+60(SB)/4, $0x40490fdb
+GLOBL c40490fdb<>(SB), RODATA|NOPTR, $64
+
+DATA cb3bbbd2e<>+0(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+4(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+8(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+12(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+16(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+20(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+24(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+28(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+32(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+36(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+40(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+44(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+48(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+52(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+56(SB)/4, $0xb3bbbd2e
+DATA cb3bbbd2e<>+60(SB)/4, $0xb3bbbd2e
+GLOBL cb3bbbd2e<>(SB), RODATA|NOPTR, $64
+
 // func mulAddAVX2(dst uintptr, a uintptr, b uintptr, c uintptr, n uintptr)
 // Requires: AVX, FMA3
 TEXT ·mulAddAVX2(SB), NOSPLIT, $0-40
@@ -596,24 +1576,6 @@ end1:
 	VZEROUPPER
 	RET
 
-DATA signBit<>+0(SB)/4, $0x80000000
-DATA signBit<>+4(SB)/4, $0x80000000
-DATA signBit<>+8(SB)/4, $0x80000000
-DATA signBit<>+12(SB)/4, $0x80000000
-DATA signBit<>+16(SB)/4, $0x80000000
-DATA signBit<>+20(SB)/4, $0x80000000
-DATA signBit<>+24(SB)/4, $0x80000000
-DATA signBit<>+28(SB)/4, $0x80000000
-DATA signBit<>+32(SB)/4, $0x80000000
-DATA signBit<>+36(SB)/4, $0x80000000
-DATA signBit<>+40(SB)/4, $0x80000000
-DATA signBit<>+44(SB)/4, $0x80000000
-DATA signBit<>+48(SB)/4, $0x80000000
-DATA signBit<>+52(SB)/4, $0x80000000
-DATA signBit<>+56(SB)/4, $0x80000000
-DATA signBit<>+60(SB)/4, $0x80000000
-GLOBL signBit<>(SB), RODATA|NOPTR, $64
-
 // func absAVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX
 TEXT ·absAVX2(SB), NOSPLIT, $0-24
@@ -656,24 +1618,6 @@ loop1:
 end1:
 	VZEROUPPER
 	RET
-
-DATA magnitude<>+0(SB)/4, $0x7fffffff
-DATA magnitude<>+4(SB)/4, $0x7fffffff
-DATA magnitude<>+8(SB)/4, $0x7fffffff
-DATA magnitude<>+12(SB)/4, $0x7fffffff
-DATA magnitude<>+16(SB)/4, $0x7fffffff
-DATA magnitude<>+20(SB)/4, $0x7fffffff
-DATA magnitude<>+24(SB)/4, $0x7fffffff
-DATA magnitude<>+28(SB)/4, $0x7fffffff
-DATA magnitude<>+32(SB)/4, $0x7fffffff
-DATA magnitude<>+36(SB)/4, $0x7fffffff
-DATA magnitude<>+40(SB)/4, $0x7fffffff
-DATA magnitude<>+44(SB)/4, $0x7fffffff
-DATA magnitude<>+48(SB)/4, $0x7fffffff
-DATA magnitude<>+52(SB)/4, $0x7fffffff
-DATA magnitude<>+56(SB)/4, $0x7fffffff
-DATA magnitude<>+60(SB)/4, $0x7fffffff
-GLOBL magnitude<>(SB), RODATA|NOPTR, $64
 
 // func reluAVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX
@@ -1674,24 +2618,6 @@ DATA largest<>+52(SB)/4, $0x7f7fffff
 DATA largest<>+56(SB)/4, $0x7f7fffff
 DATA largest<>+60(SB)/4, $0x7f7fffff
 GLOBL largest<>(SB), RODATA|NOPTR, $64
-
-DATA notANumber<>+0(SB)/4, $0x7fc00000
-DATA notANumber<>+4(SB)/4, $0x7fc00000
-DATA notANumber<>+8(SB)/4, $0x7fc00000
-DATA notANumber<>+12(SB)/4, $0x7fc00000
-DATA notANumber<>+16(SB)/4, $0x7fc00000
-DATA notANumber<>+20(SB)/4, $0x7fc00000
-DATA notANumber<>+24(SB)/4, $0x7fc00000
-DATA notANumber<>+28(SB)/4, $0x7fc00000
-DATA notANumber<>+32(SB)/4, $0x7fc00000
-DATA notANumber<>+36(SB)/4, $0x7fc00000
-DATA notANumber<>+40(SB)/4, $0x7fc00000
-DATA notANumber<>+44(SB)/4, $0x7fc00000
-DATA notANumber<>+48(SB)/4, $0x7fc00000
-DATA notANumber<>+52(SB)/4, $0x7fc00000
-DATA notANumber<>+56(SB)/4, $0x7fc00000
-DATA notANumber<>+60(SB)/4, $0x7fc00000
-GLOBL notANumber<>(SB), RODATA|NOPTR, $64
 
 DATA minusInfinity<>+0(SB)/4, $0xff800000
 DATA minusInfinity<>+4(SB)/4, $0xff800000
@@ -2718,6 +3644,2664 @@ DATA erfSplit<>+56(SB)/4, $0x3f6d8000
 DATA erfSplit<>+60(SB)/4, $0x3f6d8000
 GLOBL erfSplit<>(SB), RODATA|NOPTR, $64
 
+// func floorAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX
+TEXT ·floorAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ     DX, $0x00000020
+	JB       end4
+	VMOVUPS  (CX), Y0
+	VMOVUPS  32(CX), Y1
+	VMOVUPS  64(CX), Y2
+	VMOVUPS  96(CX), Y3
+	VROUNDPS $0x09, Y0, Y0
+	VROUNDPS $0x09, Y1, Y1
+	VROUNDPS $0x09, Y2, Y2
+	VROUNDPS $0x09, Y3, Y3
+	VMOVUPS  Y0, (AX)
+	VMOVUPS  Y1, 32(AX)
+	VMOVUPS  Y2, 64(AX)
+	VMOVUPS  Y3, 96(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	SUBQ     $0x00000020, DX
+	JMP      loop4
+
+end4:
+loop1:
+	CMPQ     DX, $0x00000008
+	JB       end1
+	VMOVUPS  (CX), Y0
+	VROUNDPS $0x09, Y0, Y0
+	VMOVUPS  Y0, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	SUBQ     $0x00000008, DX
+	JMP      loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ceilAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX
+TEXT ·ceilAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ     DX, $0x00000020
+	JB       end4
+	VMOVUPS  (CX), Y0
+	VMOVUPS  32(CX), Y1
+	VMOVUPS  64(CX), Y2
+	VMOVUPS  96(CX), Y3
+	VROUNDPS $0x0a, Y0, Y0
+	VROUNDPS $0x0a, Y1, Y1
+	VROUNDPS $0x0a, Y2, Y2
+	VROUNDPS $0x0a, Y3, Y3
+	VMOVUPS  Y0, (AX)
+	VMOVUPS  Y1, 32(AX)
+	VMOVUPS  Y2, 64(AX)
+	VMOVUPS  Y3, 96(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	SUBQ     $0x00000020, DX
+	JMP      loop4
+
+end4:
+loop1:
+	CMPQ     DX, $0x00000008
+	JB       end1
+	VMOVUPS  (CX), Y0
+	VROUNDPS $0x0a, Y0, Y0
+	VMOVUPS  Y0, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	SUBQ     $0x00000008, DX
+	JMP      loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func roundAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX
+TEXT ·roundAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ     DX, $0x00000020
+	JB       end4
+	VMOVUPS  (CX), Y0
+	VMOVUPS  32(CX), Y1
+	VMOVUPS  64(CX), Y2
+	VMOVUPS  96(CX), Y3
+	VROUNDPS $0x08, Y0, Y0
+	VROUNDPS $0x08, Y1, Y1
+	VROUNDPS $0x08, Y2, Y2
+	VROUNDPS $0x08, Y3, Y3
+	VMOVUPS  Y0, (AX)
+	VMOVUPS  Y1, 32(AX)
+	VMOVUPS  Y2, 64(AX)
+	VMOVUPS  Y3, 96(AX)
+	ADDQ     $0x00000080, AX
+	ADDQ     $0x00000080, CX
+	SUBQ     $0x00000020, DX
+	JMP      loop4
+
+end4:
+loop1:
+	CMPQ     DX, $0x00000008
+	JB       end1
+	VMOVUPS  (CX), Y0
+	VROUNDPS $0x08, Y0, Y0
+	VMOVUPS  Y0, (AX)
+	ADDQ     $0x00000020, AX
+	ADDQ     $0x00000020, CX
+	SUBQ     $0x00000008, DX
+	JMP      loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func signAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX
+TEXT ·signAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ      DX, $0x00000010
+	JB        end2
+	VMOVUPS   (CX), Y0
+	VMOVUPS   32(CX), Y1
+	VXORPS    Y2, Y2, Y2
+	VCMPPS    $0x1e, Y2, Y0, Y3
+	VMULPS    one<>+0(SB), Y0, Y4
+	VMOVUPS   Y4, Y4
+	VBLENDVPS Y3, one<>+0(SB), Y4, Y4
+	VCMPPS    $0x11, Y2, Y0, Y0
+	VMOVUPS   Y4, Y2
+	VBLENDVPS Y0, cbf800000<>+0(SB), Y2, Y2
+	VXORPS    Y0, Y0, Y0
+	VCMPPS    $0x1e, Y0, Y1, Y3
+	VMULPS    one<>+0(SB), Y1, Y4
+	VMOVUPS   Y4, Y4
+	VBLENDVPS Y3, one<>+0(SB), Y4, Y4
+	VCMPPS    $0x11, Y0, Y1, Y0
+	VMOVUPS   Y4, Y1
+	VBLENDVPS Y0, cbf800000<>+0(SB), Y1, Y1
+	VMOVUPS   Y2, (AX)
+	VMOVUPS   Y1, 32(AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, DX
+	JMP       loop2
+
+end2:
+loop1:
+	CMPQ      DX, $0x00000008
+	JB        end1
+	VMOVUPS   (CX), Y0
+	VXORPS    Y1, Y1, Y1
+	VCMPPS    $0x1e, Y1, Y0, Y2
+	VMULPS    one<>+0(SB), Y0, Y3
+	VMOVUPS   Y3, Y3
+	VBLENDVPS Y2, one<>+0(SB), Y3, Y3
+	VCMPPS    $0x11, Y1, Y0, Y0
+	VMOVUPS   Y3, Y1
+	VBLENDVPS Y0, cbf800000<>+0(SB), Y1, Y1
+	VMOVUPS   Y1, (AX)
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000020, CX
+	SUBQ      $0x00000008, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA cbf800000<>+0(SB)/4, $0xbf800000
+DATA cbf800000<>+4(SB)/4, $0xbf800000
+DATA cbf800000<>+8(SB)/4, $0xbf800000
+DATA cbf800000<>+12(SB)/4, $0xbf800000
+DATA cbf800000<>+16(SB)/4, $0xbf800000
+DATA cbf800000<>+20(SB)/4, $0xbf800000
+DATA cbf800000<>+24(SB)/4, $0xbf800000
+DATA cbf800000<>+28(SB)/4, $0xbf800000
+DATA cbf800000<>+32(SB)/4, $0xbf800000
+DATA cbf800000<>+36(SB)/4, $0xbf800000
+DATA cbf800000<>+40(SB)/4, $0xbf800000
+DATA cbf800000<>+44(SB)/4, $0xbf800000
+DATA cbf800000<>+48(SB)/4, $0xbf800000
+DATA cbf800000<>+52(SB)/4, $0xbf800000
+DATA cbf800000<>+56(SB)/4, $0xbf800000
+DATA cbf800000<>+60(SB)/4, $0xbf800000
+GLOBL cbf800000<>(SB), RODATA|NOPTR, $64
+
+// func expm1AVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·expm1AVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMOVUPS      cc1f00000<>+0(SB), Y1
+	VMOVUPS      c42b20000<>+0(SB), Y2
+	VMAXPS       Y0, Y1, Y1
+	VMINPS       Y1, Y2, Y2
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y1
+	VCVTPS2DQ    Y1, Y1
+	VCVTDQ2PS    Y1, Y3
+	VMOVUPS      Y2, Y2
+	VFNMADD231PS c3f318000<>+0(SB), Y3, Y2
+	VMOVUPS      Y2, Y2
+	VFNMADD231PS cb95e8083<>+0(SB), Y3, Y2
+	VMOVUPS      c394f13b2<>+0(SB), Y3
+	VFMADD213PS  c3ab69f7c<>+0(SB), Y2, Y3
+	VFMADD213PS  c3c08897d<>+0(SB), Y2, Y3
+	VFMADD213PS  c3d2aaa7a<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y2, Y3
+	VFMADD213PS  c3f000000<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y2, Y4
+	VMOVUPS      Y4, Y4
+	VFMADD213PS  Y2, Y3, Y4
+	VPADDD       c0000007e<>+0(SB), Y1, Y1
+	VPSLLD       $0x17, Y1, Y1
+	VSUBPS       c3f000000<>+0(SB), Y1, Y2
+	VMOVUPS      Y4, Y3
+	VFMADD213PS  Y2, Y1, Y3
+	VADDPS       Y3, Y3, Y1
+	VANDPS       magnitude<>+0(SB), Y0, Y2
+	VCMPPS       $0x11, c33000000<>+0(SB), Y2, Y2
+	VMULPS       one<>+0(SB), Y0, Y0
+	VMOVUPS      Y1, Y1
+	VBLENDVPS    Y2, Y0, Y1, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA cc1f00000<>+0(SB)/4, $0xc1f00000
+DATA cc1f00000<>+4(SB)/4, $0xc1f00000
+DATA cc1f00000<>+8(SB)/4, $0xc1f00000
+DATA cc1f00000<>+12(SB)/4, $0xc1f00000
+DATA cc1f00000<>+16(SB)/4, $0xc1f00000
+DATA cc1f00000<>+20(SB)/4, $0xc1f00000
+DATA cc1f00000<>+24(SB)/4, $0xc1f00000
+DATA cc1f00000<>+28(SB)/4, $0xc1f00000
+DATA cc1f00000<>+32(SB)/4, $0xc1f00000
+DATA cc1f00000<>+36(SB)/4, $0xc1f00000
+DATA cc1f00000<>+40(SB)/4, $0xc1f00000
+DATA cc1f00000<>+44(SB)/4, $0xc1f00000
+DATA cc1f00000<>+48(SB)/4, $0xc1f00000
+DATA cc1f00000<>+52(SB)/4, $0xc1f00000
+DATA cc1f00000<>+56(SB)/4, $0xc1f00000
+DATA cc1f00000<>+60(SB)/4, $0xc1f00000
+GLOBL cc1f00000<>(SB), RODATA|NOPTR, $64
+
+DATA c42b20000<>+0(SB)/4, $0x42b20000
+DATA c42b20000<>+4(SB)/4, $0x42b20000
+DATA c42b20000<>+8(SB)/4, $0x42b20000
+DATA c42b20000<>+12(SB)/4, $0x42b20000
+DATA c42b20000<>+16(SB)/4, $0x42b20000
+DATA c42b20000<>+20(SB)/4, $0x42b20000
+DATA c42b20000<>+24(SB)/4, $0x42b20000
+DATA c42b20000<>+28(SB)/4, $0x42b20000
+DATA c42b20000<>+32(SB)/4, $0x42b20000
+DATA c42b20000<>+36(SB)/4, $0x42b20000
+DATA c42b20000<>+40(SB)/4, $0x42b20000
+DATA c42b20000<>+44(SB)/4, $0x42b20000
+DATA c42b20000<>+48(SB)/4, $0x42b20000
+DATA c42b20000<>+52(SB)/4, $0x42b20000
+DATA c42b20000<>+56(SB)/4, $0x42b20000
+DATA c42b20000<>+60(SB)/4, $0x42b20000
+GLOBL c42b20000<>(SB), RODATA|NOPTR, $64
+
+DATA c0000007e<>+0(SB)/4, $0x0000007e
+DATA c0000007e<>+4(SB)/4, $0x0000007e
+DATA c0000007e<>+8(SB)/4, $0x0000007e
+DATA c0000007e<>+12(SB)/4, $0x0000007e
+DATA c0000007e<>+16(SB)/4, $0x0000007e
+DATA c0000007e<>+20(SB)/4, $0x0000007e
+DATA c0000007e<>+24(SB)/4, $0x0000007e
+DATA c0000007e<>+28(SB)/4, $0x0000007e
+DATA c0000007e<>+32(SB)/4, $0x0000007e
+DATA c0000007e<>+36(SB)/4, $0x0000007e
+DATA c0000007e<>+40(SB)/4, $0x0000007e
+DATA c0000007e<>+44(SB)/4, $0x0000007e
+DATA c0000007e<>+48(SB)/4, $0x0000007e
+DATA c0000007e<>+52(SB)/4, $0x0000007e
+DATA c0000007e<>+56(SB)/4, $0x0000007e
+DATA c0000007e<>+60(SB)/4, $0x0000007e
+GLOBL c0000007e<>(SB), RODATA|NOPTR, $64
+
+DATA c33000000<>+0(SB)/4, $0x33000000
+DATA c33000000<>+4(SB)/4, $0x33000000
+DATA c33000000<>+8(SB)/4, $0x33000000
+DATA c33000000<>+12(SB)/4, $0x33000000
+DATA c33000000<>+16(SB)/4, $0x33000000
+DATA c33000000<>+20(SB)/4, $0x33000000
+DATA c33000000<>+24(SB)/4, $0x33000000
+DATA c33000000<>+28(SB)/4, $0x33000000
+DATA c33000000<>+32(SB)/4, $0x33000000
+DATA c33000000<>+36(SB)/4, $0x33000000
+DATA c33000000<>+40(SB)/4, $0x33000000
+DATA c33000000<>+44(SB)/4, $0x33000000
+DATA c33000000<>+48(SB)/4, $0x33000000
+DATA c33000000<>+52(SB)/4, $0x33000000
+DATA c33000000<>+56(SB)/4, $0x33000000
+DATA c33000000<>+60(SB)/4, $0x33000000
+GLOBL c33000000<>(SB), RODATA|NOPTR, $64
+
+// func log1pAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·log1pAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ        DX, $0x00000008
+	JB          end1
+	VMOVUPS     (CX), Y0
+	VADDPS      one<>+0(SB), Y0, Y1
+	VPSUBD      c3f400000<>+0(SB), Y1, Y1
+	VPAND       cff800000<>+0(SB), Y1, Y1
+	VMOVUPS     c40800000<>+0(SB), Y2
+	VPSUBD      Y1, Y2, Y2
+	VMULPS      Y2, Y0, Y3
+	VMULPS      c3e800000<>+0(SB), Y2, Y2
+	VADDPS      cbf800000<>+0(SB), Y2, Y2
+	VMOVUPS     Y2, Y2
+	VFMADD231PS c3e800000<>+0(SB), Y3, Y2
+	VPSRAD      $0x17, Y1, Y1
+	VCVTDQ2PS   Y1, Y1
+	VMOVUPS     c3d19c98e<>+0(SB), Y3
+	VFMADD213PS cbdba6b5e<>+0(SB), Y2, Y3
+	VFMADD213PS c3def96c5<>+0(SB), Y2, Y3
+	VFMADD213PS cbe025a80<>+0(SB), Y2, Y3
+	VFMADD213PS c3e1231b4<>+0(SB), Y2, Y3
+	VFMADD213PS cbe2a8c9a<>+0(SB), Y2, Y3
+	VFMADD213PS c3e4ccbb0<>+0(SB), Y2, Y3
+	VFMADD213PS cbe800038<>+0(SB), Y2, Y3
+	VFMADD213PS c3eaaaaad<>+0(SB), Y2, Y3
+	VFMADD213PS cbf000000<>+0(SB), Y2, Y3
+	VMULPS      Y2, Y2, Y4
+	VMOVUPS     Y4, Y4
+	VFMADD213PS Y2, Y3, Y4
+	VMOVUPS     Y4, Y2
+	VFMADD231PS c3f317218<>+0(SB), Y1, Y2
+	VCMPPS      $0x16, c7f7fffff<>+0(SB), Y0, Y1
+	VMOVUPS     Y2, Y2
+	VBLENDVPS   Y1, Y0, Y2, Y2
+	VCMPPS      $0x11, cbf800000<>+0(SB), Y0, Y1
+	VMOVUPS     Y2, Y2
+	VBLENDVPS   Y1, notANumber<>+0(SB), Y2, Y2
+	VCMPPS      $0x00, cbf800000<>+0(SB), Y0, Y1
+	VMOVUPS     Y2, Y2
+	VBLENDVPS   Y1, cff800000<>+0(SB), Y2, Y2
+	VANDPS      magnitude<>+0(SB), Y0, Y1
+	VCMPPS      $0x11, c33000000<>+0(SB), Y1, Y1
+	VMULPS      one<>+0(SB), Y0, Y0
+	VMOVUPS     Y2, Y2
+	VBLENDVPS   Y1, Y0, Y2, Y2
+	VMOVUPS     Y2, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	SUBQ        $0x00000008, DX
+	JMP         loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA c3f400000<>+0(SB)/4, $0x3f400000
+DATA c3f400000<>+4(SB)/4, $0x3f400000
+DATA c3f400000<>+8(SB)/4, $0x3f400000
+DATA c3f400000<>+12(SB)/4, $0x3f400000
+DATA c3f400000<>+16(SB)/4, $0x3f400000
+DATA c3f400000<>+20(SB)/4, $0x3f400000
+DATA c3f400000<>+24(SB)/4, $0x3f400000
+DATA c3f400000<>+28(SB)/4, $0x3f400000
+DATA c3f400000<>+32(SB)/4, $0x3f400000
+DATA c3f400000<>+36(SB)/4, $0x3f400000
+DATA c3f400000<>+40(SB)/4, $0x3f400000
+DATA c3f400000<>+44(SB)/4, $0x3f400000
+DATA c3f400000<>+48(SB)/4, $0x3f400000
+DATA c3f400000<>+52(SB)/4, $0x3f400000
+DATA c3f400000<>+56(SB)/4, $0x3f400000
+DATA c3f400000<>+60(SB)/4, $0x3f400000
+GLOBL c3f400000<>(SB), RODATA|NOPTR, $64
+
+DATA c40800000<>+0(SB)/4, $0x40800000
+DATA c40800000<>+4(SB)/4, $0x40800000
+DATA c40800000<>+8(SB)/4, $0x40800000
+DATA c40800000<>+12(SB)/4, $0x40800000
+DATA c40800000<>+16(SB)/4, $0x40800000
+DATA c40800000<>+20(SB)/4, $0x40800000
+DATA c40800000<>+24(SB)/4, $0x40800000
+DATA c40800000<>+28(SB)/4, $0x40800000
+DATA c40800000<>+32(SB)/4, $0x40800000
+DATA c40800000<>+36(SB)/4, $0x40800000
+DATA c40800000<>+40(SB)/4, $0x40800000
+DATA c40800000<>+44(SB)/4, $0x40800000
+DATA c40800000<>+48(SB)/4, $0x40800000
+DATA c40800000<>+52(SB)/4, $0x40800000
+DATA c40800000<>+56(SB)/4, $0x40800000
+DATA c40800000<>+60(SB)/4, $0x40800000
+GLOBL c40800000<>(SB), RODATA|NOPTR, $64
+
+DATA c3e800000<>+0(SB)/4, $0x3e800000
+DATA c3e800000<>+4(SB)/4, $0x3e800000
+DATA c3e800000<>+8(SB)/4, $0x3e800000
+DATA c3e800000<>+12(SB)/4, $0x3e800000
+DATA c3e800000<>+16(SB)/4, $0x3e800000
+DATA c3e800000<>+20(SB)/4, $0x3e800000
+DATA c3e800000<>+24(SB)/4, $0x3e800000
+DATA c3e800000<>+28(SB)/4, $0x3e800000
+DATA c3e800000<>+32(SB)/4, $0x3e800000
+DATA c3e800000<>+36(SB)/4, $0x3e800000
+DATA c3e800000<>+40(SB)/4, $0x3e800000
+DATA c3e800000<>+44(SB)/4, $0x3e800000
+DATA c3e800000<>+48(SB)/4, $0x3e800000
+DATA c3e800000<>+52(SB)/4, $0x3e800000
+DATA c3e800000<>+56(SB)/4, $0x3e800000
+DATA c3e800000<>+60(SB)/4, $0x3e800000
+GLOBL c3e800000<>(SB), RODATA|NOPTR, $64
+
+DATA c3d19c98e<>+0(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+4(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+8(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+12(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+16(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+20(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+24(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+28(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+32(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+36(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+40(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+44(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+48(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+52(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+56(SB)/4, $0x3d19c98e
+DATA c3d19c98e<>+60(SB)/4, $0x3d19c98e
+GLOBL c3d19c98e<>(SB), RODATA|NOPTR, $64
+
+DATA cbdba6b5e<>+0(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+4(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+8(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+12(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+16(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+20(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+24(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+28(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+32(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+36(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+40(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+44(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+48(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+52(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+56(SB)/4, $0xbdba6b5e
+DATA cbdba6b5e<>+60(SB)/4, $0xbdba6b5e
+GLOBL cbdba6b5e<>(SB), RODATA|NOPTR, $64
+
+DATA c3def96c5<>+0(SB)/4, $0x3def96c5
+DATA c3def96c5<>+4(SB)/4, $0x3def96c5
+DATA c3def96c5<>+8(SB)/4, $0x3def96c5
+DATA c3def96c5<>+12(SB)/4, $0x3def96c5
+DATA c3def96c5<>+16(SB)/4, $0x3def96c5
+DATA c3def96c5<>+20(SB)/4, $0x3def96c5
+DATA c3def96c5<>+24(SB)/4, $0x3def96c5
+DATA c3def96c5<>+28(SB)/4, $0x3def96c5
+DATA c3def96c5<>+32(SB)/4, $0x3def96c5
+DATA c3def96c5<>+36(SB)/4, $0x3def96c5
+DATA c3def96c5<>+40(SB)/4, $0x3def96c5
+DATA c3def96c5<>+44(SB)/4, $0x3def96c5
+DATA c3def96c5<>+48(SB)/4, $0x3def96c5
+DATA c3def96c5<>+52(SB)/4, $0x3def96c5
+DATA c3def96c5<>+56(SB)/4, $0x3def96c5
+DATA c3def96c5<>+60(SB)/4, $0x3def96c5
+GLOBL c3def96c5<>(SB), RODATA|NOPTR, $64
+
+DATA cbe025a80<>+0(SB)/4, $0xbe025a80
+DATA cbe025a80<>+4(SB)/4, $0xbe025a80
+DATA cbe025a80<>+8(SB)/4, $0xbe025a80
+DATA cbe025a80<>+12(SB)/4, $0xbe025a80
+DATA cbe025a80<>+16(SB)/4, $0xbe025a80
+DATA cbe025a80<>+20(SB)/4, $0xbe025a80
+DATA cbe025a80<>+24(SB)/4, $0xbe025a80
+DATA cbe025a80<>+28(SB)/4, $0xbe025a80
+DATA cbe025a80<>+32(SB)/4, $0xbe025a80
+DATA cbe025a80<>+36(SB)/4, $0xbe025a80
+DATA cbe025a80<>+40(SB)/4, $0xbe025a80
+DATA cbe025a80<>+44(SB)/4, $0xbe025a80
+DATA cbe025a80<>+48(SB)/4, $0xbe025a80
+DATA cbe025a80<>+52(SB)/4, $0xbe025a80
+DATA cbe025a80<>+56(SB)/4, $0xbe025a80
+DATA cbe025a80<>+60(SB)/4, $0xbe025a80
+GLOBL cbe025a80<>(SB), RODATA|NOPTR, $64
+
+DATA c3e1231b4<>+0(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+4(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+8(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+12(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+16(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+20(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+24(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+28(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+32(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+36(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+40(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+44(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+48(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+52(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+56(SB)/4, $0x3e1231b4
+DATA c3e1231b4<>+60(SB)/4, $0x3e1231b4
+GLOBL c3e1231b4<>(SB), RODATA|NOPTR, $64
+
+DATA cbe2a8c9a<>+0(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+4(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+8(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+12(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+16(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+20(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+24(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+28(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+32(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+36(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+40(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+44(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+48(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+52(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+56(SB)/4, $0xbe2a8c9a
+DATA cbe2a8c9a<>+60(SB)/4, $0xbe2a8c9a
+GLOBL cbe2a8c9a<>(SB), RODATA|NOPTR, $64
+
+DATA c3e4ccbb0<>+0(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+4(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+8(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+12(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+16(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+20(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+24(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+28(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+32(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+36(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+40(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+44(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+48(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+52(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+56(SB)/4, $0x3e4ccbb0
+DATA c3e4ccbb0<>+60(SB)/4, $0x3e4ccbb0
+GLOBL c3e4ccbb0<>(SB), RODATA|NOPTR, $64
+
+DATA cbe800038<>+0(SB)/4, $0xbe800038
+DATA cbe800038<>+4(SB)/4, $0xbe800038
+DATA cbe800038<>+8(SB)/4, $0xbe800038
+DATA cbe800038<>+12(SB)/4, $0xbe800038
+DATA cbe800038<>+16(SB)/4, $0xbe800038
+DATA cbe800038<>+20(SB)/4, $0xbe800038
+DATA cbe800038<>+24(SB)/4, $0xbe800038
+DATA cbe800038<>+28(SB)/4, $0xbe800038
+DATA cbe800038<>+32(SB)/4, $0xbe800038
+DATA cbe800038<>+36(SB)/4, $0xbe800038
+DATA cbe800038<>+40(SB)/4, $0xbe800038
+DATA cbe800038<>+44(SB)/4, $0xbe800038
+DATA cbe800038<>+48(SB)/4, $0xbe800038
+DATA cbe800038<>+52(SB)/4, $0xbe800038
+DATA cbe800038<>+56(SB)/4, $0xbe800038
+DATA cbe800038<>+60(SB)/4, $0xbe800038
+GLOBL cbe800038<>(SB), RODATA|NOPTR, $64
+
+DATA c3eaaaaad<>+0(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+4(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+8(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+12(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+16(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+20(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+24(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+28(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+32(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+36(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+40(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+44(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+48(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+52(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+56(SB)/4, $0x3eaaaaad
+DATA c3eaaaaad<>+60(SB)/4, $0x3eaaaaad
+GLOBL c3eaaaaad<>(SB), RODATA|NOPTR, $64
+
+DATA cbf000000<>+0(SB)/4, $0xbf000000
+DATA cbf000000<>+4(SB)/4, $0xbf000000
+DATA cbf000000<>+8(SB)/4, $0xbf000000
+DATA cbf000000<>+12(SB)/4, $0xbf000000
+DATA cbf000000<>+16(SB)/4, $0xbf000000
+DATA cbf000000<>+20(SB)/4, $0xbf000000
+DATA cbf000000<>+24(SB)/4, $0xbf000000
+DATA cbf000000<>+28(SB)/4, $0xbf000000
+DATA cbf000000<>+32(SB)/4, $0xbf000000
+DATA cbf000000<>+36(SB)/4, $0xbf000000
+DATA cbf000000<>+40(SB)/4, $0xbf000000
+DATA cbf000000<>+44(SB)/4, $0xbf000000
+DATA cbf000000<>+48(SB)/4, $0xbf000000
+DATA cbf000000<>+52(SB)/4, $0xbf000000
+DATA cbf000000<>+56(SB)/4, $0xbf000000
+DATA cbf000000<>+60(SB)/4, $0xbf000000
+GLOBL cbf000000<>(SB), RODATA|NOPTR, $64
+
+DATA c3f317218<>+0(SB)/4, $0x3f317218
+DATA c3f317218<>+4(SB)/4, $0x3f317218
+DATA c3f317218<>+8(SB)/4, $0x3f317218
+DATA c3f317218<>+12(SB)/4, $0x3f317218
+DATA c3f317218<>+16(SB)/4, $0x3f317218
+DATA c3f317218<>+20(SB)/4, $0x3f317218
+DATA c3f317218<>+24(SB)/4, $0x3f317218
+DATA c3f317218<>+28(SB)/4, $0x3f317218
+DATA c3f317218<>+32(SB)/4, $0x3f317218
+DATA c3f317218<>+36(SB)/4, $0x3f317218
+DATA c3f317218<>+40(SB)/4, $0x3f317218
+DATA c3f317218<>+44(SB)/4, $0x3f317218
+DATA c3f317218<>+48(SB)/4, $0x3f317218
+DATA c3f317218<>+52(SB)/4, $0x3f317218
+DATA c3f317218<>+56(SB)/4, $0x3f317218
+DATA c3f317218<>+60(SB)/4, $0x3f317218
+GLOBL c3f317218<>(SB), RODATA|NOPTR, $64
+
+DATA c7f7fffff<>+0(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+4(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+8(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+12(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+16(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+20(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+24(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+28(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+32(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+36(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+40(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+44(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+48(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+52(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+56(SB)/4, $0x7f7fffff
+DATA c7f7fffff<>+60(SB)/4, $0x7f7fffff
+GLOBL c7f7fffff<>(SB), RODATA|NOPTR, $64
+
+// func sinAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·sinAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMULPS       c3f22f983<>+0(SB), Y0, Y1
+	VCVTPS2DQ    Y1, Y1
+	VCVTDQ2PS    Y1, Y2
+	VMOVUPS      Y0, Y3
+	VFNMADD231PS c3fc90fd8<>+0(SB), Y2, Y3
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS c34a8885a<>+0(SB), Y2, Y3
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS c27c234c4<>+0(SB), Y2, Y3
+	VMULPS       Y3, Y3, Y2
+	VMOVUPS      c37ccf488<>+0(SB), Y4
+	VFMADD213PS  cbab60615<>+0(SB), Y2, Y4
+	VFMADD213PS  c3d2aaaa5<>+0(SB), Y2, Y4
+	VFMADD213PS  cbf000000<>+0(SB), Y2, Y4
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y4
+	VPSLLD       $0x1f, Y1, Y5
+	VPSRAD       $0x1f, Y5, Y5
+	VMULPS       Y2, Y3, Y6
+	VMOVUPS      c363dd6f3<>+0(SB), Y7
+	VFMADD213PS  cb9502ba5<>+0(SB), Y2, Y7
+	VFMADD213PS  c3c0888b9<>+0(SB), Y2, Y7
+	VFMADD213PS  cbe2aaaab<>+0(SB), Y2, Y7
+	VMOVUPS      Y6, Y2
+	VFMADD213PS  Y3, Y7, Y2
+	VMOVUPS      Y2, Y2
+	VBLENDVPS    Y5, Y4, Y2, Y2
+	VPAND        c00000002<>+0(SB), Y1, Y1
+	VPSLLD       $0x1e, Y1, Y1
+	VXORPS       Y1, Y2, Y1
+	VANDPS       magnitude<>+0(SB), Y0, Y2
+	VCMPPS       $0x11, c39800000<>+0(SB), Y2, Y2
+	VMULPS       one<>+0(SB), Y0, Y0
+	VMOVUPS      Y1, Y1
+	VBLENDVPS    Y2, Y0, Y1, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA c3f22f983<>+0(SB)/4, $0x3f22f983
+DATA c3f22f983<>+4(SB)/4, $0x3f22f983
+DATA c3f22f983<>+8(SB)/4, $0x3f22f983
+DATA c3f22f983<>+12(SB)/4, $0x3f22f983
+DATA c3f22f983<>+16(SB)/4, $0x3f22f983
+DATA c3f22f983<>+20(SB)/4, $0x3f22f983
+DATA c3f22f983<>+24(SB)/4, $0x3f22f983
+DATA c3f22f983<>+28(SB)/4, $0x3f22f983
+DATA c3f22f983<>+32(SB)/4, $0x3f22f983
+DATA c3f22f983<>+36(SB)/4, $0x3f22f983
+DATA c3f22f983<>+40(SB)/4, $0x3f22f983
+DATA c3f22f983<>+44(SB)/4, $0x3f22f983
+DATA c3f22f983<>+48(SB)/4, $0x3f22f983
+DATA c3f22f983<>+52(SB)/4, $0x3f22f983
+DATA c3f22f983<>+56(SB)/4, $0x3f22f983
+DATA c3f22f983<>+60(SB)/4, $0x3f22f983
+GLOBL c3f22f983<>(SB), RODATA|NOPTR, $64
+
+DATA c3fc90fd8<>+0(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+4(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+8(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+12(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+16(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+20(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+24(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+28(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+32(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+36(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+40(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+44(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+48(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+52(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+56(SB)/4, $0x3fc90fd8
+DATA c3fc90fd8<>+60(SB)/4, $0x3fc90fd8
+GLOBL c3fc90fd8<>(SB), RODATA|NOPTR, $64
+
+DATA c34a8885a<>+0(SB)/4, $0x34a8885a
+DATA c34a8885a<>+4(SB)/4, $0x34a8885a
+DATA c34a8885a<>+8(SB)/4, $0x34a8885a
+DATA c34a8885a<>+12(SB)/4, $0x34a8885a
+DATA c34a8885a<>+16(SB)/4, $0x34a8885a
+DATA c34a8885a<>+20(SB)/4, $0x34a8885a
+DATA c34a8885a<>+24(SB)/4, $0x34a8885a
+DATA c34a8885a<>+28(SB)/4, $0x34a8885a
+DATA c34a8885a<>+32(SB)/4, $0x34a8885a
+DATA c34a8885a<>+36(SB)/4, $0x34a8885a
+DATA c34a8885a<>+40(SB)/4, $0x34a8885a
+DATA c34a8885a<>+44(SB)/4, $0x34a8885a
+DATA c34a8885a<>+48(SB)/4, $0x34a8885a
+DATA c34a8885a<>+52(SB)/4, $0x34a8885a
+DATA c34a8885a<>+56(SB)/4, $0x34a8885a
+DATA c34a8885a<>+60(SB)/4, $0x34a8885a
+GLOBL c34a8885a<>(SB), RODATA|NOPTR, $64
+
+DATA c27c234c4<>+0(SB)/4, $0x27c234c4
+DATA c27c234c4<>+4(SB)/4, $0x27c234c4
+DATA c27c234c4<>+8(SB)/4, $0x27c234c4
+DATA c27c234c4<>+12(SB)/4, $0x27c234c4
+DATA c27c234c4<>+16(SB)/4, $0x27c234c4
+DATA c27c234c4<>+20(SB)/4, $0x27c234c4
+DATA c27c234c4<>+24(SB)/4, $0x27c234c4
+DATA c27c234c4<>+28(SB)/4, $0x27c234c4
+DATA c27c234c4<>+32(SB)/4, $0x27c234c4
+DATA c27c234c4<>+36(SB)/4, $0x27c234c4
+DATA c27c234c4<>+40(SB)/4, $0x27c234c4
+DATA c27c234c4<>+44(SB)/4, $0x27c234c4
+DATA c27c234c4<>+48(SB)/4, $0x27c234c4
+DATA c27c234c4<>+52(SB)/4, $0x27c234c4
+DATA c27c234c4<>+56(SB)/4, $0x27c234c4
+DATA c27c234c4<>+60(SB)/4, $0x27c234c4
+GLOBL c27c234c4<>(SB), RODATA|NOPTR, $64
+
+DATA c37ccf488<>+0(SB)/4, $0x37ccf488
+DATA c37ccf488<>+4(SB)/4, $0x37ccf488
+DATA c37ccf488<>+8(SB)/4, $0x37ccf488
+DATA c37ccf488<>+12(SB)/4, $0x37ccf488
+DATA c37ccf488<>+16(SB)/4, $0x37ccf488
+DATA c37ccf488<>+20(SB)/4, $0x37ccf488
+DATA c37ccf488<>+24(SB)/4, $0x37ccf488
+DATA c37ccf488<>+28(SB)/4, $0x37ccf488
+DATA c37ccf488<>+32(SB)/4, $0x37ccf488
+DATA c37ccf488<>+36(SB)/4, $0x37ccf488
+DATA c37ccf488<>+40(SB)/4, $0x37ccf488
+DATA c37ccf488<>+44(SB)/4, $0x37ccf488
+DATA c37ccf488<>+48(SB)/4, $0x37ccf488
+DATA c37ccf488<>+52(SB)/4, $0x37ccf488
+DATA c37ccf488<>+56(SB)/4, $0x37ccf488
+DATA c37ccf488<>+60(SB)/4, $0x37ccf488
+GLOBL c37ccf488<>(SB), RODATA|NOPTR, $64
+
+DATA cbab60615<>+0(SB)/4, $0xbab60615
+DATA cbab60615<>+4(SB)/4, $0xbab60615
+DATA cbab60615<>+8(SB)/4, $0xbab60615
+DATA cbab60615<>+12(SB)/4, $0xbab60615
+DATA cbab60615<>+16(SB)/4, $0xbab60615
+DATA cbab60615<>+20(SB)/4, $0xbab60615
+DATA cbab60615<>+24(SB)/4, $0xbab60615
+DATA cbab60615<>+28(SB)/4, $0xbab60615
+DATA cbab60615<>+32(SB)/4, $0xbab60615
+DATA cbab60615<>+36(SB)/4, $0xbab60615
+DATA cbab60615<>+40(SB)/4, $0xbab60615
+DATA cbab60615<>+44(SB)/4, $0xbab60615
+DATA cbab60615<>+48(SB)/4, $0xbab60615
+DATA cbab60615<>+52(SB)/4, $0xbab60615
+DATA cbab60615<>+56(SB)/4, $0xbab60615
+DATA cbab60615<>+60(SB)/4, $0xbab60615
+GLOBL cbab60615<>(SB), RODATA|NOPTR, $64
+
+DATA c3d2aaaa5<>+0(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+4(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+8(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+12(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+16(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+20(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+24(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+28(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+32(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+36(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+40(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+44(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+48(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+52(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+56(SB)/4, $0x3d2aaaa5
+DATA c3d2aaaa5<>+60(SB)/4, $0x3d2aaaa5
+GLOBL c3d2aaaa5<>(SB), RODATA|NOPTR, $64
+
+DATA c3f800000<>+0(SB)/4, $0x3f800000
+DATA c3f800000<>+4(SB)/4, $0x3f800000
+DATA c3f800000<>+8(SB)/4, $0x3f800000
+DATA c3f800000<>+12(SB)/4, $0x3f800000
+DATA c3f800000<>+16(SB)/4, $0x3f800000
+DATA c3f800000<>+20(SB)/4, $0x3f800000
+DATA c3f800000<>+24(SB)/4, $0x3f800000
+DATA c3f800000<>+28(SB)/4, $0x3f800000
+DATA c3f800000<>+32(SB)/4, $0x3f800000
+DATA c3f800000<>+36(SB)/4, $0x3f800000
+DATA c3f800000<>+40(SB)/4, $0x3f800000
+DATA c3f800000<>+44(SB)/4, $0x3f800000
+DATA c3f800000<>+48(SB)/4, $0x3f800000
+DATA c3f800000<>+52(SB)/4, $0x3f800000
+DATA c3f800000<>+56(SB)/4, $0x3f800000
+DATA c3f800000<>+60(SB)/4, $0x3f800000
+GLOBL c3f800000<>(SB), RODATA|NOPTR, $64
+
+DATA c363dd6f3<>+0(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+4(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+8(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+12(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+16(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+20(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+24(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+28(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+32(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+36(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+40(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+44(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+48(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+52(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+56(SB)/4, $0x363dd6f3
+DATA c363dd6f3<>+60(SB)/4, $0x363dd6f3
+GLOBL c363dd6f3<>(SB), RODATA|NOPTR, $64
+
+DATA cb9502ba5<>+0(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+4(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+8(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+12(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+16(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+20(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+24(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+28(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+32(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+36(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+40(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+44(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+48(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+52(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+56(SB)/4, $0xb9502ba5
+DATA cb9502ba5<>+60(SB)/4, $0xb9502ba5
+GLOBL cb9502ba5<>(SB), RODATA|NOPTR, $64
+
+DATA c3c0888b9<>+0(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+4(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+8(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+12(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+16(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+20(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+24(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+28(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+32(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+36(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+40(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+44(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+48(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+52(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+56(SB)/4, $0x3c0888b9
+DATA c3c0888b9<>+60(SB)/4, $0x3c0888b9
+GLOBL c3c0888b9<>(SB), RODATA|NOPTR, $64
+
+DATA cbe2aaaab<>+0(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+4(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+8(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+12(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+16(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+20(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+24(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+28(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+32(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+36(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+40(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+44(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+48(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+52(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+56(SB)/4, $0xbe2aaaab
+DATA cbe2aaaab<>+60(SB)/4, $0xbe2aaaab
+GLOBL cbe2aaaab<>(SB), RODATA|NOPTR, $64
+
+DATA c00000002<>+0(SB)/4, $0x00000002
+DATA c00000002<>+4(SB)/4, $0x00000002
+DATA c00000002<>+8(SB)/4, $0x00000002
+DATA c00000002<>+12(SB)/4, $0x00000002
+DATA c00000002<>+16(SB)/4, $0x00000002
+DATA c00000002<>+20(SB)/4, $0x00000002
+DATA c00000002<>+24(SB)/4, $0x00000002
+DATA c00000002<>+28(SB)/4, $0x00000002
+DATA c00000002<>+32(SB)/4, $0x00000002
+DATA c00000002<>+36(SB)/4, $0x00000002
+DATA c00000002<>+40(SB)/4, $0x00000002
+DATA c00000002<>+44(SB)/4, $0x00000002
+DATA c00000002<>+48(SB)/4, $0x00000002
+DATA c00000002<>+52(SB)/4, $0x00000002
+DATA c00000002<>+56(SB)/4, $0x00000002
+DATA c00000002<>+60(SB)/4, $0x00000002
+GLOBL c00000002<>(SB), RODATA|NOPTR, $64
+
+DATA c39800000<>+0(SB)/4, $0x39800000
+DATA c39800000<>+4(SB)/4, $0x39800000
+DATA c39800000<>+8(SB)/4, $0x39800000
+DATA c39800000<>+12(SB)/4, $0x39800000
+DATA c39800000<>+16(SB)/4, $0x39800000
+DATA c39800000<>+20(SB)/4, $0x39800000
+DATA c39800000<>+24(SB)/4, $0x39800000
+DATA c39800000<>+28(SB)/4, $0x39800000
+DATA c39800000<>+32(SB)/4, $0x39800000
+DATA c39800000<>+36(SB)/4, $0x39800000
+DATA c39800000<>+40(SB)/4, $0x39800000
+DATA c39800000<>+44(SB)/4, $0x39800000
+DATA c39800000<>+48(SB)/4, $0x39800000
+DATA c39800000<>+52(SB)/4, $0x39800000
+DATA c39800000<>+56(SB)/4, $0x39800000
+DATA c39800000<>+60(SB)/4, $0x39800000
+GLOBL c39800000<>(SB), RODATA|NOPTR, $64
+
+// func cosAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·cosAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMULPS       c3f22f983<>+0(SB), Y0, Y1
+	VCVTPS2DQ    Y1, Y1
+	VCVTDQ2PS    Y1, Y2
+	VMOVUPS      Y0, Y0
+	VFNMADD231PS c3fc90fd8<>+0(SB), Y2, Y0
+	VMOVUPS      Y0, Y0
+	VFNMADD231PS c34a8885a<>+0(SB), Y2, Y0
+	VMOVUPS      Y0, Y0
+	VFNMADD231PS c27c234c4<>+0(SB), Y2, Y0
+	VPADDD       c00000001<>+0(SB), Y1, Y1
+	VMULPS       Y0, Y0, Y2
+	VMOVUPS      c37ccf488<>+0(SB), Y3
+	VFMADD213PS  cbab60615<>+0(SB), Y2, Y3
+	VFMADD213PS  c3d2aaaa5<>+0(SB), Y2, Y3
+	VFMADD213PS  cbf000000<>+0(SB), Y2, Y3
+	VFMADD213PS  c3f800000<>+0(SB), Y2, Y3
+	VPSLLD       $0x1f, Y1, Y4
+	VPSRAD       $0x1f, Y4, Y4
+	VMULPS       Y2, Y0, Y5
+	VMOVUPS      c363dd6f3<>+0(SB), Y6
+	VFMADD213PS  cb9502ba5<>+0(SB), Y2, Y6
+	VFMADD213PS  c3c0888b9<>+0(SB), Y2, Y6
+	VFMADD213PS  cbe2aaaab<>+0(SB), Y2, Y6
+	VMOVUPS      Y5, Y2
+	VFMADD213PS  Y0, Y6, Y2
+	VMOVUPS      Y2, Y0
+	VBLENDVPS    Y4, Y3, Y0, Y0
+	VPAND        c00000002<>+0(SB), Y1, Y1
+	VPSLLD       $0x1e, Y1, Y1
+	VXORPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA c00000001<>+0(SB)/4, $0x00000001
+DATA c00000001<>+4(SB)/4, $0x00000001
+DATA c00000001<>+8(SB)/4, $0x00000001
+DATA c00000001<>+12(SB)/4, $0x00000001
+DATA c00000001<>+16(SB)/4, $0x00000001
+DATA c00000001<>+20(SB)/4, $0x00000001
+DATA c00000001<>+24(SB)/4, $0x00000001
+DATA c00000001<>+28(SB)/4, $0x00000001
+DATA c00000001<>+32(SB)/4, $0x00000001
+DATA c00000001<>+36(SB)/4, $0x00000001
+DATA c00000001<>+40(SB)/4, $0x00000001
+DATA c00000001<>+44(SB)/4, $0x00000001
+DATA c00000001<>+48(SB)/4, $0x00000001
+DATA c00000001<>+52(SB)/4, $0x00000001
+DATA c00000001<>+56(SB)/4, $0x00000001
+DATA c00000001<>+60(SB)/4, $0x00000001
+GLOBL c00000001<>(SB), RODATA|NOPTR, $64
+
+// func tanAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·tanAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMULPS       c3f22f983<>+0(SB), Y0, Y1
+	VCVTPS2DQ    Y1, Y1
+	VCVTDQ2PS    Y1, Y2
+	VMOVUPS      Y0, Y3
+	VFNMADD231PS c3fc90fd8<>+0(SB), Y2, Y3
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS c34a8885a<>+0(SB), Y2, Y3
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS c27c234c4<>+0(SB), Y2, Y3
+	VMULPS       Y3, Y3, Y2
+	VMOVUPS      c3b8f33a4<>+0(SB), Y4
+	VFMADD213PS  c38d89f71<>+0(SB), Y2, Y4
+	VFMADD213PS  c3c315563<>+0(SB), Y2, Y4
+	VFMADD213PS  c3cae635b<>+0(SB), Y2, Y4
+	VFMADD213PS  c3d5d6ca1<>+0(SB), Y2, Y4
+	VFMADD213PS  c3e0886d0<>+0(SB), Y2, Y4
+	VFMADD213PS  c3eaaaab0<>+0(SB), Y2, Y4
+	VMULPS       Y2, Y3, Y5
+	VMOVUPS      Y5, Y5
+	VFMADD213PS  Y3, Y4, Y5
+	VMULPS       Y2, Y3, Y2
+	VSUBPS       Y5, Y3, Y3
+	VMOVUPS      Y2, Y2
+	VFMADD213PS  Y3, Y4, Y2
+	VMOVUPS      cbf800000<>+0(SB), Y3
+	VDIVPS       Y5, Y3, Y3
+	VMOVUPS      one<>+0(SB), Y4
+	VMOVUPS      Y3, Y6
+	VFMADD213PS  Y4, Y5, Y6
+	VMOVUPS      Y3, Y4
+	VFMADD213PS  Y6, Y2, Y4
+	VMOVUPS      Y3, Y2
+	VFMADD213PS  Y3, Y4, Y2
+	VPSLLD       $0x1f, Y1, Y1
+	VPSRAD       $0x1f, Y1, Y1
+	VMOVUPS      Y5, Y3
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VANDPS       magnitude<>+0(SB), Y0, Y1
+	VCMPPS       $0x11, c39000000<>+0(SB), Y1, Y1
+	VMULPS       one<>+0(SB), Y0, Y0
+	VMOVUPS      Y3, Y2
+	VBLENDVPS    Y1, Y0, Y2, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA c3b8f33a4<>+0(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+4(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+8(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+12(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+16(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+20(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+24(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+28(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+32(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+36(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+40(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+44(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+48(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+52(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+56(SB)/4, $0x3b8f33a4
+DATA c3b8f33a4<>+60(SB)/4, $0x3b8f33a4
+GLOBL c3b8f33a4<>(SB), RODATA|NOPTR, $64
+
+DATA c38d89f71<>+0(SB)/4, $0x38d89f71
+DATA c38d89f71<>+4(SB)/4, $0x38d89f71
+DATA c38d89f71<>+8(SB)/4, $0x38d89f71
+DATA c38d89f71<>+12(SB)/4, $0x38d89f71
+DATA c38d89f71<>+16(SB)/4, $0x38d89f71
+DATA c38d89f71<>+20(SB)/4, $0x38d89f71
+DATA c38d89f71<>+24(SB)/4, $0x38d89f71
+DATA c38d89f71<>+28(SB)/4, $0x38d89f71
+DATA c38d89f71<>+32(SB)/4, $0x38d89f71
+DATA c38d89f71<>+36(SB)/4, $0x38d89f71
+DATA c38d89f71<>+40(SB)/4, $0x38d89f71
+DATA c38d89f71<>+44(SB)/4, $0x38d89f71
+DATA c38d89f71<>+48(SB)/4, $0x38d89f71
+DATA c38d89f71<>+52(SB)/4, $0x38d89f71
+DATA c38d89f71<>+56(SB)/4, $0x38d89f71
+DATA c38d89f71<>+60(SB)/4, $0x38d89f71
+GLOBL c38d89f71<>(SB), RODATA|NOPTR, $64
+
+DATA c3c315563<>+0(SB)/4, $0x3c315563
+DATA c3c315563<>+4(SB)/4, $0x3c315563
+DATA c3c315563<>+8(SB)/4, $0x3c315563
+DATA c3c315563<>+12(SB)/4, $0x3c315563
+DATA c3c315563<>+16(SB)/4, $0x3c315563
+DATA c3c315563<>+20(SB)/4, $0x3c315563
+DATA c3c315563<>+24(SB)/4, $0x3c315563
+DATA c3c315563<>+28(SB)/4, $0x3c315563
+DATA c3c315563<>+32(SB)/4, $0x3c315563
+DATA c3c315563<>+36(SB)/4, $0x3c315563
+DATA c3c315563<>+40(SB)/4, $0x3c315563
+DATA c3c315563<>+44(SB)/4, $0x3c315563
+DATA c3c315563<>+48(SB)/4, $0x3c315563
+DATA c3c315563<>+52(SB)/4, $0x3c315563
+DATA c3c315563<>+56(SB)/4, $0x3c315563
+DATA c3c315563<>+60(SB)/4, $0x3c315563
+GLOBL c3c315563<>(SB), RODATA|NOPTR, $64
+
+DATA c3cae635b<>+0(SB)/4, $0x3cae635b
+DATA c3cae635b<>+4(SB)/4, $0x3cae635b
+DATA c3cae635b<>+8(SB)/4, $0x3cae635b
+DATA c3cae635b<>+12(SB)/4, $0x3cae635b
+DATA c3cae635b<>+16(SB)/4, $0x3cae635b
+DATA c3cae635b<>+20(SB)/4, $0x3cae635b
+DATA c3cae635b<>+24(SB)/4, $0x3cae635b
+DATA c3cae635b<>+28(SB)/4, $0x3cae635b
+DATA c3cae635b<>+32(SB)/4, $0x3cae635b
+DATA c3cae635b<>+36(SB)/4, $0x3cae635b
+DATA c3cae635b<>+40(SB)/4, $0x3cae635b
+DATA c3cae635b<>+44(SB)/4, $0x3cae635b
+DATA c3cae635b<>+48(SB)/4, $0x3cae635b
+DATA c3cae635b<>+52(SB)/4, $0x3cae635b
+DATA c3cae635b<>+56(SB)/4, $0x3cae635b
+DATA c3cae635b<>+60(SB)/4, $0x3cae635b
+GLOBL c3cae635b<>(SB), RODATA|NOPTR, $64
+
+DATA c3d5d6ca1<>+0(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+4(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+8(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+12(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+16(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+20(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+24(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+28(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+32(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+36(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+40(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+44(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+48(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+52(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+56(SB)/4, $0x3d5d6ca1
+DATA c3d5d6ca1<>+60(SB)/4, $0x3d5d6ca1
+GLOBL c3d5d6ca1<>(SB), RODATA|NOPTR, $64
+
+DATA c3e0886d0<>+0(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+4(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+8(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+12(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+16(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+20(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+24(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+28(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+32(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+36(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+40(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+44(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+48(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+52(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+56(SB)/4, $0x3e0886d0
+DATA c3e0886d0<>+60(SB)/4, $0x3e0886d0
+GLOBL c3e0886d0<>(SB), RODATA|NOPTR, $64
+
+DATA c3eaaaab0<>+0(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+4(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+8(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+12(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+16(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+20(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+24(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+28(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+32(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+36(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+40(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+44(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+48(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+52(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+56(SB)/4, $0x3eaaaab0
+DATA c3eaaaab0<>+60(SB)/4, $0x3eaaaab0
+GLOBL c3eaaaab0<>(SB), RODATA|NOPTR, $64
+
+DATA c39000000<>+0(SB)/4, $0x39000000
+DATA c39000000<>+4(SB)/4, $0x39000000
+DATA c39000000<>+8(SB)/4, $0x39000000
+DATA c39000000<>+12(SB)/4, $0x39000000
+DATA c39000000<>+16(SB)/4, $0x39000000
+DATA c39000000<>+20(SB)/4, $0x39000000
+DATA c39000000<>+24(SB)/4, $0x39000000
+DATA c39000000<>+28(SB)/4, $0x39000000
+DATA c39000000<>+32(SB)/4, $0x39000000
+DATA c39000000<>+36(SB)/4, $0x39000000
+DATA c39000000<>+40(SB)/4, $0x39000000
+DATA c39000000<>+44(SB)/4, $0x39000000
+DATA c39000000<>+48(SB)/4, $0x39000000
+DATA c39000000<>+52(SB)/4, $0x39000000
+DATA c39000000<>+56(SB)/4, $0x39000000
+DATA c39000000<>+60(SB)/4, $0x39000000
+GLOBL c39000000<>(SB), RODATA|NOPTR, $64
+
+// func asinAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, FMA3
+TEXT ·asinAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VANDPS       magnitude<>+0(SB), Y0, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      c3f000000<>+0(SB), Y3
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS c3f000000<>+0(SB), Y1, Y3
+	VCMPPS       $0x1e, c3f100000<>+0(SB), Y1, Y4
+	VMOVUPS      Y2, Y2
+	VBLENDVPS    Y4, Y3, Y2, Y2
+	VSQRTPS      Y3, Y3
+	VMOVUPS      Y1, Y1
+	VBLENDVPS    Y4, Y3, Y1, Y1
+	VMOVUPS      c3d3b2d1e<>+0(SB), Y3
+	VFMADD213PS  cbb2b4a60<>+0(SB), Y2, Y3
+	VFMADD213PS  c3ce73714<>+0(SB), Y2, Y3
+	VFMADD213PS  c3cf17b66<>+0(SB), Y2, Y3
+	VFMADD213PS  c3d372813<>+0(SB), Y2, Y3
+	VFMADD213PS  c3d999827<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e2aaaad<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y1, Y2
+	VMOVUPS      Y2, Y2
+	VFMADD213PS  Y1, Y3, Y2
+	VMOVUPS      cb33bbd2e<>+0(SB), Y1
+	VMOVUPS      Y1, Y1
+	VFNMADD231PS c40000000<>+0(SB), Y2, Y1
+	VADDPS       c3fc90fdb<>+0(SB), Y1, Y1
+	VMOVUPS      Y2, Y2
+	VBLENDVPS    Y4, Y1, Y2, Y2
+	VANDPS       signBit<>+0(SB), Y0, Y1
+	VORPS        Y1, Y2, Y1
+	VANDPS       magnitude<>+0(SB), Y0, Y2
+	VCMPPS       $0x11, c39800000<>+0(SB), Y2, Y2
+	VMULPS       one<>+0(SB), Y0, Y0
+	VMOVUPS      Y1, Y1
+	VBLENDVPS    Y2, Y0, Y1, Y1
+	VMOVUPS      Y1, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA c3f100000<>+0(SB)/4, $0x3f100000
+DATA c3f100000<>+4(SB)/4, $0x3f100000
+DATA c3f100000<>+8(SB)/4, $0x3f100000
+DATA c3f100000<>+12(SB)/4, $0x3f100000
+DATA c3f100000<>+16(SB)/4, $0x3f100000
+DATA c3f100000<>+20(SB)/4, $0x3f100000
+DATA c3f100000<>+24(SB)/4, $0x3f100000
+DATA c3f100000<>+28(SB)/4, $0x3f100000
+DATA c3f100000<>+32(SB)/4, $0x3f100000
+DATA c3f100000<>+36(SB)/4, $0x3f100000
+DATA c3f100000<>+40(SB)/4, $0x3f100000
+DATA c3f100000<>+44(SB)/4, $0x3f100000
+DATA c3f100000<>+48(SB)/4, $0x3f100000
+DATA c3f100000<>+52(SB)/4, $0x3f100000
+DATA c3f100000<>+56(SB)/4, $0x3f100000
+DATA c3f100000<>+60(SB)/4, $0x3f100000
+GLOBL c3f100000<>(SB), RODATA|NOPTR, $64
+
+DATA c3d3b2d1e<>+0(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+4(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+8(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+12(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+16(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+20(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+24(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+28(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+32(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+36(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+40(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+44(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+48(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+52(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+56(SB)/4, $0x3d3b2d1e
+DATA c3d3b2d1e<>+60(SB)/4, $0x3d3b2d1e
+GLOBL c3d3b2d1e<>(SB), RODATA|NOPTR, $64
+
+DATA cbb2b4a60<>+0(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+4(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+8(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+12(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+16(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+20(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+24(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+28(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+32(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+36(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+40(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+44(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+48(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+52(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+56(SB)/4, $0xbb2b4a60
+DATA cbb2b4a60<>+60(SB)/4, $0xbb2b4a60
+GLOBL cbb2b4a60<>(SB), RODATA|NOPTR, $64
+
+DATA c3ce73714<>+0(SB)/4, $0x3ce73714
+DATA c3ce73714<>+4(SB)/4, $0x3ce73714
+DATA c3ce73714<>+8(SB)/4, $0x3ce73714
+DATA c3ce73714<>+12(SB)/4, $0x3ce73714
+DATA c3ce73714<>+16(SB)/4, $0x3ce73714
+DATA c3ce73714<>+20(SB)/4, $0x3ce73714
+DATA c3ce73714<>+24(SB)/4, $0x3ce73714
+DATA c3ce73714<>+28(SB)/4, $0x3ce73714
+DATA c3ce73714<>+32(SB)/4, $0x3ce73714
+DATA c3ce73714<>+36(SB)/4, $0x3ce73714
+DATA c3ce73714<>+40(SB)/4, $0x3ce73714
+DATA c3ce73714<>+44(SB)/4, $0x3ce73714
+DATA c3ce73714<>+48(SB)/4, $0x3ce73714
+DATA c3ce73714<>+52(SB)/4, $0x3ce73714
+DATA c3ce73714<>+56(SB)/4, $0x3ce73714
+DATA c3ce73714<>+60(SB)/4, $0x3ce73714
+GLOBL c3ce73714<>(SB), RODATA|NOPTR, $64
+
+DATA c3cf17b66<>+0(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+4(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+8(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+12(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+16(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+20(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+24(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+28(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+32(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+36(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+40(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+44(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+48(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+52(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+56(SB)/4, $0x3cf17b66
+DATA c3cf17b66<>+60(SB)/4, $0x3cf17b66
+GLOBL c3cf17b66<>(SB), RODATA|NOPTR, $64
+
+DATA c3d372813<>+0(SB)/4, $0x3d372813
+DATA c3d372813<>+4(SB)/4, $0x3d372813
+DATA c3d372813<>+8(SB)/4, $0x3d372813
+DATA c3d372813<>+12(SB)/4, $0x3d372813
+DATA c3d372813<>+16(SB)/4, $0x3d372813
+DATA c3d372813<>+20(SB)/4, $0x3d372813
+DATA c3d372813<>+24(SB)/4, $0x3d372813
+DATA c3d372813<>+28(SB)/4, $0x3d372813
+DATA c3d372813<>+32(SB)/4, $0x3d372813
+DATA c3d372813<>+36(SB)/4, $0x3d372813
+DATA c3d372813<>+40(SB)/4, $0x3d372813
+DATA c3d372813<>+44(SB)/4, $0x3d372813
+DATA c3d372813<>+48(SB)/4, $0x3d372813
+DATA c3d372813<>+52(SB)/4, $0x3d372813
+DATA c3d372813<>+56(SB)/4, $0x3d372813
+DATA c3d372813<>+60(SB)/4, $0x3d372813
+GLOBL c3d372813<>(SB), RODATA|NOPTR, $64
+
+DATA c3d999827<>+0(SB)/4, $0x3d999827
+DATA c3d999827<>+4(SB)/4, $0x3d999827
+DATA c3d999827<>+8(SB)/4, $0x3d999827
+DATA c3d999827<>+12(SB)/4, $0x3d999827
+DATA c3d999827<>+16(SB)/4, $0x3d999827
+DATA c3d999827<>+20(SB)/4, $0x3d999827
+DATA c3d999827<>+24(SB)/4, $0x3d999827
+DATA c3d999827<>+28(SB)/4, $0x3d999827
+DATA c3d999827<>+32(SB)/4, $0x3d999827
+DATA c3d999827<>+36(SB)/4, $0x3d999827
+DATA c3d999827<>+40(SB)/4, $0x3d999827
+DATA c3d999827<>+44(SB)/4, $0x3d999827
+DATA c3d999827<>+48(SB)/4, $0x3d999827
+DATA c3d999827<>+52(SB)/4, $0x3d999827
+DATA c3d999827<>+56(SB)/4, $0x3d999827
+DATA c3d999827<>+60(SB)/4, $0x3d999827
+GLOBL c3d999827<>(SB), RODATA|NOPTR, $64
+
+DATA c3e2aaaad<>+0(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+4(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+8(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+12(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+16(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+20(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+24(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+28(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+32(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+36(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+40(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+44(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+48(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+52(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+56(SB)/4, $0x3e2aaaad
+DATA c3e2aaaad<>+60(SB)/4, $0x3e2aaaad
+GLOBL c3e2aaaad<>(SB), RODATA|NOPTR, $64
+
+// func acosAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, FMA3
+TEXT ·acosAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VANDPS       magnitude<>+0(SB), Y0, Y1
+	VMULPS       Y1, Y1, Y2
+	VMOVUPS      c3f000000<>+0(SB), Y3
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS c3f000000<>+0(SB), Y1, Y3
+	VCMPPS       $0x1e, c3f100000<>+0(SB), Y1, Y4
+	VMOVUPS      Y2, Y2
+	VBLENDVPS    Y4, Y3, Y2, Y2
+	VSQRTPS      Y3, Y3
+	VMOVUPS      Y1, Y1
+	VBLENDVPS    Y4, Y3, Y1, Y1
+	VMOVUPS      c3d3b2d1e<>+0(SB), Y3
+	VFMADD213PS  cbb2b4a60<>+0(SB), Y2, Y3
+	VFMADD213PS  c3ce73714<>+0(SB), Y2, Y3
+	VFMADD213PS  c3cf17b66<>+0(SB), Y2, Y3
+	VFMADD213PS  c3d372813<>+0(SB), Y2, Y3
+	VFMADD213PS  c3d999827<>+0(SB), Y2, Y3
+	VFMADD213PS  c3e2aaaad<>+0(SB), Y2, Y3
+	VMULPS       Y2, Y1, Y2
+	VMOVUPS      Y2, Y2
+	VFMADD213PS  Y1, Y3, Y2
+	VXORPS       Y1, Y1, Y1
+	VCMPPS       $0x11, Y1, Y0, Y1
+	VANDPS       signBit<>+0(SB), Y0, Y0
+	VORPS        Y0, Y2, Y0
+	VSUBPS       cb33bbd2e<>+0(SB), Y0, Y0
+	VMOVUPS      c3fc90fdb<>+0(SB), Y3
+	VSUBPS       Y0, Y3, Y0
+	VADDPS       Y2, Y2, Y2
+	VSUBPS       cb3bbbd2e<>+0(SB), Y2, Y3
+	VMOVUPS      c40490fdb<>+0(SB), Y5
+	VSUBPS       Y3, Y5, Y3
+	VMOVUPS      Y2, Y2
+	VBLENDVPS    Y1, Y3, Y2, Y2
+	VMOVUPS      Y0, Y0
+	VBLENDVPS    Y4, Y2, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func atanAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, FMA3
+TEXT ·atanAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ        DX, $0x00000008
+	JB          end1
+	VMOVUPS     (CX), Y0
+	VANDPS      magnitude<>+0(SB), Y0, Y1
+	VCMPPS      $0x1e, one<>+0(SB), Y1, Y2
+	VMOVUPS     one<>+0(SB), Y3
+	VDIVPS      Y1, Y3, Y3
+	VMOVUPS     Y1, Y1
+	VBLENDVPS   Y2, Y3, Y1, Y1
+	VMULPS      Y1, Y1, Y3
+	VMOVUPS     c3a945003<>+0(SB), Y4
+	VFMADD213PS cbbf2d573<>+0(SB), Y3, Y4
+	VFMADD213PS c3cba584d<>+0(SB), Y3, Y4
+	VFMADD213PS cbd381bfc<>+0(SB), Y3, Y4
+	VFMADD213PS c3d8a78a0<>+0(SB), Y3, Y4
+	VFMADD213PS cbdb4a4c4<>+0(SB), Y3, Y4
+	VFMADD213PS c3de2877d<>+0(SB), Y3, Y4
+	VFMADD213PS cbe123afc<>+0(SB), Y3, Y4
+	VFMADD213PS c3e4ccc0d<>+0(SB), Y3, Y4
+	VFMADD213PS cbeaaaaa9<>+0(SB), Y3, Y4
+	VMULPS      Y3, Y1, Y3
+	VMOVUPS     Y3, Y3
+	VFMADD213PS Y1, Y4, Y3
+	VSUBPS      cb33bbd2e<>+0(SB), Y3, Y1
+	VMOVUPS     c3fc90fdb<>+0(SB), Y4
+	VSUBPS      Y1, Y4, Y1
+	VMOVUPS     Y3, Y3
+	VBLENDVPS   Y2, Y1, Y3, Y3
+	VANDPS      signBit<>+0(SB), Y0, Y1
+	VORPS       Y1, Y3, Y1
+	VANDPS      magnitude<>+0(SB), Y0, Y2
+	VCMPPS      $0x11, c39800000<>+0(SB), Y2, Y2
+	VMULPS      one<>+0(SB), Y0, Y0
+	VMOVUPS     Y1, Y1
+	VBLENDVPS   Y2, Y0, Y1, Y1
+	VMOVUPS     Y1, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	SUBQ        $0x00000008, DX
+	JMP         loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func sinhAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·sinhAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VANDPS       magnitude<>+0(SB), Y0, Y1
+	VMOVUPS      cc2d00000<>+0(SB), Y2
+	VMOVUPS      c42b40000<>+0(SB), Y3
+	VMAXPS       Y1, Y2, Y2
+	VMINPS       Y2, Y3, Y3
+	VMULPS       c3fb8aa3b<>+0(SB), Y3, Y2
+	VCVTPS2DQ    Y2, Y2
+	VCVTDQ2PS    Y2, Y4
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS c3f318000<>+0(SB), Y4, Y3
+	VMOVUPS      Y3, Y3
+	VFNMADD231PS cb95e8083<>+0(SB), Y4, Y3
+	VMOVUPS      c394f13b2<>+0(SB), Y4
+	VFMADD213PS  c3ab69f7c<>+0(SB), Y3, Y4
+	VFMADD213PS  c3c08897d<>+0(SB), Y3, Y4
+	VFMADD213PS  c3d2aaa7a<>+0(SB), Y3, Y4
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y3, Y4
+	VFMADD213PS  c3f000000<>+0(SB), Y3, Y4
+	VMULPS       Y3, Y3, Y5
+	VMOVUPS      Y5, Y5
+	VFMADD213PS  Y3, Y4, Y5
+	VADDPS       one<>+0(SB), Y5, Y3
+	VPADDD       cffffffff<>+0(SB), Y2, Y2
+	VPSRAD       $0x01, Y2, Y4
+	VPSUBD       Y4, Y2, Y2
+	VPADDD       c0000007f<>+0(SB), Y4, Y4
+	VPSLLD       $0x17, Y4, Y4
+	VMULPS       Y4, Y3, Y3
+	VPADDD       c0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y3, Y2
+	VMOVUPS      c3e800000<>+0(SB), Y3
+	VDIVPS       Y2, Y3, Y3
+	VSUBPS       Y3, Y2, Y2
+	VANDPS       signBit<>+0(SB), Y0, Y3
+	VORPS        Y3, Y2, Y2
+	VMULPS       Y0, Y0, Y3
+	VMULPS       Y3, Y0, Y4
+	VMOVUPS      c363ad107<>+0(SB), Y5
+	VFMADD213PS  c395010b4<>+0(SB), Y3, Y5
+	VFMADD213PS  c3c088871<>+0(SB), Y3, Y5
+	VFMADD213PS  c3e2aaaab<>+0(SB), Y3, Y5
+	VMOVUPS      Y4, Y3
+	VFMADD213PS  Y0, Y5, Y3
+	VCMPPS       $0x1e, one<>+0(SB), Y1, Y1
+	VMOVUPS      Y3, Y3
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VCMPPS       $0x03, Y0, Y0, Y1
+	VMOVUPS      Y3, Y2
+	VBLENDVPS    Y1, Y0, Y2, Y2
+	VANDPS       magnitude<>+0(SB), Y0, Y1
+	VCMPPS       $0x11, c39800000<>+0(SB), Y1, Y1
+	VMULPS       one<>+0(SB), Y0, Y0
+	VMOVUPS      Y2, Y2
+	VBLENDVPS    Y1, Y0, Y2, Y2
+	VMOVUPS      Y2, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA cffffffff<>+0(SB)/4, $0xffffffff
+DATA cffffffff<>+4(SB)/4, $0xffffffff
+DATA cffffffff<>+8(SB)/4, $0xffffffff
+DATA cffffffff<>+12(SB)/4, $0xffffffff
+DATA cffffffff<>+16(SB)/4, $0xffffffff
+DATA cffffffff<>+20(SB)/4, $0xffffffff
+DATA cffffffff<>+24(SB)/4, $0xffffffff
+DATA cffffffff<>+28(SB)/4, $0xffffffff
+DATA cffffffff<>+32(SB)/4, $0xffffffff
+DATA cffffffff<>+36(SB)/4, $0xffffffff
+DATA cffffffff<>+40(SB)/4, $0xffffffff
+DATA cffffffff<>+44(SB)/4, $0xffffffff
+DATA cffffffff<>+48(SB)/4, $0xffffffff
+DATA cffffffff<>+52(SB)/4, $0xffffffff
+DATA cffffffff<>+56(SB)/4, $0xffffffff
+DATA cffffffff<>+60(SB)/4, $0xffffffff
+GLOBL cffffffff<>(SB), RODATA|NOPTR, $64
+
+DATA c363ad107<>+0(SB)/4, $0x363ad107
+DATA c363ad107<>+4(SB)/4, $0x363ad107
+DATA c363ad107<>+8(SB)/4, $0x363ad107
+DATA c363ad107<>+12(SB)/4, $0x363ad107
+DATA c363ad107<>+16(SB)/4, $0x363ad107
+DATA c363ad107<>+20(SB)/4, $0x363ad107
+DATA c363ad107<>+24(SB)/4, $0x363ad107
+DATA c363ad107<>+28(SB)/4, $0x363ad107
+DATA c363ad107<>+32(SB)/4, $0x363ad107
+DATA c363ad107<>+36(SB)/4, $0x363ad107
+DATA c363ad107<>+40(SB)/4, $0x363ad107
+DATA c363ad107<>+44(SB)/4, $0x363ad107
+DATA c363ad107<>+48(SB)/4, $0x363ad107
+DATA c363ad107<>+52(SB)/4, $0x363ad107
+DATA c363ad107<>+56(SB)/4, $0x363ad107
+DATA c363ad107<>+60(SB)/4, $0x363ad107
+GLOBL c363ad107<>(SB), RODATA|NOPTR, $64
+
+DATA c395010b4<>+0(SB)/4, $0x395010b4
+DATA c395010b4<>+4(SB)/4, $0x395010b4
+DATA c395010b4<>+8(SB)/4, $0x395010b4
+DATA c395010b4<>+12(SB)/4, $0x395010b4
+DATA c395010b4<>+16(SB)/4, $0x395010b4
+DATA c395010b4<>+20(SB)/4, $0x395010b4
+DATA c395010b4<>+24(SB)/4, $0x395010b4
+DATA c395010b4<>+28(SB)/4, $0x395010b4
+DATA c395010b4<>+32(SB)/4, $0x395010b4
+DATA c395010b4<>+36(SB)/4, $0x395010b4
+DATA c395010b4<>+40(SB)/4, $0x395010b4
+DATA c395010b4<>+44(SB)/4, $0x395010b4
+DATA c395010b4<>+48(SB)/4, $0x395010b4
+DATA c395010b4<>+52(SB)/4, $0x395010b4
+DATA c395010b4<>+56(SB)/4, $0x395010b4
+DATA c395010b4<>+60(SB)/4, $0x395010b4
+GLOBL c395010b4<>(SB), RODATA|NOPTR, $64
+
+DATA c3c088871<>+0(SB)/4, $0x3c088871
+DATA c3c088871<>+4(SB)/4, $0x3c088871
+DATA c3c088871<>+8(SB)/4, $0x3c088871
+DATA c3c088871<>+12(SB)/4, $0x3c088871
+DATA c3c088871<>+16(SB)/4, $0x3c088871
+DATA c3c088871<>+20(SB)/4, $0x3c088871
+DATA c3c088871<>+24(SB)/4, $0x3c088871
+DATA c3c088871<>+28(SB)/4, $0x3c088871
+DATA c3c088871<>+32(SB)/4, $0x3c088871
+DATA c3c088871<>+36(SB)/4, $0x3c088871
+DATA c3c088871<>+40(SB)/4, $0x3c088871
+DATA c3c088871<>+44(SB)/4, $0x3c088871
+DATA c3c088871<>+48(SB)/4, $0x3c088871
+DATA c3c088871<>+52(SB)/4, $0x3c088871
+DATA c3c088871<>+56(SB)/4, $0x3c088871
+DATA c3c088871<>+60(SB)/4, $0x3c088871
+GLOBL c3c088871<>(SB), RODATA|NOPTR, $64
+
+DATA c3e2aaaab<>+0(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+4(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+8(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+12(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+16(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+20(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+24(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+28(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+32(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+36(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+40(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+44(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+48(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+52(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+56(SB)/4, $0x3e2aaaab
+DATA c3e2aaaab<>+60(SB)/4, $0x3e2aaaab
+GLOBL c3e2aaaab<>(SB), RODATA|NOPTR, $64
+
+// func coshAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·coshAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VANDPS       magnitude<>+0(SB), Y0, Y0
+	VMOVUPS      cc2d00000<>+0(SB), Y1
+	VMOVUPS      c42b40000<>+0(SB), Y2
+	VMAXPS       Y0, Y1, Y1
+	VMINPS       Y1, Y2, Y2
+	VMULPS       c3fb8aa3b<>+0(SB), Y2, Y0
+	VCVTPS2DQ    Y0, Y0
+	VCVTDQ2PS    Y0, Y1
+	VMOVUPS      Y2, Y2
+	VFNMADD231PS c3f318000<>+0(SB), Y1, Y2
+	VMOVUPS      Y2, Y2
+	VFNMADD231PS cb95e8083<>+0(SB), Y1, Y2
+	VMOVUPS      c394f13b2<>+0(SB), Y1
+	VFMADD213PS  c3ab69f7c<>+0(SB), Y2, Y1
+	VFMADD213PS  c3c08897d<>+0(SB), Y2, Y1
+	VFMADD213PS  c3d2aaa7a<>+0(SB), Y2, Y1
+	VFMADD213PS  c3e2aaaaa<>+0(SB), Y2, Y1
+	VFMADD213PS  c3f000000<>+0(SB), Y2, Y1
+	VMULPS       Y2, Y2, Y3
+	VMOVUPS      Y3, Y3
+	VFMADD213PS  Y2, Y1, Y3
+	VADDPS       one<>+0(SB), Y3, Y1
+	VPADDD       cffffffff<>+0(SB), Y0, Y0
+	VPSRAD       $0x01, Y0, Y2
+	VPSUBD       Y2, Y0, Y0
+	VPADDD       c0000007f<>+0(SB), Y2, Y2
+	VPSLLD       $0x17, Y2, Y2
+	VMULPS       Y2, Y1, Y1
+	VPADDD       c0000007f<>+0(SB), Y0, Y0
+	VPSLLD       $0x17, Y0, Y0
+	VMULPS       Y0, Y1, Y0
+	VMOVUPS      c3e800000<>+0(SB), Y1
+	VDIVPS       Y0, Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func asinhAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·asinhAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ        DX, $0x00000008
+	JB          end1
+	VMOVUPS     (CX), Y0
+	VANDPS      magnitude<>+0(SB), Y0, Y1
+	VMULPS      Y1, Y1, Y2
+	VADDPS      one<>+0(SB), Y2, Y3
+	VSQRTPS     Y3, Y3
+	VADDPS      one<>+0(SB), Y3, Y3
+	VMOVUPS     one<>+0(SB), Y4
+	VDIVPS      Y3, Y4, Y3
+	VMOVUPS     Y2, Y2
+	VFMADD213PS Y1, Y3, Y2
+	VCMPPS      $0x1e, c5d800000<>+0(SB), Y1, Y3
+	VMOVUPS     Y2, Y2
+	VBLENDVPS   Y3, Y1, Y2, Y2
+	VADDPS      one<>+0(SB), Y2, Y1
+	VPSUBD      c3f400000<>+0(SB), Y1, Y1
+	VPAND       cff800000<>+0(SB), Y1, Y1
+	VMOVUPS     c40800000<>+0(SB), Y4
+	VPSUBD      Y1, Y4, Y4
+	VMULPS      Y4, Y2, Y5
+	VMULPS      c3e800000<>+0(SB), Y4, Y4
+	VADDPS      cbf800000<>+0(SB), Y4, Y4
+	VMOVUPS     Y4, Y4
+	VFMADD231PS c3e800000<>+0(SB), Y5, Y4
+	VPSRAD      $0x17, Y1, Y1
+	VCVTDQ2PS   Y1, Y1
+	VMOVUPS     c3d19c98e<>+0(SB), Y5
+	VFMADD213PS cbdba6b5e<>+0(SB), Y4, Y5
+	VFMADD213PS c3def96c5<>+0(SB), Y4, Y5
+	VFMADD213PS cbe025a80<>+0(SB), Y4, Y5
+	VFMADD213PS c3e1231b4<>+0(SB), Y4, Y5
+	VFMADD213PS cbe2a8c9a<>+0(SB), Y4, Y5
+	VFMADD213PS c3e4ccbb0<>+0(SB), Y4, Y5
+	VFMADD213PS cbe800038<>+0(SB), Y4, Y5
+	VFMADD213PS c3eaaaaad<>+0(SB), Y4, Y5
+	VFMADD213PS cbf000000<>+0(SB), Y4, Y5
+	VMULPS      Y4, Y4, Y6
+	VMOVUPS     Y6, Y6
+	VFMADD213PS Y4, Y5, Y6
+	VMOVUPS     Y6, Y4
+	VFMADD231PS c3f317218<>+0(SB), Y1, Y4
+	VCMPPS      $0x16, c7f7fffff<>+0(SB), Y2, Y1
+	VMOVUPS     Y4, Y4
+	VBLENDVPS   Y1, Y2, Y4, Y4
+	VCMPPS      $0x11, cbf800000<>+0(SB), Y2, Y1
+	VMOVUPS     Y4, Y4
+	VBLENDVPS   Y1, notANumber<>+0(SB), Y4, Y4
+	VCMPPS      $0x00, cbf800000<>+0(SB), Y2, Y1
+	VMOVUPS     Y4, Y4
+	VBLENDVPS   Y1, cff800000<>+0(SB), Y4, Y4
+	VANDPS      magnitude<>+0(SB), Y2, Y1
+	VCMPPS      $0x11, c33000000<>+0(SB), Y1, Y1
+	VMULPS      one<>+0(SB), Y2, Y2
+	VMOVUPS     Y4, Y4
+	VBLENDVPS   Y1, Y2, Y4, Y4
+	VADDPS      c3f317218<>+0(SB), Y4, Y1
+	VMOVUPS     Y4, Y2
+	VBLENDVPS   Y3, Y1, Y2, Y2
+	VANDPS      signBit<>+0(SB), Y0, Y1
+	VORPS       Y1, Y2, Y1
+	VANDPS      magnitude<>+0(SB), Y0, Y2
+	VCMPPS      $0x11, c39800000<>+0(SB), Y2, Y2
+	VMULPS      one<>+0(SB), Y0, Y0
+	VMOVUPS     Y1, Y1
+	VBLENDVPS   Y2, Y0, Y1, Y1
+	VMOVUPS     Y1, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	SUBQ        $0x00000008, DX
+	JMP         loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA c5d800000<>+0(SB)/4, $0x5d800000
+DATA c5d800000<>+4(SB)/4, $0x5d800000
+DATA c5d800000<>+8(SB)/4, $0x5d800000
+DATA c5d800000<>+12(SB)/4, $0x5d800000
+DATA c5d800000<>+16(SB)/4, $0x5d800000
+DATA c5d800000<>+20(SB)/4, $0x5d800000
+DATA c5d800000<>+24(SB)/4, $0x5d800000
+DATA c5d800000<>+28(SB)/4, $0x5d800000
+DATA c5d800000<>+32(SB)/4, $0x5d800000
+DATA c5d800000<>+36(SB)/4, $0x5d800000
+DATA c5d800000<>+40(SB)/4, $0x5d800000
+DATA c5d800000<>+44(SB)/4, $0x5d800000
+DATA c5d800000<>+48(SB)/4, $0x5d800000
+DATA c5d800000<>+52(SB)/4, $0x5d800000
+DATA c5d800000<>+56(SB)/4, $0x5d800000
+DATA c5d800000<>+60(SB)/4, $0x5d800000
+GLOBL c5d800000<>(SB), RODATA|NOPTR, $64
+
+// func acoshAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·acoshAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ        DX, $0x00000008
+	JB          end1
+	VMOVUPS     (CX), Y0
+	VSUBPS      one<>+0(SB), Y0, Y1
+	VCMPPS      $0x1e, c5d800000<>+0(SB), Y0, Y2
+	VADDPS      Y1, Y1, Y3
+	VMOVUPS     Y1, Y4
+	VFMADD213PS Y3, Y1, Y4
+	VSQRTPS     Y4, Y3
+	VADDPS      Y3, Y1, Y1
+	VMOVUPS     Y1, Y1
+	VBLENDVPS   Y2, Y0, Y1, Y1
+	VADDPS      one<>+0(SB), Y1, Y3
+	VPSUBD      c3f400000<>+0(SB), Y3, Y3
+	VPAND       cff800000<>+0(SB), Y3, Y3
+	VMOVUPS     c40800000<>+0(SB), Y4
+	VPSUBD      Y3, Y4, Y4
+	VMULPS      Y4, Y1, Y5
+	VMULPS      c3e800000<>+0(SB), Y4, Y4
+	VADDPS      cbf800000<>+0(SB), Y4, Y4
+	VMOVUPS     Y4, Y4
+	VFMADD231PS c3e800000<>+0(SB), Y5, Y4
+	VPSRAD      $0x17, Y3, Y3
+	VCVTDQ2PS   Y3, Y3
+	VMOVUPS     c3d19c98e<>+0(SB), Y5
+	VFMADD213PS cbdba6b5e<>+0(SB), Y4, Y5
+	VFMADD213PS c3def96c5<>+0(SB), Y4, Y5
+	VFMADD213PS cbe025a80<>+0(SB), Y4, Y5
+	VFMADD213PS c3e1231b4<>+0(SB), Y4, Y5
+	VFMADD213PS cbe2a8c9a<>+0(SB), Y4, Y5
+	VFMADD213PS c3e4ccbb0<>+0(SB), Y4, Y5
+	VFMADD213PS cbe800038<>+0(SB), Y4, Y5
+	VFMADD213PS c3eaaaaad<>+0(SB), Y4, Y5
+	VFMADD213PS cbf000000<>+0(SB), Y4, Y5
+	VMULPS      Y4, Y4, Y6
+	VMOVUPS     Y6, Y6
+	VFMADD213PS Y4, Y5, Y6
+	VMOVUPS     Y6, Y4
+	VFMADD231PS c3f317218<>+0(SB), Y3, Y4
+	VCMPPS      $0x16, c7f7fffff<>+0(SB), Y1, Y3
+	VMOVUPS     Y4, Y4
+	VBLENDVPS   Y3, Y1, Y4, Y4
+	VCMPPS      $0x11, cbf800000<>+0(SB), Y1, Y3
+	VMOVUPS     Y4, Y4
+	VBLENDVPS   Y3, notANumber<>+0(SB), Y4, Y4
+	VCMPPS      $0x00, cbf800000<>+0(SB), Y1, Y3
+	VMOVUPS     Y4, Y4
+	VBLENDVPS   Y3, cff800000<>+0(SB), Y4, Y4
+	VANDPS      magnitude<>+0(SB), Y1, Y3
+	VCMPPS      $0x11, c33000000<>+0(SB), Y3, Y3
+	VMULPS      one<>+0(SB), Y1, Y1
+	VMOVUPS     Y4, Y4
+	VBLENDVPS   Y3, Y1, Y4, Y4
+	VADDPS      c3f317218<>+0(SB), Y4, Y1
+	VMOVUPS     Y4, Y3
+	VBLENDVPS   Y2, Y1, Y3, Y3
+	VCMPPS      $0x11, one<>+0(SB), Y0, Y0
+	VMOVUPS     Y3, Y1
+	VBLENDVPS   Y0, notANumber<>+0(SB), Y1, Y1
+	VMOVUPS     Y1, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	SUBQ        $0x00000008, DX
+	JMP         loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func atanhAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·atanhAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ        DX, $0x00000008
+	JB          end1
+	VMOVUPS     (CX), Y0
+	VANDPS      magnitude<>+0(SB), Y0, Y1
+	VMULPS      Y0, Y0, Y2
+	VMULPS      Y2, Y0, Y3
+	VMOVUPS     c3e393f52<>+0(SB), Y4
+	VFMADD213PS c3ca58f60<>+0(SB), Y2, Y4
+	VFMADD213PS c3dd59abe<>+0(SB), Y2, Y4
+	VFMADD213PS c3de018fe<>+0(SB), Y2, Y4
+	VFMADD213PS c3e1266c2<>+0(SB), Y2, Y4
+	VFMADD213PS c3e4ccbdb<>+0(SB), Y2, Y4
+	VFMADD213PS c3eaaaaac<>+0(SB), Y2, Y4
+	VMOVUPS     Y3, Y2
+	VFMADD213PS Y0, Y4, Y2
+	VADDPS      Y1, Y1, Y3
+	VMOVUPS     one<>+0(SB), Y4
+	VSUBPS      Y1, Y4, Y4
+	VDIVPS      Y4, Y3, Y3
+	VADDPS      one<>+0(SB), Y3, Y4
+	VPSUBD      c3f400000<>+0(SB), Y4, Y4
+	VPAND       cff800000<>+0(SB), Y4, Y4
+	VMOVUPS     c40800000<>+0(SB), Y5
+	VPSUBD      Y4, Y5, Y5
+	VMULPS      Y5, Y3, Y6
+	VMULPS      c3e800000<>+0(SB), Y5, Y5
+	VADDPS      cbf800000<>+0(SB), Y5, Y5
+	VMOVUPS     Y5, Y5
+	VFMADD231PS c3e800000<>+0(SB), Y6, Y5
+	VPSRAD      $0x17, Y4, Y4
+	VCVTDQ2PS   Y4, Y4
+	VMOVUPS     c3d19c98e<>+0(SB), Y6
+	VFMADD213PS cbdba6b5e<>+0(SB), Y5, Y6
+	VFMADD213PS c3def96c5<>+0(SB), Y5, Y6
+	VFMADD213PS cbe025a80<>+0(SB), Y5, Y6
+	VFMADD213PS c3e1231b4<>+0(SB), Y5, Y6
+	VFMADD213PS cbe2a8c9a<>+0(SB), Y5, Y6
+	VFMADD213PS c3e4ccbb0<>+0(SB), Y5, Y6
+	VFMADD213PS cbe800038<>+0(SB), Y5, Y6
+	VFMADD213PS c3eaaaaad<>+0(SB), Y5, Y6
+	VFMADD213PS cbf000000<>+0(SB), Y5, Y6
+	VMULPS      Y5, Y5, Y7
+	VMOVUPS     Y7, Y7
+	VFMADD213PS Y5, Y6, Y7
+	VMOVUPS     Y7, Y5
+	VFMADD231PS c3f317218<>+0(SB), Y4, Y5
+	VCMPPS      $0x16, c7f7fffff<>+0(SB), Y3, Y4
+	VMOVUPS     Y5, Y5
+	VBLENDVPS   Y4, Y3, Y5, Y5
+	VCMPPS      $0x11, cbf800000<>+0(SB), Y3, Y4
+	VMOVUPS     Y5, Y5
+	VBLENDVPS   Y4, notANumber<>+0(SB), Y5, Y5
+	VCMPPS      $0x00, cbf800000<>+0(SB), Y3, Y4
+	VMOVUPS     Y5, Y5
+	VBLENDVPS   Y4, cff800000<>+0(SB), Y5, Y5
+	VANDPS      magnitude<>+0(SB), Y3, Y4
+	VCMPPS      $0x11, c33000000<>+0(SB), Y4, Y4
+	VMULPS      one<>+0(SB), Y3, Y3
+	VMOVUPS     Y5, Y5
+	VBLENDVPS   Y4, Y3, Y5, Y5
+	VMULPS      c3f000000<>+0(SB), Y5, Y3
+	VCMPPS      $0x1e, c3f000000<>+0(SB), Y1, Y1
+	VANDPS      signBit<>+0(SB), Y0, Y4
+	VORPS       Y4, Y3, Y3
+	VMOVUPS     Y2, Y2
+	VBLENDVPS   Y1, Y3, Y2, Y2
+	VANDPS      magnitude<>+0(SB), Y0, Y1
+	VCMPPS      $0x11, c39800000<>+0(SB), Y1, Y1
+	VMULPS      one<>+0(SB), Y0, Y0
+	VMOVUPS     Y2, Y2
+	VBLENDVPS   Y1, Y0, Y2, Y2
+	VMOVUPS     Y2, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	SUBQ        $0x00000008, DX
+	JMP         loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA c3e393f52<>+0(SB)/4, $0x3e393f52
+DATA c3e393f52<>+4(SB)/4, $0x3e393f52
+DATA c3e393f52<>+8(SB)/4, $0x3e393f52
+DATA c3e393f52<>+12(SB)/4, $0x3e393f52
+DATA c3e393f52<>+16(SB)/4, $0x3e393f52
+DATA c3e393f52<>+20(SB)/4, $0x3e393f52
+DATA c3e393f52<>+24(SB)/4, $0x3e393f52
+DATA c3e393f52<>+28(SB)/4, $0x3e393f52
+DATA c3e393f52<>+32(SB)/4, $0x3e393f52
+DATA c3e393f52<>+36(SB)/4, $0x3e393f52
+DATA c3e393f52<>+40(SB)/4, $0x3e393f52
+DATA c3e393f52<>+44(SB)/4, $0x3e393f52
+DATA c3e393f52<>+48(SB)/4, $0x3e393f52
+DATA c3e393f52<>+52(SB)/4, $0x3e393f52
+DATA c3e393f52<>+56(SB)/4, $0x3e393f52
+DATA c3e393f52<>+60(SB)/4, $0x3e393f52
+GLOBL c3e393f52<>(SB), RODATA|NOPTR, $64
+
+DATA c3ca58f60<>+0(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+4(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+8(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+12(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+16(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+20(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+24(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+28(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+32(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+36(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+40(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+44(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+48(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+52(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+56(SB)/4, $0x3ca58f60
+DATA c3ca58f60<>+60(SB)/4, $0x3ca58f60
+GLOBL c3ca58f60<>(SB), RODATA|NOPTR, $64
+
+DATA c3dd59abe<>+0(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+4(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+8(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+12(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+16(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+20(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+24(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+28(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+32(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+36(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+40(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+44(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+48(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+52(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+56(SB)/4, $0x3dd59abe
+DATA c3dd59abe<>+60(SB)/4, $0x3dd59abe
+GLOBL c3dd59abe<>(SB), RODATA|NOPTR, $64
+
+DATA c3de018fe<>+0(SB)/4, $0x3de018fe
+DATA c3de018fe<>+4(SB)/4, $0x3de018fe
+DATA c3de018fe<>+8(SB)/4, $0x3de018fe
+DATA c3de018fe<>+12(SB)/4, $0x3de018fe
+DATA c3de018fe<>+16(SB)/4, $0x3de018fe
+DATA c3de018fe<>+20(SB)/4, $0x3de018fe
+DATA c3de018fe<>+24(SB)/4, $0x3de018fe
+DATA c3de018fe<>+28(SB)/4, $0x3de018fe
+DATA c3de018fe<>+32(SB)/4, $0x3de018fe
+DATA c3de018fe<>+36(SB)/4, $0x3de018fe
+DATA c3de018fe<>+40(SB)/4, $0x3de018fe
+DATA c3de018fe<>+44(SB)/4, $0x3de018fe
+DATA c3de018fe<>+48(SB)/4, $0x3de018fe
+DATA c3de018fe<>+52(SB)/4, $0x3de018fe
+DATA c3de018fe<>+56(SB)/4, $0x3de018fe
+DATA c3de018fe<>+60(SB)/4, $0x3de018fe
+GLOBL c3de018fe<>(SB), RODATA|NOPTR, $64
+
+DATA c3e1266c2<>+0(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+4(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+8(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+12(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+16(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+20(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+24(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+28(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+32(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+36(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+40(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+44(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+48(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+52(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+56(SB)/4, $0x3e1266c2
+DATA c3e1266c2<>+60(SB)/4, $0x3e1266c2
+GLOBL c3e1266c2<>(SB), RODATA|NOPTR, $64
+
+DATA c3e4ccbdb<>+0(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+4(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+8(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+12(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+16(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+20(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+24(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+28(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+32(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+36(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+40(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+44(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+48(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+52(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+56(SB)/4, $0x3e4ccbdb
+DATA c3e4ccbdb<>+60(SB)/4, $0x3e4ccbdb
+GLOBL c3e4ccbdb<>(SB), RODATA|NOPTR, $64
+
+DATA c3eaaaaac<>+0(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+4(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+8(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+12(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+16(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+20(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+24(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+28(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+32(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+36(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+40(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+44(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+48(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+52(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+56(SB)/4, $0x3eaaaaac
+DATA c3eaaaaac<>+60(SB)/4, $0x3eaaaaac
+GLOBL c3eaaaaac<>(SB), RODATA|NOPTR, $64
+
+// func erfInvAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2, FMA3
+TEXT ·erfInvAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMOVUPS      one<>+0(SB), Y1
+	VMOVUPS      Y0, Y2
+	VFNMADD213PS Y1, Y0, Y2
+	VMOVAPS      Y2, Y1
+	VCMPPS       $0x11, smallestNormal<>+0(SB), Y1, Y5
+	VMULPS       two23<>+0(SB), Y1, Y3
+	VXORPS       Y4, Y4, Y4
+	VBLENDVPS    Y5, Y3, Y1, Y1
+	VBLENDVPS    Y5, minus23<>+0(SB), Y4, Y4
+	VPSRAD       $0x17, Y1, Y3
+	VPSUBD       exponentHalf<>+0(SB), Y3, Y3
+	VCVTDQ2PS    Y3, Y3
+	VADDPS       Y4, Y3, Y3
+	VPAND        fraction<>+0(SB), Y1, Y1
+	VPOR         exponentOfHalf<>+0(SB), Y1, Y1
+	VCMPPS       $0x11, sqrtHalf<>+0(SB), Y1, Y4
+	VANDPS       one<>+0(SB), Y4, Y5
+	VSUBPS       Y5, Y3, Y3
+	VANDPS       Y1, Y4, Y5
+	VADDPS       Y5, Y1, Y1
+	VSUBPS       one<>+0(SB), Y1, Y1
+	VMOVUPS      logP0<>+0(SB), Y4
+	VFMADD213PS  logP1<>+0(SB), Y1, Y4
+	VFMADD213PS  logP2<>+0(SB), Y1, Y4
+	VFMADD213PS  logP3<>+0(SB), Y1, Y4
+	VFMADD213PS  logP4<>+0(SB), Y1, Y4
+	VFMADD213PS  logP5<>+0(SB), Y1, Y4
+	VFMADD213PS  logP6<>+0(SB), Y1, Y4
+	VFMADD213PS  logP7<>+0(SB), Y1, Y4
+	VFMADD213PS  logP8<>+0(SB), Y1, Y4
+	VMULPS       Y1, Y1, Y5
+	VMULPS       Y1, Y4, Y4
+	VMULPS       Y5, Y4, Y4
+	VFMADD231PS  ln2Low<>+0(SB), Y3, Y4
+	VFNMADD231PS half<>+0(SB), Y5, Y4
+	VADDPS       Y1, Y4, Y4
+	VFMADD231PS  ln2High<>+0(SB), Y3, Y4
+	VCMPPS       $0x16, largest<>+0(SB), Y2, Y1
+	VBLENDVPS    Y1, Y2, Y4, Y4
+	VXORPS       Y1, Y1, Y1
+	VCMPPS       $0x11, Y1, Y2, Y3
+	VBLENDVPS    Y3, notANumber<>+0(SB), Y4, Y4
+	VCMPPS       $0x00, Y1, Y2, Y1
+	VBLENDVPS    Y1, minusInfinity<>+0(SB), Y4, Y4
+	VMOVAPS      Y4, Y1
+	VMOVUPS      c2dd141c7<>+0(SB), Y2
+	VFMADD213PS  c3137f9e9<>+0(SB), Y1, Y2
+	VFMADD213PS  c340ef718<>+0(SB), Y1, Y2
+	VFMADD213PS  c3680a15f<>+0(SB), Y1, Y2
+	VFMADD213PS  c3892e3ba<>+0(SB), Y1, Y2
+	VFMADD213PS  c3a59676f<>+0(SB), Y1, Y2
+	VFMADD213PS  c3bc5519c<>+0(SB), Y1, Y2
+	VFMADD213PS  c3c924946<>+0(SB), Y1, Y2
+	VFMADD213PS  cbe6daf49<>+0(SB), Y1, Y2
+	VFMADD213PS  c3f6024fb<>+0(SB), Y1, Y2
+	VMOVUPS      c30665484<>+0(SB), Y3
+	VFMADD213PS  c33036093<>+0(SB), Y1, Y3
+	VFMADD213PS  c34f8a383<>+0(SB), Y1, Y3
+	VFMADD213PS  c3668fa95<>+0(SB), Y1, Y3
+	VFMADD213PS  c3720d1ae<>+0(SB), Y1, Y3
+	VFMADD213PS  cb804421a<>+0(SB), Y1, Y3
+	VFMADD213PS  cb8e4901d<>+0(SB), Y1, Y3
+	VFMADD213PS  c3b19f834<>+0(SB), Y1, Y3
+	VFMADD213PS  c3c3d50dc<>+0(SB), Y1, Y3
+	VFMADD213PS  cbe6d94c3<>+0(SB), Y1, Y3
+	VFMADD213PS  c3f62dfc5<>+0(SB), Y1, Y3
+	VCMPPS       $0x00, cff800000<>+0(SB), Y1, Y4
+	VMOVUPS      Y2, Y2
+	VBLENDVPS    Y4, c7f800000<>+0(SB), Y2, Y2
+	VCMPPS       $0x11, cc0c40000<>+0(SB), Y1, Y1
+	VMOVUPS      Y3, Y3
+	VBLENDVPS    Y1, Y2, Y3, Y3
+	VMULPS       Y3, Y0, Y0
+	VMOVUPS      Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA c2dd141c7<>+0(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+4(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+8(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+12(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+16(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+20(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+24(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+28(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+32(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+36(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+40(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+44(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+48(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+52(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+56(SB)/4, $0x2dd141c7
+DATA c2dd141c7<>+60(SB)/4, $0x2dd141c7
+GLOBL c2dd141c7<>(SB), RODATA|NOPTR, $64
+
+DATA c3137f9e9<>+0(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+4(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+8(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+12(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+16(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+20(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+24(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+28(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+32(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+36(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+40(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+44(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+48(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+52(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+56(SB)/4, $0x3137f9e9
+DATA c3137f9e9<>+60(SB)/4, $0x3137f9e9
+GLOBL c3137f9e9<>(SB), RODATA|NOPTR, $64
+
+DATA c340ef718<>+0(SB)/4, $0x340ef718
+DATA c340ef718<>+4(SB)/4, $0x340ef718
+DATA c340ef718<>+8(SB)/4, $0x340ef718
+DATA c340ef718<>+12(SB)/4, $0x340ef718
+DATA c340ef718<>+16(SB)/4, $0x340ef718
+DATA c340ef718<>+20(SB)/4, $0x340ef718
+DATA c340ef718<>+24(SB)/4, $0x340ef718
+DATA c340ef718<>+28(SB)/4, $0x340ef718
+DATA c340ef718<>+32(SB)/4, $0x340ef718
+DATA c340ef718<>+36(SB)/4, $0x340ef718
+DATA c340ef718<>+40(SB)/4, $0x340ef718
+DATA c340ef718<>+44(SB)/4, $0x340ef718
+DATA c340ef718<>+48(SB)/4, $0x340ef718
+DATA c340ef718<>+52(SB)/4, $0x340ef718
+DATA c340ef718<>+56(SB)/4, $0x340ef718
+DATA c340ef718<>+60(SB)/4, $0x340ef718
+GLOBL c340ef718<>(SB), RODATA|NOPTR, $64
+
+DATA c3680a15f<>+0(SB)/4, $0x3680a15f
+DATA c3680a15f<>+4(SB)/4, $0x3680a15f
+DATA c3680a15f<>+8(SB)/4, $0x3680a15f
+DATA c3680a15f<>+12(SB)/4, $0x3680a15f
+DATA c3680a15f<>+16(SB)/4, $0x3680a15f
+DATA c3680a15f<>+20(SB)/4, $0x3680a15f
+DATA c3680a15f<>+24(SB)/4, $0x3680a15f
+DATA c3680a15f<>+28(SB)/4, $0x3680a15f
+DATA c3680a15f<>+32(SB)/4, $0x3680a15f
+DATA c3680a15f<>+36(SB)/4, $0x3680a15f
+DATA c3680a15f<>+40(SB)/4, $0x3680a15f
+DATA c3680a15f<>+44(SB)/4, $0x3680a15f
+DATA c3680a15f<>+48(SB)/4, $0x3680a15f
+DATA c3680a15f<>+52(SB)/4, $0x3680a15f
+DATA c3680a15f<>+56(SB)/4, $0x3680a15f
+DATA c3680a15f<>+60(SB)/4, $0x3680a15f
+GLOBL c3680a15f<>(SB), RODATA|NOPTR, $64
+
+DATA c3892e3ba<>+0(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+4(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+8(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+12(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+16(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+20(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+24(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+28(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+32(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+36(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+40(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+44(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+48(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+52(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+56(SB)/4, $0x3892e3ba
+DATA c3892e3ba<>+60(SB)/4, $0x3892e3ba
+GLOBL c3892e3ba<>(SB), RODATA|NOPTR, $64
+
+DATA c3a59676f<>+0(SB)/4, $0x3a59676f
+DATA c3a59676f<>+4(SB)/4, $0x3a59676f
+DATA c3a59676f<>+8(SB)/4, $0x3a59676f
+DATA c3a59676f<>+12(SB)/4, $0x3a59676f
+DATA c3a59676f<>+16(SB)/4, $0x3a59676f
+DATA c3a59676f<>+20(SB)/4, $0x3a59676f
+DATA c3a59676f<>+24(SB)/4, $0x3a59676f
+DATA c3a59676f<>+28(SB)/4, $0x3a59676f
+DATA c3a59676f<>+32(SB)/4, $0x3a59676f
+DATA c3a59676f<>+36(SB)/4, $0x3a59676f
+DATA c3a59676f<>+40(SB)/4, $0x3a59676f
+DATA c3a59676f<>+44(SB)/4, $0x3a59676f
+DATA c3a59676f<>+48(SB)/4, $0x3a59676f
+DATA c3a59676f<>+52(SB)/4, $0x3a59676f
+DATA c3a59676f<>+56(SB)/4, $0x3a59676f
+DATA c3a59676f<>+60(SB)/4, $0x3a59676f
+GLOBL c3a59676f<>(SB), RODATA|NOPTR, $64
+
+DATA c3bc5519c<>+0(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+4(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+8(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+12(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+16(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+20(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+24(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+28(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+32(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+36(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+40(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+44(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+48(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+52(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+56(SB)/4, $0x3bc5519c
+DATA c3bc5519c<>+60(SB)/4, $0x3bc5519c
+GLOBL c3bc5519c<>(SB), RODATA|NOPTR, $64
+
+DATA c3c924946<>+0(SB)/4, $0x3c924946
+DATA c3c924946<>+4(SB)/4, $0x3c924946
+DATA c3c924946<>+8(SB)/4, $0x3c924946
+DATA c3c924946<>+12(SB)/4, $0x3c924946
+DATA c3c924946<>+16(SB)/4, $0x3c924946
+DATA c3c924946<>+20(SB)/4, $0x3c924946
+DATA c3c924946<>+24(SB)/4, $0x3c924946
+DATA c3c924946<>+28(SB)/4, $0x3c924946
+DATA c3c924946<>+32(SB)/4, $0x3c924946
+DATA c3c924946<>+36(SB)/4, $0x3c924946
+DATA c3c924946<>+40(SB)/4, $0x3c924946
+DATA c3c924946<>+44(SB)/4, $0x3c924946
+DATA c3c924946<>+48(SB)/4, $0x3c924946
+DATA c3c924946<>+52(SB)/4, $0x3c924946
+DATA c3c924946<>+56(SB)/4, $0x3c924946
+DATA c3c924946<>+60(SB)/4, $0x3c924946
+GLOBL c3c924946<>(SB), RODATA|NOPTR, $64
+
+DATA cbe6daf49<>+0(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+4(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+8(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+12(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+16(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+20(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+24(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+28(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+32(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+36(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+40(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+44(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+48(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+52(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+56(SB)/4, $0xbe6daf49
+DATA cbe6daf49<>+60(SB)/4, $0xbe6daf49
+GLOBL cbe6daf49<>(SB), RODATA|NOPTR, $64
+
+DATA c3f6024fb<>+0(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+4(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+8(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+12(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+16(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+20(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+24(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+28(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+32(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+36(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+40(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+44(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+48(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+52(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+56(SB)/4, $0x3f6024fb
+DATA c3f6024fb<>+60(SB)/4, $0x3f6024fb
+GLOBL c3f6024fb<>(SB), RODATA|NOPTR, $64
+
+DATA c30665484<>+0(SB)/4, $0x30665484
+DATA c30665484<>+4(SB)/4, $0x30665484
+DATA c30665484<>+8(SB)/4, $0x30665484
+DATA c30665484<>+12(SB)/4, $0x30665484
+DATA c30665484<>+16(SB)/4, $0x30665484
+DATA c30665484<>+20(SB)/4, $0x30665484
+DATA c30665484<>+24(SB)/4, $0x30665484
+DATA c30665484<>+28(SB)/4, $0x30665484
+DATA c30665484<>+32(SB)/4, $0x30665484
+DATA c30665484<>+36(SB)/4, $0x30665484
+DATA c30665484<>+40(SB)/4, $0x30665484
+DATA c30665484<>+44(SB)/4, $0x30665484
+DATA c30665484<>+48(SB)/4, $0x30665484
+DATA c30665484<>+52(SB)/4, $0x30665484
+DATA c30665484<>+56(SB)/4, $0x30665484
+DATA c30665484<>+60(SB)/4, $0x30665484
+GLOBL c30665484<>(SB), RODATA|NOPTR, $64
+
+DATA c33036093<>+0(SB)/4, $0x33036093
+DATA c33036093<>+4(SB)/4, $0x33036093
+DATA c33036093<>+8(SB)/4, $0x33036093
+DATA c33036093<>+12(SB)/4, $0x33036093
+DATA c33036093<>+16(SB)/4, $0x33036093
+DATA c33036093<>+20(SB)/4, $0x33036093
+DATA c33036093<>+24(SB)/4, $0x33036093
+DATA c33036093<>+28(SB)/4, $0x33036093
+DATA c33036093<>+32(SB)/4, $0x33036093
+DATA c33036093<>+36(SB)/4, $0x33036093
+DATA c33036093<>+40(SB)/4, $0x33036093
+DATA c33036093<>+44(SB)/4, $0x33036093
+DATA c33036093<>+48(SB)/4, $0x33036093
+DATA c33036093<>+52(SB)/4, $0x33036093
+DATA c33036093<>+56(SB)/4, $0x33036093
+DATA c33036093<>+60(SB)/4, $0x33036093
+GLOBL c33036093<>(SB), RODATA|NOPTR, $64
+
+DATA c34f8a383<>+0(SB)/4, $0x34f8a383
+DATA c34f8a383<>+4(SB)/4, $0x34f8a383
+DATA c34f8a383<>+8(SB)/4, $0x34f8a383
+DATA c34f8a383<>+12(SB)/4, $0x34f8a383
+DATA c34f8a383<>+16(SB)/4, $0x34f8a383
+DATA c34f8a383<>+20(SB)/4, $0x34f8a383
+DATA c34f8a383<>+24(SB)/4, $0x34f8a383
+DATA c34f8a383<>+28(SB)/4, $0x34f8a383
+DATA c34f8a383<>+32(SB)/4, $0x34f8a383
+DATA c34f8a383<>+36(SB)/4, $0x34f8a383
+DATA c34f8a383<>+40(SB)/4, $0x34f8a383
+DATA c34f8a383<>+44(SB)/4, $0x34f8a383
+DATA c34f8a383<>+48(SB)/4, $0x34f8a383
+DATA c34f8a383<>+52(SB)/4, $0x34f8a383
+DATA c34f8a383<>+56(SB)/4, $0x34f8a383
+DATA c34f8a383<>+60(SB)/4, $0x34f8a383
+GLOBL c34f8a383<>(SB), RODATA|NOPTR, $64
+
+DATA c3668fa95<>+0(SB)/4, $0x3668fa95
+DATA c3668fa95<>+4(SB)/4, $0x3668fa95
+DATA c3668fa95<>+8(SB)/4, $0x3668fa95
+DATA c3668fa95<>+12(SB)/4, $0x3668fa95
+DATA c3668fa95<>+16(SB)/4, $0x3668fa95
+DATA c3668fa95<>+20(SB)/4, $0x3668fa95
+DATA c3668fa95<>+24(SB)/4, $0x3668fa95
+DATA c3668fa95<>+28(SB)/4, $0x3668fa95
+DATA c3668fa95<>+32(SB)/4, $0x3668fa95
+DATA c3668fa95<>+36(SB)/4, $0x3668fa95
+DATA c3668fa95<>+40(SB)/4, $0x3668fa95
+DATA c3668fa95<>+44(SB)/4, $0x3668fa95
+DATA c3668fa95<>+48(SB)/4, $0x3668fa95
+DATA c3668fa95<>+52(SB)/4, $0x3668fa95
+DATA c3668fa95<>+56(SB)/4, $0x3668fa95
+DATA c3668fa95<>+60(SB)/4, $0x3668fa95
+GLOBL c3668fa95<>(SB), RODATA|NOPTR, $64
+
+DATA c3720d1ae<>+0(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+4(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+8(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+12(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+16(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+20(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+24(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+28(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+32(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+36(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+40(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+44(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+48(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+52(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+56(SB)/4, $0x3720d1ae
+DATA c3720d1ae<>+60(SB)/4, $0x3720d1ae
+GLOBL c3720d1ae<>(SB), RODATA|NOPTR, $64
+
+DATA cb804421a<>+0(SB)/4, $0xb804421a
+DATA cb804421a<>+4(SB)/4, $0xb804421a
+DATA cb804421a<>+8(SB)/4, $0xb804421a
+DATA cb804421a<>+12(SB)/4, $0xb804421a
+DATA cb804421a<>+16(SB)/4, $0xb804421a
+DATA cb804421a<>+20(SB)/4, $0xb804421a
+DATA cb804421a<>+24(SB)/4, $0xb804421a
+DATA cb804421a<>+28(SB)/4, $0xb804421a
+DATA cb804421a<>+32(SB)/4, $0xb804421a
+DATA cb804421a<>+36(SB)/4, $0xb804421a
+DATA cb804421a<>+40(SB)/4, $0xb804421a
+DATA cb804421a<>+44(SB)/4, $0xb804421a
+DATA cb804421a<>+48(SB)/4, $0xb804421a
+DATA cb804421a<>+52(SB)/4, $0xb804421a
+DATA cb804421a<>+56(SB)/4, $0xb804421a
+DATA cb804421a<>+60(SB)/4, $0xb804421a
+GLOBL cb804421a<>(SB), RODATA|NOPTR, $64
+
+DATA cb8e4901d<>+0(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+4(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+8(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+12(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+16(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+20(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+24(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+28(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+32(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+36(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+40(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+44(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+48(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+52(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+56(SB)/4, $0xb8e4901d
+DATA cb8e4901d<>+60(SB)/4, $0xb8e4901d
+GLOBL cb8e4901d<>(SB), RODATA|NOPTR, $64
+
+DATA c3b19f834<>+0(SB)/4, $0x3b19f834
+DATA c3b19f834<>+4(SB)/4, $0x3b19f834
+DATA c3b19f834<>+8(SB)/4, $0x3b19f834
+DATA c3b19f834<>+12(SB)/4, $0x3b19f834
+DATA c3b19f834<>+16(SB)/4, $0x3b19f834
+DATA c3b19f834<>+20(SB)/4, $0x3b19f834
+DATA c3b19f834<>+24(SB)/4, $0x3b19f834
+DATA c3b19f834<>+28(SB)/4, $0x3b19f834
+DATA c3b19f834<>+32(SB)/4, $0x3b19f834
+DATA c3b19f834<>+36(SB)/4, $0x3b19f834
+DATA c3b19f834<>+40(SB)/4, $0x3b19f834
+DATA c3b19f834<>+44(SB)/4, $0x3b19f834
+DATA c3b19f834<>+48(SB)/4, $0x3b19f834
+DATA c3b19f834<>+52(SB)/4, $0x3b19f834
+DATA c3b19f834<>+56(SB)/4, $0x3b19f834
+DATA c3b19f834<>+60(SB)/4, $0x3b19f834
+GLOBL c3b19f834<>(SB), RODATA|NOPTR, $64
+
+DATA c3c3d50dc<>+0(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+4(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+8(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+12(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+16(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+20(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+24(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+28(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+32(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+36(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+40(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+44(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+48(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+52(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+56(SB)/4, $0x3c3d50dc
+DATA c3c3d50dc<>+60(SB)/4, $0x3c3d50dc
+GLOBL c3c3d50dc<>(SB), RODATA|NOPTR, $64
+
+DATA cbe6d94c3<>+0(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+4(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+8(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+12(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+16(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+20(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+24(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+28(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+32(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+36(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+40(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+44(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+48(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+52(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+56(SB)/4, $0xbe6d94c3
+DATA cbe6d94c3<>+60(SB)/4, $0xbe6d94c3
+GLOBL cbe6d94c3<>(SB), RODATA|NOPTR, $64
+
+DATA c3f62dfc5<>+0(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+4(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+8(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+12(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+16(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+20(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+24(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+28(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+32(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+36(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+40(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+44(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+48(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+52(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+56(SB)/4, $0x3f62dfc5
+DATA c3f62dfc5<>+60(SB)/4, $0x3f62dfc5
+GLOBL c3f62dfc5<>(SB), RODATA|NOPTR, $64
+
+DATA cc0c40000<>+0(SB)/4, $0xc0c40000
+DATA cc0c40000<>+4(SB)/4, $0xc0c40000
+DATA cc0c40000<>+8(SB)/4, $0xc0c40000
+DATA cc0c40000<>+12(SB)/4, $0xc0c40000
+DATA cc0c40000<>+16(SB)/4, $0xc0c40000
+DATA cc0c40000<>+20(SB)/4, $0xc0c40000
+DATA cc0c40000<>+24(SB)/4, $0xc0c40000
+DATA cc0c40000<>+28(SB)/4, $0xc0c40000
+DATA cc0c40000<>+32(SB)/4, $0xc0c40000
+DATA cc0c40000<>+36(SB)/4, $0xc0c40000
+DATA cc0c40000<>+40(SB)/4, $0xc0c40000
+DATA cc0c40000<>+44(SB)/4, $0xc0c40000
+DATA cc0c40000<>+48(SB)/4, $0xc0c40000
+DATA cc0c40000<>+52(SB)/4, $0xc0c40000
+DATA cc0c40000<>+56(SB)/4, $0xc0c40000
+DATA cc0c40000<>+60(SB)/4, $0xc0c40000
+GLOBL cc0c40000<>(SB), RODATA|NOPTR, $64
+
 // func geluAVX2(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX2, FMA3
 TEXT ·geluAVX2(SB), NOSPLIT, $0-24
@@ -3601,6 +7185,1400 @@ end1:
 	MOVSS        X0, ret+16(FP)
 	VZEROUPPER
 	RET
+
+// func largestAbsAVX2(x uintptr, n uintptr) float32
+// Requires: AVX, SSE
+TEXT ·largestAbsAVX2(SB), NOSPLIT, $0-20
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+loop2:
+	CMPQ    CX, $0x00000010
+	JB      end2
+	VMOVUPS (AX), Y2
+	VANDPS  magnitude<>+0(SB), Y2, Y2
+	VMAXPS  Y0, Y2, Y0
+	VMOVUPS 32(AX), Y2
+	VANDPS  magnitude<>+0(SB), Y2, Y2
+	VMAXPS  Y1, Y2, Y1
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000010, CX
+	JMP     loop2
+
+end2:
+loop1:
+	CMPQ    CX, $0x00000008
+	JB      end1
+	VMOVUPS (AX), Y2
+	VANDPS  magnitude<>+0(SB), Y2, Y2
+	VMAXPS  Y0, Y2, Y0
+	ADDQ    $0x00000020, AX
+	SUBQ    $0x00000008, CX
+	JMP     loop1
+
+end1:
+	VMAXPS       Y1, Y0, Y0
+	VMOVAPS      Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VEXTRACTF128 $0x00, Y0, X0
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VMAXPS       X1, X0, X0
+	MOVSS        X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func largestQuotientAVX2(a uintptr, b uintptr, n uintptr) float32
+// Requires: AVX, SSE
+TEXT ·largestQuotientAVX2(SB), NOSPLIT, $0-28
+	MOVQ   a+0(FP), AX
+	MOVQ   b+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+
+loop2:
+	CMPQ    DX, $0x00000010
+	JB      end2
+	VMOVUPS (AX), Y2
+	VDIVPS  (CX), Y2, Y2
+	VANDPS  magnitude<>+0(SB), Y2, Y2
+	VMAXPS  Y0, Y2, Y0
+	VMOVUPS 32(AX), Y2
+	VDIVPS  32(CX), Y2, Y2
+	VANDPS  magnitude<>+0(SB), Y2, Y2
+	VMAXPS  Y1, Y2, Y1
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000010, DX
+	JMP     loop2
+
+end2:
+loop1:
+	CMPQ    DX, $0x00000008
+	JB      end1
+	VMOVUPS (AX), Y2
+	VDIVPS  (CX), Y2, Y2
+	VANDPS  magnitude<>+0(SB), Y2, Y2
+	VMAXPS  Y0, Y2, Y0
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	SUBQ    $0x00000008, DX
+	JMP     loop1
+
+end1:
+	VMAXPS       Y1, Y0, Y0
+	VMOVAPS      Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VEXTRACTF128 $0x00, Y0, X0
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VMAXPS       X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VMAXPS       X1, X0, X0
+	MOVSS        X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func floatEqualAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·floatEqualAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ         BX, $0x00000020
+	JB           end4
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VCMPPS       $0x00, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      32(DX), Y1
+	VCMPPS       $0x00, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 8(AX)
+	VMOVUPS      64(CX), Y0
+	VMOVUPS      64(DX), Y1
+	VCMPPS       $0x00, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 16(AX)
+	VMOVUPS      96(CX), Y0
+	VMOVUPS      96(DX), Y1
+	VCMPPS       $0x00, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 24(AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000020, BX
+	JMP          loop4
+
+end4:
+loop1:
+	CMPQ         BX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VCMPPS       $0x00, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func floatNotEqualAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·floatNotEqualAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ         BX, $0x00000020
+	JB           end4
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VCMPPS       $0x04, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      32(DX), Y1
+	VCMPPS       $0x04, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 8(AX)
+	VMOVUPS      64(CX), Y0
+	VMOVUPS      64(DX), Y1
+	VCMPPS       $0x04, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 16(AX)
+	VMOVUPS      96(CX), Y0
+	VMOVUPS      96(DX), Y1
+	VCMPPS       $0x04, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 24(AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000020, BX
+	JMP          loop4
+
+end4:
+loop1:
+	CMPQ         BX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VCMPPS       $0x04, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func floatLessAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·floatLessAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ         BX, $0x00000020
+	JB           end4
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VCMPPS       $0x11, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      32(DX), Y1
+	VCMPPS       $0x11, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 8(AX)
+	VMOVUPS      64(CX), Y0
+	VMOVUPS      64(DX), Y1
+	VCMPPS       $0x11, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 16(AX)
+	VMOVUPS      96(CX), Y0
+	VMOVUPS      96(DX), Y1
+	VCMPPS       $0x11, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 24(AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000020, BX
+	JMP          loop4
+
+end4:
+loop1:
+	CMPQ         BX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VCMPPS       $0x11, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func floatLessEqualAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·floatLessEqualAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ         BX, $0x00000020
+	JB           end4
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VCMPPS       $0x12, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      32(DX), Y1
+	VCMPPS       $0x12, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 8(AX)
+	VMOVUPS      64(CX), Y0
+	VMOVUPS      64(DX), Y1
+	VCMPPS       $0x12, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 16(AX)
+	VMOVUPS      96(CX), Y0
+	VMOVUPS      96(DX), Y1
+	VCMPPS       $0x12, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 24(AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000020, BX
+	JMP          loop4
+
+end4:
+loop1:
+	CMPQ         BX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VCMPPS       $0x12, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func intEqualAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·intEqualAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ         BX, $0x00000020
+	JB           end4
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VPCMPEQD     Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      32(DX), Y1
+	VPCMPEQD     Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 8(AX)
+	VMOVUPS      64(CX), Y0
+	VMOVUPS      64(DX), Y1
+	VPCMPEQD     Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 16(AX)
+	VMOVUPS      96(CX), Y0
+	VMOVUPS      96(DX), Y1
+	VPCMPEQD     Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 24(AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000020, BX
+	JMP          loop4
+
+end4:
+loop1:
+	CMPQ         BX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VPCMPEQD     Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func intNotEqualAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·intNotEqualAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ         BX, $0x00000020
+	JB           end4
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VPCMPEQD     Y1, Y0, Y0
+	VXORPS       cffffffff<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      32(DX), Y1
+	VPCMPEQD     Y1, Y0, Y0
+	VXORPS       cffffffff<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 8(AX)
+	VMOVUPS      64(CX), Y0
+	VMOVUPS      64(DX), Y1
+	VPCMPEQD     Y1, Y0, Y0
+	VXORPS       cffffffff<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 16(AX)
+	VMOVUPS      96(CX), Y0
+	VMOVUPS      96(DX), Y1
+	VPCMPEQD     Y1, Y0, Y0
+	VXORPS       cffffffff<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 24(AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000020, BX
+	JMP          loop4
+
+end4:
+loop1:
+	CMPQ         BX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VPCMPEQD     Y1, Y0, Y0
+	VXORPS       cffffffff<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func intLessAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·intLessAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ         BX, $0x00000020
+	JB           end4
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VPCMPGTD     Y0, Y1, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      32(DX), Y1
+	VPCMPGTD     Y0, Y1, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 8(AX)
+	VMOVUPS      64(CX), Y0
+	VMOVUPS      64(DX), Y1
+	VPCMPGTD     Y0, Y1, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 16(AX)
+	VMOVUPS      96(CX), Y0
+	VMOVUPS      96(DX), Y1
+	VPCMPGTD     Y0, Y1, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 24(AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000020, BX
+	JMP          loop4
+
+end4:
+loop1:
+	CMPQ         BX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VPCMPGTD     Y0, Y1, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func intLessEqualAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·intLessEqualAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ         BX, $0x00000020
+	JB           end4
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VPCMPGTD     Y1, Y0, Y0
+	VXORPS       cffffffff<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	VMOVUPS      32(CX), Y0
+	VMOVUPS      32(DX), Y1
+	VPCMPGTD     Y1, Y0, Y0
+	VXORPS       cffffffff<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 8(AX)
+	VMOVUPS      64(CX), Y0
+	VMOVUPS      64(DX), Y1
+	VPCMPGTD     Y1, Y0, Y0
+	VXORPS       cffffffff<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 16(AX)
+	VMOVUPS      96(CX), Y0
+	VMOVUPS      96(DX), Y1
+	VPCMPGTD     Y1, Y0, Y0
+	VXORPS       cffffffff<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 24(AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000080, CX
+	ADDQ         $0x00000080, DX
+	SUBQ         $0x00000020, BX
+	JMP          loop4
+
+end4:
+loop1:
+	CMPQ         BX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VMOVUPS      (DX), Y1
+	VPCMPGTD     Y1, Y0, Y0
+	VXORPS       cffffffff<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000020, CX
+	ADDQ         $0x00000020, DX
+	SUBQ         $0x00000008, BX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func floatNotZeroAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·floatNotZeroAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ         DX, $0x00000020
+	JB           end4
+	VMOVUPS      (CX), Y0
+	VXORPS       Y1, Y1, Y1
+	VCMPPS       $0x04, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	VMOVUPS      32(CX), Y0
+	VXORPS       Y1, Y1, Y1
+	VCMPPS       $0x04, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 8(AX)
+	VMOVUPS      64(CX), Y0
+	VXORPS       Y1, Y1, Y1
+	VCMPPS       $0x04, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 16(AX)
+	VMOVUPS      96(CX), Y0
+	VXORPS       Y1, Y1, Y1
+	VCMPPS       $0x04, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 24(AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000080, CX
+	SUBQ         $0x00000020, DX
+	JMP          loop4
+
+end4:
+loop1:
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VXORPS       Y1, Y1, Y1
+	VCMPPS       $0x04, Y1, Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func floatFiniteAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·floatFiniteAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ         DX, $0x00000020
+	JB           end4
+	VMOVUPS      (CX), Y0
+	VANDPS       magnitude<>+0(SB), Y0, Y0
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	VMOVUPS      32(CX), Y0
+	VANDPS       magnitude<>+0(SB), Y0, Y0
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 8(AX)
+	VMOVUPS      64(CX), Y0
+	VANDPS       magnitude<>+0(SB), Y0, Y0
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 16(AX)
+	VMOVUPS      96(CX), Y0
+	VANDPS       magnitude<>+0(SB), Y0, Y0
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, 24(AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000080, CX
+	SUBQ         $0x00000020, DX
+	JMP          loop4
+
+end4:
+loop1:
+	CMPQ         DX, $0x00000008
+	JB           end1
+	VMOVUPS      (CX), Y0
+	VANDPS       magnitude<>+0(SB), Y0, Y0
+	VCMPPS       $0x11, c7f800000<>+0(SB), Y0, Y0
+	VPSRLD       $0x1f, Y0, Y0
+	VEXTRACTI128 $0x01, Y0, X1
+	VEXTRACTI128 $0x00, Y0, X0
+	VPACKUSDW    X1, X0, X0
+	VPACKUSWB    X0, X0, X0
+	VMOVQ        X0, (AX)
+	ADDQ         $0x00000008, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000008, DX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func chooseAVX2(dst uintptr, bytes uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·chooseAVX2(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ bytes+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+32(FP), SI
+
+loop4:
+	CMPQ      SI, $0x00000020
+	JB        end4
+	VPMOVZXBD (CX), Y0
+	VPXOR     Y1, Y1, Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVUPS   (BX), Y1
+	VBLENDVPS Y0, (DX), Y1, Y1
+	VMOVUPS   Y1, (AX)
+	VPMOVZXBD 8(CX), Y0
+	VPXOR     Y1, Y1, Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVUPS   32(BX), Y1
+	VBLENDVPS Y0, 32(DX), Y1, Y1
+	VMOVUPS   Y1, 32(AX)
+	VPMOVZXBD 16(CX), Y0
+	VPXOR     Y1, Y1, Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVUPS   64(BX), Y1
+	VBLENDVPS Y0, 64(DX), Y1, Y1
+	VMOVUPS   Y1, 64(AX)
+	VPMOVZXBD 24(CX), Y0
+	VPXOR     Y1, Y1, Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVUPS   96(BX), Y1
+	VBLENDVPS Y0, 96(DX), Y1, Y1
+	VMOVUPS   Y1, 96(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	ADDQ      $0x00000080, DX
+	ADDQ      $0x00000080, BX
+	SUBQ      $0x00000020, SI
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      SI, $0x00000008
+	JB        end1
+	VPMOVZXBD (CX), Y0
+	VPXOR     Y1, Y1, Y1
+	VPCMPGTD  Y1, Y0, Y0
+	VMOVUPS   (BX), Y1
+	VBLENDVPS Y0, (DX), Y1, Y1
+	VMOVUPS   Y1, (AX)
+	ADDQ      $0x00000008, CX
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000020, DX
+	ADDQ      $0x00000020, BX
+	SUBQ      $0x00000008, SI
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func fromBytesAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·fromBytesAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000020
+	JB        end4
+	VPMOVZXBD (CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (AX)
+	VPMOVZXBD 8(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 32(AX)
+	VPMOVZXBD 16(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 64(AX)
+	VPMOVZXBD 24(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 96(AX)
+	ADDQ      $0x00000020, CX
+	ADDQ      $0x00000080, AX
+	SUBQ      $0x00000020, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000008
+	JB        end1
+	VPMOVZXBD (CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $0x00000008, CX
+	ADDQ      $0x00000020, AX
+	SUBQ      $0x00000008, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func addIntAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·addIntAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000020
+	JB      end4
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPADDD  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS 32(DX), Y1
+	VPADDD  Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS 64(CX), Y0
+	VMOVUPS 64(DX), Y1
+	VPADDD  Y1, Y0, Y0
+	VMOVUPS Y0, 64(AX)
+	VMOVUPS 96(CX), Y0
+	VMOVUPS 96(DX), Y1
+	VPADDD  Y1, Y0, Y0
+	VMOVUPS Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000008
+	JB      end1
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPADDD  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func subIntAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·subIntAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000020
+	JB      end4
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPSUBD  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS 32(DX), Y1
+	VPSUBD  Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS 64(CX), Y0
+	VMOVUPS 64(DX), Y1
+	VPSUBD  Y1, Y0, Y0
+	VMOVUPS Y0, 64(AX)
+	VMOVUPS 96(CX), Y0
+	VMOVUPS 96(DX), Y1
+	VPSUBD  Y1, Y0, Y0
+	VMOVUPS Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000008
+	JB      end1
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPSUBD  Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func mulIntAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·mulIntAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000020
+	JB      end4
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPMULLD Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS 32(DX), Y1
+	VPMULLD Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS 64(CX), Y0
+	VMOVUPS 64(DX), Y1
+	VPMULLD Y1, Y0, Y0
+	VMOVUPS Y0, 64(AX)
+	VMOVUPS 96(CX), Y0
+	VMOVUPS 96(DX), Y1
+	VPMULLD Y1, Y0, Y0
+	VMOVUPS Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000008
+	JB      end1
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPMULLD Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func maxIntAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·maxIntAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000020
+	JB      end4
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS 32(DX), Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS 64(CX), Y0
+	VMOVUPS 64(DX), Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVUPS Y0, 64(AX)
+	VMOVUPS 96(CX), Y0
+	VMOVUPS 96(DX), Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVUPS Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000008
+	JB      end1
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPMAXSD Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func minIntAVX2(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX2
+TEXT ·minIntAVX2(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000020
+	JB      end4
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPMINSD Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	VMOVUPS 32(CX), Y0
+	VMOVUPS 32(DX), Y1
+	VPMINSD Y1, Y0, Y0
+	VMOVUPS Y0, 32(AX)
+	VMOVUPS 64(CX), Y0
+	VMOVUPS 64(DX), Y1
+	VPMINSD Y1, Y0, Y0
+	VMOVUPS Y0, 64(AX)
+	VMOVUPS 96(CX), Y0
+	VMOVUPS 96(DX), Y1
+	VPMINSD Y1, Y0, Y0
+	VMOVUPS Y0, 96(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000008
+	JB      end1
+	VMOVUPS (CX), Y0
+	VMOVUPS (DX), Y1
+	VPMINSD Y1, Y0, Y0
+	VMOVUPS Y0, (AX)
+	ADDQ    $0x00000020, AX
+	ADDQ    $0x00000020, CX
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000008, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func intToFloatAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX
+TEXT ·intToFloatAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000020
+	JB        end4
+	VMOVUPS   (CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (AX)
+	VMOVUPS   32(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 32(AX)
+	VMOVUPS   64(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 64(AX)
+	VMOVUPS   96(CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, 96(AX)
+	ADDQ      $0x00000080, AX
+	ADDQ      $0x00000080, CX
+	SUBQ      $0x00000020, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000008
+	JB        end1
+	VMOVUPS   (CX), Y0
+	VCVTDQ2PS Y0, Y0
+	VMOVUPS   Y0, (AX)
+	ADDQ      $0x00000020, AX
+	ADDQ      $0x00000020, CX
+	SUBQ      $0x00000008, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func floatToIntAVX2(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX
+TEXT ·floatToIntAVX2(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ       DX, $0x00000020
+	JB         end4
+	VMOVUPS    (CX), Y0
+	VCVTTPS2DQ Y0, Y1
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Y0, Y2
+	VMOVUPS    Y1, Y1
+	VBLENDVPS  Y2, c7fffffff<>+0(SB), Y1, Y1
+	VCMPPS     $0x03, Y0, Y0, Y0
+	VMOVUPS    Y1, Y1
+	VBLENDVPS  Y0, c00000000<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, (AX)
+	VMOVUPS    32(CX), Y0
+	VCVTTPS2DQ Y0, Y1
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Y0, Y2
+	VMOVUPS    Y1, Y1
+	VBLENDVPS  Y2, c7fffffff<>+0(SB), Y1, Y1
+	VCMPPS     $0x03, Y0, Y0, Y0
+	VMOVUPS    Y1, Y1
+	VBLENDVPS  Y0, c00000000<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 32(AX)
+	VMOVUPS    64(CX), Y0
+	VCVTTPS2DQ Y0, Y1
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Y0, Y2
+	VMOVUPS    Y1, Y1
+	VBLENDVPS  Y2, c7fffffff<>+0(SB), Y1, Y1
+	VCMPPS     $0x03, Y0, Y0, Y0
+	VMOVUPS    Y1, Y1
+	VBLENDVPS  Y0, c00000000<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 64(AX)
+	VMOVUPS    96(CX), Y0
+	VCVTTPS2DQ Y0, Y1
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Y0, Y2
+	VMOVUPS    Y1, Y1
+	VBLENDVPS  Y2, c7fffffff<>+0(SB), Y1, Y1
+	VCMPPS     $0x03, Y0, Y0, Y0
+	VMOVUPS    Y1, Y1
+	VBLENDVPS  Y0, c00000000<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, 96(AX)
+	ADDQ       $0x00000080, AX
+	ADDQ       $0x00000080, CX
+	SUBQ       $0x00000020, DX
+	JMP        loop4
+
+end4:
+loop1:
+	CMPQ       DX, $0x00000008
+	JB         end1
+	VMOVUPS    (CX), Y0
+	VCVTTPS2DQ Y0, Y1
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Y0, Y2
+	VMOVUPS    Y1, Y1
+	VBLENDVPS  Y2, c7fffffff<>+0(SB), Y1, Y1
+	VCMPPS     $0x03, Y0, Y0, Y0
+	VMOVUPS    Y1, Y1
+	VBLENDVPS  Y0, c00000000<>+0(SB), Y1, Y1
+	VMOVUPS    Y1, (AX)
+	ADDQ       $0x00000020, AX
+	ADDQ       $0x00000020, CX
+	SUBQ       $0x00000008, DX
+	JMP        loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA c4effffff<>+0(SB)/4, $0x4effffff
+DATA c4effffff<>+4(SB)/4, $0x4effffff
+DATA c4effffff<>+8(SB)/4, $0x4effffff
+DATA c4effffff<>+12(SB)/4, $0x4effffff
+DATA c4effffff<>+16(SB)/4, $0x4effffff
+DATA c4effffff<>+20(SB)/4, $0x4effffff
+DATA c4effffff<>+24(SB)/4, $0x4effffff
+DATA c4effffff<>+28(SB)/4, $0x4effffff
+DATA c4effffff<>+32(SB)/4, $0x4effffff
+DATA c4effffff<>+36(SB)/4, $0x4effffff
+DATA c4effffff<>+40(SB)/4, $0x4effffff
+DATA c4effffff<>+44(SB)/4, $0x4effffff
+DATA c4effffff<>+48(SB)/4, $0x4effffff
+DATA c4effffff<>+52(SB)/4, $0x4effffff
+DATA c4effffff<>+56(SB)/4, $0x4effffff
+DATA c4effffff<>+60(SB)/4, $0x4effffff
+GLOBL c4effffff<>(SB), RODATA|NOPTR, $64
+
+DATA c7fffffff<>+0(SB)/4, $0x7fffffff
+DATA c7fffffff<>+4(SB)/4, $0x7fffffff
+DATA c7fffffff<>+8(SB)/4, $0x7fffffff
+DATA c7fffffff<>+12(SB)/4, $0x7fffffff
+DATA c7fffffff<>+16(SB)/4, $0x7fffffff
+DATA c7fffffff<>+20(SB)/4, $0x7fffffff
+DATA c7fffffff<>+24(SB)/4, $0x7fffffff
+DATA c7fffffff<>+28(SB)/4, $0x7fffffff
+DATA c7fffffff<>+32(SB)/4, $0x7fffffff
+DATA c7fffffff<>+36(SB)/4, $0x7fffffff
+DATA c7fffffff<>+40(SB)/4, $0x7fffffff
+DATA c7fffffff<>+44(SB)/4, $0x7fffffff
+DATA c7fffffff<>+48(SB)/4, $0x7fffffff
+DATA c7fffffff<>+52(SB)/4, $0x7fffffff
+DATA c7fffffff<>+56(SB)/4, $0x7fffffff
+DATA c7fffffff<>+60(SB)/4, $0x7fffffff
+GLOBL c7fffffff<>(SB), RODATA|NOPTR, $64
+
+DATA c00000000<>+0(SB)/4, $0x00000000
+DATA c00000000<>+4(SB)/4, $0x00000000
+DATA c00000000<>+8(SB)/4, $0x00000000
+DATA c00000000<>+12(SB)/4, $0x00000000
+DATA c00000000<>+16(SB)/4, $0x00000000
+DATA c00000000<>+20(SB)/4, $0x00000000
+DATA c00000000<>+24(SB)/4, $0x00000000
+DATA c00000000<>+28(SB)/4, $0x00000000
+DATA c00000000<>+32(SB)/4, $0x00000000
+DATA c00000000<>+36(SB)/4, $0x00000000
+DATA c00000000<>+40(SB)/4, $0x00000000
+DATA c00000000<>+44(SB)/4, $0x00000000
+DATA c00000000<>+48(SB)/4, $0x00000000
+DATA c00000000<>+52(SB)/4, $0x00000000
+DATA c00000000<>+56(SB)/4, $0x00000000
+DATA c00000000<>+60(SB)/4, $0x00000000
+GLOBL c00000000<>(SB), RODATA|NOPTR, $64
 
 // func expAffineAVX2(dst uintptr, x uintptr, n uintptr, scalars uintptr) float32
 // Requires: AVX, AVX2, FMA3, SSE
@@ -6992,6 +11970,278 @@ end1:
 	VZEROUPPER
 	RET
 
+// func powAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·powAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop1:
+	CMPQ             BX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VMOVUPS          (DX), Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VPSUBD           c3f3504f3<>+0(SB), Z2, Z3
+	VPANDD           cff800000<>+0(SB), Z3, Z3
+	VPSUBD           Z3, Z2, Z4
+	VSUBPS           one<>+0(SB), Z4, Z4
+	VPSRAD           $0x17, Z3, Z3
+	VCVTDQ2PS        Z3, Z3
+	VADDPS           c40000000<>+0(SB), Z4, Z5
+	VMOVUPS          one<>+0(SB), Z6
+	VDIVPS           Z5, Z6, Z5
+	VADDPS           Z4, Z4, Z6
+	VMULPS           Z5, Z6, Z7
+	VMOVUPS          Z6, Z6
+	VFNMADD231PS     c40000000<>+0(SB), Z7, Z6
+	VMOVUPS          Z7, Z8
+	VFNMADD213PS     Z6, Z4, Z8
+	VMULPS           Z8, Z5, Z4
+	VMULPS           Z7, Z7, Z5
+	VMOVUPS          c39f84b6f<>+0(SB), Z6
+	VFMADD213PS.BCST c3b11ebc9<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST c3c4cce0e<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST cb1fffae5<>+0(SB), Z5, Z6
+	VMULPS           Z7, Z5, Z8
+	VADDPS           Z4, Z4, Z9
+	VMOVUPS          Z7, Z10
+	VFMSUB213PS      Z5, Z7, Z10
+	VMOVUPS          Z9, Z9
+	VFMADD213PS      Z10, Z7, Z9
+	VMOVUPS          Z5, Z10
+	VFMSUB213PS      Z8, Z7, Z10
+	VMOVUPS          Z9, Z9
+	VFMADD213PS      Z10, Z7, Z9
+	VMOVUPS          Z5, Z5
+	VFMADD213PS      Z9, Z4, Z5
+	VMULPS           c3daaaaab<>+0(SB), Z8, Z9
+	VMOVUPS          c3daaaaab<>+0(SB), Z10
+	VMOVUPS          Z8, Z11
+	VFMSUB213PS      Z9, Z10, Z11
+	VMOVUPS          Z11, Z10
+	VFMADD231PS      c3daaaaab<>+0(SB), Z5, Z10
+	VADDPS           Z9, Z7, Z5
+	VADDPS           Z4, Z10, Z4
+	VMOVUPS          Z6, Z6
+	VFMADD213PS      Z4, Z8, Z6
+	VSUBPS           Z5, Z7, Z4
+	VADDPS           Z9, Z4, Z4
+	VADDPS           Z4, Z6, Z4
+	VMOVUPS          Z5, Z6
+	VFMADD231PS      c3f318000<>+0(SB), Z3, Z6
+	VMOVUPS          Z6, Z7
+	VFNMADD231PS     c3f318000<>+0(SB), Z3, Z7
+	VSUBPS           Z7, Z5, Z5
+	VADDPS           Z4, Z5, Z4
+	VMOVUPS          Z4, Z4
+	VFMADD231PS      cb95e8083<>+0(SB), Z3, Z4
+	VADDPS           Z4, Z6, Z3
+	VSUBPS           Z3, Z6, Z5
+	VADDPS           Z4, Z5, Z4
+	VXORPS           Z5, Z5, Z5
+	VCMPPS           $0x00, Z5, Z2, K1
+	VMOVUPS          Z3, Z3
+	VMOVUPS          cff800000<>+0(SB), K1, Z3
+	VCMPPS           $0x00, c7f800000<>+0(SB), Z2, K1
+	VMOVUPS          Z3, Z3
+	VMOVUPS          c7f800000<>+0(SB), K1, Z3
+	VMULPS           Z1, Z3, Z6
+	VMOVUPS          Z3, Z3
+	VFMSUB213PS      Z6, Z1, Z3
+	VMOVUPS          Z4, Z4
+	VFMADD213PS      Z3, Z1, Z4
+	VANDPS           magnitude<>+0(SB), Z6, Z3
+	VCMPPS           $0x11, c43160000<>+0(SB), Z3, K1
+	VMOVUPS.Z        Z4, K1, Z3
+	VMOVUPS          cc2d00000<>+0(SB), Z4
+	VMOVUPS          c42b40000<>+0(SB), Z7
+	VMAXPS           Z6, Z4, Z4
+	VMINPS           Z4, Z7, Z7
+	VMULPS           c3fb8aa3b<>+0(SB), Z7, Z4
+	VCVTPS2DQ        Z4, Z4
+	VCVTDQ2PS        Z4, Z6
+	VMOVUPS          Z7, Z7
+	VFNMADD231PS     c3f318000<>+0(SB), Z6, Z7
+	VMOVUPS          Z7, Z7
+	VFNMADD231PS     cb95e8083<>+0(SB), Z6, Z7
+	VMOVUPS          c394f13b2<>+0(SB), Z6
+	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z7, Z6
+	VFMADD213PS.BCST c3c08897d<>+0(SB), Z7, Z6
+	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z7, Z6
+	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z7, Z6
+	VFMADD213PS.BCST c3f000000<>+0(SB), Z7, Z6
+	VMULPS           Z7, Z7, Z8
+	VMOVUPS          Z8, Z8
+	VFMADD213PS      Z7, Z6, Z8
+	VADDPS           one<>+0(SB), Z8, Z6
+	VCVTDQ2PS        Z4, Z4
+	VSCALEFPS        Z4, Z6, Z4
+	VMOVUPS          Z4, Z6
+	VFMADD213PS      Z4, Z3, Z6
+	VCMPPS           $0x00, c7f800000<>+0(SB), Z4, K1
+	VMOVUPS          Z6, Z3
+	VMOVUPS          Z4, K1, Z3
+	VRNDSCALEPS      $0x08, Z1, Z4
+	VMULPS           c3f000000<>+0(SB), Z1, Z6
+	VCMPPS           $0x00, Z1, Z4, K1
+	VRNDSCALEPS      $0x08, Z6, Z4
+	VCMPPS           $0x04, Z6, Z4, K2
+	VANDPS           signBit<>+0(SB), Z0, Z4
+	VMOVUPS.Z        Z4, K2, Z4
+	VORPS            Z4, Z3, Z4
+	VCMPPS           $0x11, Z5, Z0, K2
+	VMOVUPS          Z3, Z6
+	VMOVUPS          notANumber<>+0(SB), K2, Z6
+	VCMPPS           $0x00, c7f800000<>+0(SB), Z2, K2
+	VMOVUPS          Z6, Z6
+	VMOVUPS          Z3, K2, Z6
+	VMOVUPS          Z6, Z3
+	VMOVUPS          Z4, K1, Z3
+	VCMPPS           $0x03, Z1, Z0, K1
+	VMOVUPS          Z3, Z3
+	VMOVUPS          notANumber<>+0(SB), K1, Z3
+	VCMPPS           $0x00, Z5, Z1, K1
+	VMOVUPS          Z3, Z3
+	VMOVUPS          one<>+0(SB), K1, Z3
+	VCMPPS           $0x00, one<>+0(SB), Z0, K1
+	VMOVUPS          Z3, Z0
+	VMOVUPS          one<>+0(SB), K1, Z0
+	VANDPS           magnitude<>+0(SB), Z1, Z1
+	VCMPPS           $0x00, c7f800000<>+0(SB), Z1, K1
+	VMOVUPS          Z5, Z1
+	VMOVUPS          Z2, K1, Z1
+	VCMPPS           $0x00, one<>+0(SB), Z1, K1
+	VMOVUPS          Z0, Z0
+	VMOVUPS          one<>+0(SB), K1, Z0
+	VMOVAPS          Z0, Z0
+	VMOVUPS          Z0, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	ADDQ             $0x00000040, DX
+	SUBQ             $0x00000010, BX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func remAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·remAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop1:
+	CMPQ         BX, $0x00000010
+	JB           end1
+	VMOVUPS      (CX), Z0
+	VMOVUPS      (DX), Z1
+	VANDPS       magnitude<>+0(SB), Z0, Z2
+	VANDPS       magnitude<>+0(SB), Z1, Z1
+	VDIVPS       Z1, Z2, Z3
+	VRNDSCALEPS  $0x0b, Z3, Z3
+	VMOVUPS      Z3, Z3
+	VFNMADD213PS Z2, Z1, Z3
+	VXORPS       Z4, Z4, Z4
+	VCMPPS       $0x11, Z4, Z3, K1
+	VADDPS       Z1, Z3, Z4
+	VMOVUPS      Z3, Z3
+	VMOVUPS      Z4, K1, Z3
+	VCMPPS       $0x11, Z1, Z2, K1
+	VMOVUPS      Z3, Z1
+	VMOVUPS      Z2, K1, Z1
+	VANDPS       signBit<>+0(SB), Z0, Z0
+	VORPS        Z0, Z1, Z0
+	VMOVAPS      Z0, Z0
+	VMOVUPS      Z0, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, DX
+	SUBQ         $0x00000010, BX
+	JMP          loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func atan2AVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·atan2AVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop1:
+	CMPQ             BX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VMOVUPS          (DX), Z1
+	VANDPS           magnitude<>+0(SB), Z1, Z2
+	VANDPS           magnitude<>+0(SB), Z0, Z3
+	VCMPPS           $0x1e, Z2, Z3, K1
+	VMOVUPS          Z2, Z4
+	VMOVUPS          Z3, K1, Z4
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z2, K1, Z3
+	VDIVPS           Z4, Z3, Z2
+	VXORPS           Z5, Z5, Z5
+	VCMPPS           $0x00, Z5, Z4, K2
+	VXORPS           Z4, Z4, Z4
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z4, K2, Z2
+	VCMPPS           $0x00, c7f800000<>+0(SB), Z3, K2
+	VMOVUPS          Z2, Z2
+	VMOVUPS          one<>+0(SB), K2, Z2
+	VMULPS           Z2, Z2, Z3
+	VMOVUPS          c3a945003<>+0(SB), Z4
+	VFMADD213PS.BCST cbbf2d573<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3cba584d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbd381bfc<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d8a78a0<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbdb4a4c4<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3de2877d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe123afc<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e4ccc0d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbeaaaaa9<>+0(SB), Z3, Z4
+	VMULPS           Z3, Z2, Z3
+	VMOVUPS          Z3, Z3
+	VFMADD213PS      Z2, Z4, Z3
+	VSUBPS           cb33bbd2e<>+0(SB), Z3, Z2
+	VMOVUPS          c3fc90fdb<>+0(SB), Z4
+	VSUBPS           Z2, Z4, Z2
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z2, K1, Z3
+	VCMPPS           $0x03, Z0, Z1, K1
+	VMOVUPS          Z3, Z2
+	VMOVUPS          notANumber<>+0(SB), K1, Z2
+	VSUBPS           cb3bbbd2e<>+0(SB), Z2, Z3
+	VMOVUPS          c40490fdb<>+0(SB), Z4
+	VSUBPS           Z3, Z4, Z3
+	VANDPS           signBit<>+0(SB), Z0, Z4
+	VXORPS           Z4, Z3, Z3
+	VANDPS           signBit<>+0(SB), Z0, Z0
+	VXORPS           Z0, Z2, Z0
+	VPMOVD2M         Z1, K1
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z3, K1, Z0
+	VMOVAPS          Z0, Z0
+	VMOVUPS          Z0, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	ADDQ             $0x00000040, DX
+	SUBQ             $0x00000010, BX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
 // func mulAddAVX512(dst uintptr, a uintptr, b uintptr, c uintptr, n uintptr)
 // Requires: AVX, AVX512F
 TEXT ·mulAddAVX512(SB), NOSPLIT, $0-40
@@ -7982,6 +13232,2352 @@ end1:
 	VZEROUPPER
 	RET
 
+// func floorAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·floorAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ        DX, $0x00000040
+	JB          end4
+	VMOVUPS     (CX), Z0
+	VMOVUPS     64(CX), Z1
+	VMOVUPS     128(CX), Z2
+	VMOVUPS     192(CX), Z3
+	VRNDSCALEPS $0x09, Z0, Z0
+	VRNDSCALEPS $0x09, Z1, Z1
+	VRNDSCALEPS $0x09, Z2, Z2
+	VRNDSCALEPS $0x09, Z3, Z3
+	VMOVUPS     Z0, (AX)
+	VMOVUPS     Z1, 64(AX)
+	VMOVUPS     Z2, 128(AX)
+	VMOVUPS     Z3, 192(AX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	SUBQ        $0x00000040, DX
+	JMP         loop4
+
+end4:
+loop1:
+	CMPQ        DX, $0x00000010
+	JB          end1
+	VMOVUPS     (CX), Z0
+	VRNDSCALEPS $0x09, Z0, Z0
+	VMOVUPS     Z0, (AX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	SUBQ        $0x00000010, DX
+	JMP         loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func ceilAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·ceilAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ        DX, $0x00000040
+	JB          end4
+	VMOVUPS     (CX), Z0
+	VMOVUPS     64(CX), Z1
+	VMOVUPS     128(CX), Z2
+	VMOVUPS     192(CX), Z3
+	VRNDSCALEPS $0x0a, Z0, Z0
+	VRNDSCALEPS $0x0a, Z1, Z1
+	VRNDSCALEPS $0x0a, Z2, Z2
+	VRNDSCALEPS $0x0a, Z3, Z3
+	VMOVUPS     Z0, (AX)
+	VMOVUPS     Z1, 64(AX)
+	VMOVUPS     Z2, 128(AX)
+	VMOVUPS     Z3, 192(AX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	SUBQ        $0x00000040, DX
+	JMP         loop4
+
+end4:
+loop1:
+	CMPQ        DX, $0x00000010
+	JB          end1
+	VMOVUPS     (CX), Z0
+	VRNDSCALEPS $0x0a, Z0, Z0
+	VMOVUPS     Z0, (AX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	SUBQ        $0x00000010, DX
+	JMP         loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func roundAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·roundAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ        DX, $0x00000040
+	JB          end4
+	VMOVUPS     (CX), Z0
+	VMOVUPS     64(CX), Z1
+	VMOVUPS     128(CX), Z2
+	VMOVUPS     192(CX), Z3
+	VRNDSCALEPS $0x08, Z0, Z0
+	VRNDSCALEPS $0x08, Z1, Z1
+	VRNDSCALEPS $0x08, Z2, Z2
+	VRNDSCALEPS $0x08, Z3, Z3
+	VMOVUPS     Z0, (AX)
+	VMOVUPS     Z1, 64(AX)
+	VMOVUPS     Z2, 128(AX)
+	VMOVUPS     Z3, 192(AX)
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	SUBQ        $0x00000040, DX
+	JMP         loop4
+
+end4:
+loop1:
+	CMPQ        DX, $0x00000010
+	JB          end1
+	VMOVUPS     (CX), Z0
+	VRNDSCALEPS $0x08, Z0, Z0
+	VMOVUPS     Z0, (AX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	SUBQ        $0x00000010, DX
+	JMP         loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func signAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·signAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ    DX, $0x00000020
+	JB      end2
+	VMOVUPS (CX), Z0
+	VMOVUPS 64(CX), Z1
+	VXORPS  Z2, Z2, Z2
+	VCMPPS  $0x1e, Z2, Z0, K1
+	VMULPS  one<>+0(SB), Z0, Z3
+	VMOVUPS Z3, Z3
+	VMOVUPS one<>+0(SB), K1, Z3
+	VCMPPS  $0x11, Z2, Z0, K1
+	VMOVUPS Z3, Z0
+	VMOVUPS cbf800000<>+0(SB), K1, Z0
+	VXORPS  Z2, Z2, Z2
+	VCMPPS  $0x1e, Z2, Z1, K1
+	VMULPS  one<>+0(SB), Z1, Z3
+	VMOVUPS Z3, Z3
+	VMOVUPS one<>+0(SB), K1, Z3
+	VCMPPS  $0x11, Z2, Z1, K1
+	VMOVUPS Z3, Z1
+	VMOVUPS cbf800000<>+0(SB), K1, Z1
+	VMOVUPS Z0, (AX)
+	VMOVUPS Z1, 64(AX)
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000020, DX
+	JMP     loop2
+
+end2:
+loop1:
+	CMPQ    DX, $0x00000010
+	JB      end1
+	VMOVUPS (CX), Z0
+	VXORPS  Z1, Z1, Z1
+	VCMPPS  $0x1e, Z1, Z0, K1
+	VMULPS  one<>+0(SB), Z0, Z2
+	VMOVUPS Z2, Z2
+	VMOVUPS one<>+0(SB), K1, Z2
+	VCMPPS  $0x11, Z1, Z0, K1
+	VMOVUPS Z2, Z0
+	VMOVUPS cbf800000<>+0(SB), K1, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000010, DX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func expm1AVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·expm1AVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VMOVUPS          cc1f00000<>+0(SB), Z2
+	VMOVUPS          c42b20000<>+0(SB), Z3
+	VMAXPS           Z0, Z2, Z2
+	VMINPS           Z2, Z3, Z3
+	VMULPS           c3fb8aa3b<>+0(SB), Z3, Z2
+	VCVTPS2DQ        Z2, Z2
+	VCVTDQ2PS        Z2, Z4
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     c3f318000<>+0(SB), Z4, Z3
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     cb95e8083<>+0(SB), Z4, Z3
+	VMOVUPS          c394f13b2<>+0(SB), Z4
+	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3c08897d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3f000000<>+0(SB), Z3, Z4
+	VMULPS           Z3, Z3, Z5
+	VMOVUPS          Z5, Z5
+	VFMADD213PS      Z3, Z4, Z5
+	VPADDD           c0000007e<>+0(SB), Z2, Z2
+	VPSLLD           $0x17, Z2, Z2
+	VSUBPS           c3f000000<>+0(SB), Z2, Z3
+	VMOVUPS          Z5, Z4
+	VFMADD213PS      Z3, Z2, Z4
+	VADDPS           Z4, Z4, Z2
+	VANDPS           magnitude<>+0(SB), Z0, Z3
+	VCMPPS           $0x11, c33000000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z0, K1, Z2
+	VMOVUPS          cc1f00000<>+0(SB), Z0
+	VMOVUPS          c42b20000<>+0(SB), Z3
+	VMAXPS           Z1, Z0, Z0
+	VMINPS           Z0, Z3, Z3
+	VMULPS           c3fb8aa3b<>+0(SB), Z3, Z0
+	VCVTPS2DQ        Z0, Z0
+	VCVTDQ2PS        Z0, Z4
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     c3f318000<>+0(SB), Z4, Z3
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     cb95e8083<>+0(SB), Z4, Z3
+	VMOVUPS          c394f13b2<>+0(SB), Z4
+	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3c08897d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3f000000<>+0(SB), Z3, Z4
+	VMULPS           Z3, Z3, Z5
+	VMOVUPS          Z5, Z5
+	VFMADD213PS      Z3, Z4, Z5
+	VPADDD           c0000007e<>+0(SB), Z0, Z0
+	VPSLLD           $0x17, Z0, Z0
+	VSUBPS           c3f000000<>+0(SB), Z0, Z3
+	VMOVUPS          Z5, Z4
+	VFMADD213PS      Z3, Z0, Z4
+	VADDPS           Z4, Z4, Z0
+	VANDPS           magnitude<>+0(SB), Z1, Z3
+	VCMPPS           $0x11, c33000000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z1, Z1
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z1, K1, Z0
+	VMOVUPS          Z2, (AX)
+	VMOVUPS          Z0, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
+
+end2:
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VMOVUPS          cc1f00000<>+0(SB), Z1
+	VMOVUPS          c42b20000<>+0(SB), Z2
+	VMAXPS           Z0, Z1, Z1
+	VMINPS           Z1, Z2, Z2
+	VMULPS           c3fb8aa3b<>+0(SB), Z2, Z1
+	VCVTPS2DQ        Z1, Z1
+	VCVTDQ2PS        Z1, Z3
+	VMOVUPS          Z2, Z2
+	VFNMADD231PS     c3f318000<>+0(SB), Z3, Z2
+	VMOVUPS          Z2, Z2
+	VFNMADD231PS     cb95e8083<>+0(SB), Z3, Z2
+	VMOVUPS          c394f13b2<>+0(SB), Z3
+	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3c08897d<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3f000000<>+0(SB), Z2, Z3
+	VMULPS           Z2, Z2, Z4
+	VMOVUPS          Z4, Z4
+	VFMADD213PS      Z2, Z3, Z4
+	VPADDD           c0000007e<>+0(SB), Z1, Z1
+	VPSLLD           $0x17, Z1, Z1
+	VSUBPS           c3f000000<>+0(SB), Z1, Z2
+	VMOVUPS          Z4, Z3
+	VFMADD213PS      Z2, Z1, Z3
+	VADDPS           Z3, Z3, Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VCMPPS           $0x11, c33000000<>+0(SB), Z2, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z0, K1, Z1
+	VMOVUPS          Z1, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func log1pAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·log1pAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VADDPS           one<>+0(SB), Z0, Z2
+	VPSUBD           c3f400000<>+0(SB), Z2, Z2
+	VPANDD           cff800000<>+0(SB), Z2, Z2
+	VMOVUPS          c40800000<>+0(SB), Z3
+	VPSUBD           Z2, Z3, Z3
+	VMULPS           Z3, Z0, Z4
+	VMULPS           c3e800000<>+0(SB), Z3, Z3
+	VADDPS           cbf800000<>+0(SB), Z3, Z3
+	VMOVUPS          Z3, Z3
+	VFMADD231PS      c3e800000<>+0(SB), Z4, Z3
+	VPSRAD           $0x17, Z2, Z2
+	VCVTDQ2PS        Z2, Z2
+	VMOVUPS          c3d19c98e<>+0(SB), Z4
+	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3def96c5<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe025a80<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e1231b4<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe2a8c9a<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e4ccbb0<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe800038<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3eaaaaad<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z3, Z4
+	VMULPS           Z3, Z3, Z5
+	VMOVUPS          Z5, Z5
+	VFMADD213PS      Z3, Z4, Z5
+	VMOVUPS          Z5, Z3
+	VFMADD231PS      c3f317218<>+0(SB), Z2, Z3
+	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z0, K1
+	VMOVUPS          Z3, Z2
+	VMOVUPS          Z0, K1, Z2
+	VCMPPS           $0x11, cbf800000<>+0(SB), Z0, K1
+	VMOVUPS          Z2, Z2
+	VMOVUPS          notANumber<>+0(SB), K1, Z2
+	VCMPPS           $0x00, cbf800000<>+0(SB), Z0, K1
+	VMOVUPS          Z2, Z2
+	VMOVUPS          cff800000<>+0(SB), K1, Z2
+	VANDPS           magnitude<>+0(SB), Z0, Z3
+	VCMPPS           $0x11, c33000000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z0, K1, Z2
+	VADDPS           one<>+0(SB), Z1, Z0
+	VPSUBD           c3f400000<>+0(SB), Z0, Z0
+	VPANDD           cff800000<>+0(SB), Z0, Z0
+	VMOVUPS          c40800000<>+0(SB), Z3
+	VPSUBD           Z0, Z3, Z3
+	VMULPS           Z3, Z1, Z4
+	VMULPS           c3e800000<>+0(SB), Z3, Z3
+	VADDPS           cbf800000<>+0(SB), Z3, Z3
+	VMOVUPS          Z3, Z3
+	VFMADD231PS      c3e800000<>+0(SB), Z4, Z3
+	VPSRAD           $0x17, Z0, Z0
+	VCVTDQ2PS        Z0, Z0
+	VMOVUPS          c3d19c98e<>+0(SB), Z4
+	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3def96c5<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe025a80<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e1231b4<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe2a8c9a<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e4ccbb0<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe800038<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3eaaaaad<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z3, Z4
+	VMULPS           Z3, Z3, Z5
+	VMOVUPS          Z5, Z5
+	VFMADD213PS      Z3, Z4, Z5
+	VMOVUPS          Z5, Z3
+	VFMADD231PS      c3f317218<>+0(SB), Z0, Z3
+	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z1, K1
+	VMOVUPS          Z3, Z0
+	VMOVUPS          Z1, K1, Z0
+	VCMPPS           $0x11, cbf800000<>+0(SB), Z1, K1
+	VMOVUPS          Z0, Z0
+	VMOVUPS          notANumber<>+0(SB), K1, Z0
+	VCMPPS           $0x00, cbf800000<>+0(SB), Z1, K1
+	VMOVUPS          Z0, Z0
+	VMOVUPS          cff800000<>+0(SB), K1, Z0
+	VANDPS           magnitude<>+0(SB), Z1, Z3
+	VCMPPS           $0x11, c33000000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z1, Z1
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z1, K1, Z0
+	VMOVUPS          Z2, (AX)
+	VMOVUPS          Z0, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
+
+end2:
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VADDPS           one<>+0(SB), Z0, Z1
+	VPSUBD           c3f400000<>+0(SB), Z1, Z1
+	VPANDD           cff800000<>+0(SB), Z1, Z1
+	VMOVUPS          c40800000<>+0(SB), Z2
+	VPSUBD           Z1, Z2, Z2
+	VMULPS           Z2, Z0, Z3
+	VMULPS           c3e800000<>+0(SB), Z2, Z2
+	VADDPS           cbf800000<>+0(SB), Z2, Z2
+	VMOVUPS          Z2, Z2
+	VFMADD231PS      c3e800000<>+0(SB), Z3, Z2
+	VPSRAD           $0x17, Z1, Z1
+	VCVTDQ2PS        Z1, Z1
+	VMOVUPS          c3d19c98e<>+0(SB), Z3
+	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3def96c5<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST cbe025a80<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3e1231b4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST cbe2a8c9a<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3e4ccbb0<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST cbe800038<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3eaaaaad<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z2, Z3
+	VMULPS           Z2, Z2, Z4
+	VMOVUPS          Z4, Z4
+	VFMADD213PS      Z2, Z3, Z4
+	VMOVUPS          Z4, Z2
+	VFMADD231PS      c3f317218<>+0(SB), Z1, Z2
+	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z0, K1
+	VMOVUPS          Z2, Z1
+	VMOVUPS          Z0, K1, Z1
+	VCMPPS           $0x11, cbf800000<>+0(SB), Z0, K1
+	VMOVUPS          Z1, Z1
+	VMOVUPS          notANumber<>+0(SB), K1, Z1
+	VCMPPS           $0x00, cbf800000<>+0(SB), Z0, K1
+	VMOVUPS          Z1, Z1
+	VMOVUPS          cff800000<>+0(SB), K1, Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VCMPPS           $0x11, c33000000<>+0(SB), Z2, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z0, K1, Z1
+	VMOVUPS          Z1, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func sinAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·sinAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VMULPS           c3f22f983<>+0(SB), Z0, Z2
+	VCVTPS2DQ        Z2, Z2
+	VCVTDQ2PS        Z2, Z3
+	VMOVUPS          Z0, Z4
+	VFNMADD231PS     c3fc90fd8<>+0(SB), Z3, Z4
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     c34a8885a<>+0(SB), Z3, Z4
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     c27c234c4<>+0(SB), Z3, Z4
+	VMULPS           Z4, Z4, Z3
+	VMOVUPS          c37ccf488<>+0(SB), Z5
+	VFMADD213PS.BCST cbab60615<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3d2aaaa5<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3f800000<>+0(SB), Z3, Z5
+	VPTESTMD         c00000001<>+0(SB), Z2, K1
+	VMULPS           Z3, Z4, Z6
+	VMOVUPS          c363dd6f3<>+0(SB), Z7
+	VFMADD213PS.BCST cb9502ba5<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST c3c0888b9<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST cbe2aaaab<>+0(SB), Z3, Z7
+	VMOVUPS          Z6, Z3
+	VFMADD213PS      Z4, Z7, Z3
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z5, K1, Z3
+	VPANDD           c00000002<>+0(SB), Z2, Z2
+	VPSLLD           $0x1e, Z2, Z2
+	VXORPS           Z2, Z3, Z2
+	VANDPS           magnitude<>+0(SB), Z0, Z3
+	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z0, K1, Z2
+	VMULPS           c3f22f983<>+0(SB), Z1, Z0
+	VCVTPS2DQ        Z0, Z0
+	VCVTDQ2PS        Z0, Z3
+	VMOVUPS          Z1, Z4
+	VFNMADD231PS     c3fc90fd8<>+0(SB), Z3, Z4
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     c34a8885a<>+0(SB), Z3, Z4
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     c27c234c4<>+0(SB), Z3, Z4
+	VMULPS           Z4, Z4, Z3
+	VMOVUPS          c37ccf488<>+0(SB), Z5
+	VFMADD213PS.BCST cbab60615<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3d2aaaa5<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3f800000<>+0(SB), Z3, Z5
+	VPTESTMD         c00000001<>+0(SB), Z0, K1
+	VMULPS           Z3, Z4, Z6
+	VMOVUPS          c363dd6f3<>+0(SB), Z7
+	VFMADD213PS.BCST cb9502ba5<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST c3c0888b9<>+0(SB), Z3, Z7
+	VFMADD213PS.BCST cbe2aaaab<>+0(SB), Z3, Z7
+	VMOVUPS          Z6, Z3
+	VFMADD213PS      Z4, Z7, Z3
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z5, K1, Z3
+	VPANDD           c00000002<>+0(SB), Z0, Z0
+	VPSLLD           $0x1e, Z0, Z0
+	VXORPS           Z0, Z3, Z0
+	VANDPS           magnitude<>+0(SB), Z1, Z3
+	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z1, Z1
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z1, K1, Z0
+	VMOVUPS          Z2, (AX)
+	VMOVUPS          Z0, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
+
+end2:
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VMULPS           c3f22f983<>+0(SB), Z0, Z1
+	VCVTPS2DQ        Z1, Z1
+	VCVTDQ2PS        Z1, Z2
+	VMOVUPS          Z0, Z3
+	VFNMADD231PS     c3fc90fd8<>+0(SB), Z2, Z3
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     c34a8885a<>+0(SB), Z2, Z3
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     c27c234c4<>+0(SB), Z2, Z3
+	VMULPS           Z3, Z3, Z2
+	VMOVUPS          c37ccf488<>+0(SB), Z4
+	VFMADD213PS.BCST cbab60615<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST c3d2aaaa5<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST c3f800000<>+0(SB), Z2, Z4
+	VPTESTMD         c00000001<>+0(SB), Z1, K1
+	VMULPS           Z2, Z3, Z5
+	VMOVUPS          c363dd6f3<>+0(SB), Z6
+	VFMADD213PS.BCST cb9502ba5<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST c3c0888b9<>+0(SB), Z2, Z6
+	VFMADD213PS.BCST cbe2aaaab<>+0(SB), Z2, Z6
+	VMOVUPS          Z5, Z2
+	VFMADD213PS      Z3, Z6, Z2
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z4, K1, Z2
+	VPANDD           c00000002<>+0(SB), Z1, Z1
+	VPSLLD           $0x1e, Z1, Z1
+	VXORPS           Z1, Z2, Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VCMPPS           $0x11, c39800000<>+0(SB), Z2, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z0, K1, Z1
+	VMOVUPS          Z1, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func cosAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·cosAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VMULPS           c3f22f983<>+0(SB), Z0, Z2
+	VCVTPS2DQ        Z2, Z2
+	VCVTDQ2PS        Z2, Z3
+	VMOVUPS          Z0, Z0
+	VFNMADD231PS     c3fc90fd8<>+0(SB), Z3, Z0
+	VMOVUPS          Z0, Z0
+	VFNMADD231PS     c34a8885a<>+0(SB), Z3, Z0
+	VMOVUPS          Z0, Z0
+	VFNMADD231PS     c27c234c4<>+0(SB), Z3, Z0
+	VPADDD           c00000001<>+0(SB), Z2, Z2
+	VMULPS           Z0, Z0, Z3
+	VMOVUPS          c37ccf488<>+0(SB), Z4
+	VFMADD213PS.BCST cbab60615<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d2aaaa5<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3f800000<>+0(SB), Z3, Z4
+	VPTESTMD         c00000001<>+0(SB), Z2, K1
+	VMULPS           Z3, Z0, Z5
+	VMOVUPS          c363dd6f3<>+0(SB), Z6
+	VFMADD213PS.BCST cb9502ba5<>+0(SB), Z3, Z6
+	VFMADD213PS.BCST c3c0888b9<>+0(SB), Z3, Z6
+	VFMADD213PS.BCST cbe2aaaab<>+0(SB), Z3, Z6
+	VMOVUPS          Z5, Z3
+	VFMADD213PS      Z0, Z6, Z3
+	VMOVUPS          Z3, Z0
+	VMOVUPS          Z4, K1, Z0
+	VPANDD           c00000002<>+0(SB), Z2, Z2
+	VPSLLD           $0x1e, Z2, Z2
+	VXORPS           Z2, Z0, Z0
+	VMULPS           c3f22f983<>+0(SB), Z1, Z2
+	VCVTPS2DQ        Z2, Z2
+	VCVTDQ2PS        Z2, Z3
+	VMOVUPS          Z1, Z1
+	VFNMADD231PS     c3fc90fd8<>+0(SB), Z3, Z1
+	VMOVUPS          Z1, Z1
+	VFNMADD231PS     c34a8885a<>+0(SB), Z3, Z1
+	VMOVUPS          Z1, Z1
+	VFNMADD231PS     c27c234c4<>+0(SB), Z3, Z1
+	VPADDD           c00000001<>+0(SB), Z2, Z2
+	VMULPS           Z1, Z1, Z3
+	VMOVUPS          c37ccf488<>+0(SB), Z4
+	VFMADD213PS.BCST cbab60615<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d2aaaa5<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3f800000<>+0(SB), Z3, Z4
+	VPTESTMD         c00000001<>+0(SB), Z2, K1
+	VMULPS           Z3, Z1, Z5
+	VMOVUPS          c363dd6f3<>+0(SB), Z6
+	VFMADD213PS.BCST cb9502ba5<>+0(SB), Z3, Z6
+	VFMADD213PS.BCST c3c0888b9<>+0(SB), Z3, Z6
+	VFMADD213PS.BCST cbe2aaaab<>+0(SB), Z3, Z6
+	VMOVUPS          Z5, Z3
+	VFMADD213PS      Z1, Z6, Z3
+	VMOVUPS          Z3, Z1
+	VMOVUPS          Z4, K1, Z1
+	VPANDD           c00000002<>+0(SB), Z2, Z2
+	VPSLLD           $0x1e, Z2, Z2
+	VXORPS           Z2, Z1, Z1
+	VMOVUPS          Z0, (AX)
+	VMOVUPS          Z1, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
+
+end2:
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VMULPS           c3f22f983<>+0(SB), Z0, Z1
+	VCVTPS2DQ        Z1, Z1
+	VCVTDQ2PS        Z1, Z2
+	VMOVUPS          Z0, Z0
+	VFNMADD231PS     c3fc90fd8<>+0(SB), Z2, Z0
+	VMOVUPS          Z0, Z0
+	VFNMADD231PS     c34a8885a<>+0(SB), Z2, Z0
+	VMOVUPS          Z0, Z0
+	VFNMADD231PS     c27c234c4<>+0(SB), Z2, Z0
+	VPADDD           c00000001<>+0(SB), Z1, Z1
+	VMULPS           Z0, Z0, Z2
+	VMOVUPS          c37ccf488<>+0(SB), Z3
+	VFMADD213PS.BCST cbab60615<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3d2aaaa5<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3f800000<>+0(SB), Z2, Z3
+	VPTESTMD         c00000001<>+0(SB), Z1, K1
+	VMULPS           Z2, Z0, Z4
+	VMOVUPS          c363dd6f3<>+0(SB), Z5
+	VFMADD213PS.BCST cb9502ba5<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST c3c0888b9<>+0(SB), Z2, Z5
+	VFMADD213PS.BCST cbe2aaaab<>+0(SB), Z2, Z5
+	VMOVUPS          Z4, Z2
+	VFMADD213PS      Z0, Z5, Z2
+	VMOVUPS          Z2, Z0
+	VMOVUPS          Z3, K1, Z0
+	VPANDD           c00000002<>+0(SB), Z1, Z1
+	VPSLLD           $0x1e, Z1, Z1
+	VXORPS           Z1, Z0, Z0
+	VMOVUPS          Z0, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func tanAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·tanAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VMULPS           c3f22f983<>+0(SB), Z0, Z2
+	VCVTPS2DQ        Z2, Z2
+	VCVTDQ2PS        Z2, Z3
+	VMOVUPS          Z0, Z4
+	VFNMADD231PS     c3fc90fd8<>+0(SB), Z3, Z4
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     c34a8885a<>+0(SB), Z3, Z4
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     c27c234c4<>+0(SB), Z3, Z4
+	VMULPS           Z4, Z4, Z3
+	VMOVUPS          c3b8f33a4<>+0(SB), Z5
+	VFMADD213PS.BCST c38d89f71<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3c315563<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3cae635b<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3d5d6ca1<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3e0886d0<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3eaaaab0<>+0(SB), Z3, Z5
+	VMULPS           Z3, Z4, Z6
+	VMOVUPS          Z6, Z6
+	VFMADD213PS      Z4, Z5, Z6
+	VMULPS           Z3, Z4, Z3
+	VSUBPS           Z6, Z4, Z4
+	VMOVUPS          Z3, Z3
+	VFMADD213PS      Z4, Z5, Z3
+	VMOVUPS          cbf800000<>+0(SB), Z4
+	VDIVPS           Z6, Z4, Z4
+	VMOVUPS          one<>+0(SB), Z5
+	VMOVUPS          Z4, Z7
+	VFMADD213PS      Z5, Z6, Z7
+	VMOVUPS          Z4, Z5
+	VFMADD213PS      Z7, Z3, Z5
+	VMOVUPS          Z4, Z3
+	VFMADD213PS      Z4, Z5, Z3
+	VPTESTMD         c00000001<>+0(SB), Z2, K1
+	VMOVUPS          Z6, Z2
+	VMOVUPS          Z3, K1, Z2
+	VANDPS           magnitude<>+0(SB), Z0, Z3
+	VCMPPS           $0x11, c39000000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z0, K1, Z2
+	VMULPS           c3f22f983<>+0(SB), Z1, Z0
+	VCVTPS2DQ        Z0, Z0
+	VCVTDQ2PS        Z0, Z3
+	VMOVUPS          Z1, Z4
+	VFNMADD231PS     c3fc90fd8<>+0(SB), Z3, Z4
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     c34a8885a<>+0(SB), Z3, Z4
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     c27c234c4<>+0(SB), Z3, Z4
+	VMULPS           Z4, Z4, Z3
+	VMOVUPS          c3b8f33a4<>+0(SB), Z5
+	VFMADD213PS.BCST c38d89f71<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3c315563<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3cae635b<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3d5d6ca1<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3e0886d0<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3eaaaab0<>+0(SB), Z3, Z5
+	VMULPS           Z3, Z4, Z6
+	VMOVUPS          Z6, Z6
+	VFMADD213PS      Z4, Z5, Z6
+	VMULPS           Z3, Z4, Z3
+	VSUBPS           Z6, Z4, Z4
+	VMOVUPS          Z3, Z3
+	VFMADD213PS      Z4, Z5, Z3
+	VMOVUPS          cbf800000<>+0(SB), Z4
+	VDIVPS           Z6, Z4, Z4
+	VMOVUPS          one<>+0(SB), Z5
+	VMOVUPS          Z4, Z7
+	VFMADD213PS      Z5, Z6, Z7
+	VMOVUPS          Z4, Z5
+	VFMADD213PS      Z7, Z3, Z5
+	VMOVUPS          Z4, Z3
+	VFMADD213PS      Z4, Z5, Z3
+	VPTESTMD         c00000001<>+0(SB), Z0, K1
+	VMOVUPS          Z6, Z0
+	VMOVUPS          Z3, K1, Z0
+	VANDPS           magnitude<>+0(SB), Z1, Z3
+	VCMPPS           $0x11, c39000000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z1, Z1
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z1, K1, Z0
+	VMOVUPS          Z2, (AX)
+	VMOVUPS          Z0, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
+
+end2:
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VMULPS           c3f22f983<>+0(SB), Z0, Z1
+	VCVTPS2DQ        Z1, Z1
+	VCVTDQ2PS        Z1, Z2
+	VMOVUPS          Z0, Z3
+	VFNMADD231PS     c3fc90fd8<>+0(SB), Z2, Z3
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     c34a8885a<>+0(SB), Z2, Z3
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     c27c234c4<>+0(SB), Z2, Z3
+	VMULPS           Z3, Z3, Z2
+	VMOVUPS          c3b8f33a4<>+0(SB), Z4
+	VFMADD213PS.BCST c38d89f71<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST c3c315563<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST c3cae635b<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST c3d5d6ca1<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST c3e0886d0<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST c3eaaaab0<>+0(SB), Z2, Z4
+	VMULPS           Z2, Z3, Z5
+	VMOVUPS          Z5, Z5
+	VFMADD213PS      Z3, Z4, Z5
+	VMULPS           Z2, Z3, Z2
+	VSUBPS           Z5, Z3, Z3
+	VMOVUPS          Z2, Z2
+	VFMADD213PS      Z3, Z4, Z2
+	VMOVUPS          cbf800000<>+0(SB), Z3
+	VDIVPS           Z5, Z3, Z3
+	VMOVUPS          one<>+0(SB), Z4
+	VMOVUPS          Z3, Z6
+	VFMADD213PS      Z4, Z5, Z6
+	VMOVUPS          Z3, Z4
+	VFMADD213PS      Z6, Z2, Z4
+	VMOVUPS          Z3, Z2
+	VFMADD213PS      Z3, Z4, Z2
+	VPTESTMD         c00000001<>+0(SB), Z1, K1
+	VMOVUPS          Z5, Z1
+	VMOVUPS          Z2, K1, Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VCMPPS           $0x11, c39000000<>+0(SB), Z2, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z0, K1, Z1
+	VMOVUPS          Z1, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func asinAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·asinAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VMULPS           Z2, Z2, Z3
+	VMOVUPS          c3f000000<>+0(SB), Z4
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     c3f000000<>+0(SB), Z2, Z4
+	VCMPPS           $0x1e, c3f100000<>+0(SB), Z2, K1
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z4, K1, Z3
+	VSQRTPS          Z4, Z4
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z4, K1, Z2
+	VMOVUPS          c3d3b2d1e<>+0(SB), Z4
+	VFMADD213PS.BCST cbb2b4a60<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3ce73714<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3cf17b66<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d372813<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d999827<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e2aaaad<>+0(SB), Z3, Z4
+	VMULPS           Z3, Z2, Z3
+	VMOVUPS          Z3, Z3
+	VFMADD213PS      Z2, Z4, Z3
+	VMOVUPS          cb33bbd2e<>+0(SB), Z2
+	VMOVUPS          Z2, Z2
+	VFNMADD231PS     c40000000<>+0(SB), Z3, Z2
+	VADDPS           c3fc90fdb<>+0(SB), Z2, Z2
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z2, K1, Z3
+	VANDPS           signBit<>+0(SB), Z0, Z2
+	VORPS            Z2, Z3, Z2
+	VANDPS           magnitude<>+0(SB), Z0, Z3
+	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z0, K1, Z2
+	VANDPS           magnitude<>+0(SB), Z1, Z0
+	VMULPS           Z0, Z0, Z3
+	VMOVUPS          c3f000000<>+0(SB), Z4
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     c3f000000<>+0(SB), Z0, Z4
+	VCMPPS           $0x1e, c3f100000<>+0(SB), Z0, K1
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z4, K1, Z3
+	VSQRTPS          Z4, Z4
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z4, K1, Z0
+	VMOVUPS          c3d3b2d1e<>+0(SB), Z4
+	VFMADD213PS.BCST cbb2b4a60<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3ce73714<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3cf17b66<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d372813<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d999827<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e2aaaad<>+0(SB), Z3, Z4
+	VMULPS           Z3, Z0, Z3
+	VMOVUPS          Z3, Z3
+	VFMADD213PS      Z0, Z4, Z3
+	VMOVUPS          cb33bbd2e<>+0(SB), Z0
+	VMOVUPS          Z0, Z0
+	VFNMADD231PS     c40000000<>+0(SB), Z3, Z0
+	VADDPS           c3fc90fdb<>+0(SB), Z0, Z0
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z0, K1, Z3
+	VANDPS           signBit<>+0(SB), Z1, Z0
+	VORPS            Z0, Z3, Z0
+	VANDPS           magnitude<>+0(SB), Z1, Z3
+	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z1, Z1
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z1, K1, Z0
+	VMOVUPS          Z2, (AX)
+	VMOVUPS          Z0, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
+
+end2:
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VANDPS           magnitude<>+0(SB), Z0, Z1
+	VMULPS           Z1, Z1, Z2
+	VMOVUPS          c3f000000<>+0(SB), Z3
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     c3f000000<>+0(SB), Z1, Z3
+	VCMPPS           $0x1e, c3f100000<>+0(SB), Z1, K1
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z3, K1, Z2
+	VSQRTPS          Z3, Z3
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z3, K1, Z1
+	VMOVUPS          c3d3b2d1e<>+0(SB), Z3
+	VFMADD213PS.BCST cbb2b4a60<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3ce73714<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3cf17b66<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3d372813<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3d999827<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3e2aaaad<>+0(SB), Z2, Z3
+	VMULPS           Z2, Z1, Z2
+	VMOVUPS          Z2, Z2
+	VFMADD213PS      Z1, Z3, Z2
+	VMOVUPS          cb33bbd2e<>+0(SB), Z1
+	VMOVUPS          Z1, Z1
+	VFNMADD231PS     c40000000<>+0(SB), Z2, Z1
+	VADDPS           c3fc90fdb<>+0(SB), Z1, Z1
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z1, K1, Z2
+	VANDPS           signBit<>+0(SB), Z0, Z1
+	VORPS            Z1, Z2, Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VCMPPS           $0x11, c39800000<>+0(SB), Z2, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z0, K1, Z1
+	VMOVUPS          Z1, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func acosAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·acosAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VMULPS           Z2, Z2, Z3
+	VMOVUPS          c3f000000<>+0(SB), Z4
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     c3f000000<>+0(SB), Z2, Z4
+	VCMPPS           $0x1e, c3f100000<>+0(SB), Z2, K1
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z4, K1, Z3
+	VSQRTPS          Z4, Z4
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z4, K1, Z2
+	VMOVUPS          c3d3b2d1e<>+0(SB), Z4
+	VFMADD213PS.BCST cbb2b4a60<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3ce73714<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3cf17b66<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d372813<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d999827<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e2aaaad<>+0(SB), Z3, Z4
+	VMULPS           Z3, Z2, Z3
+	VMOVUPS          Z3, Z3
+	VFMADD213PS      Z2, Z4, Z3
+	VXORPS           Z2, Z2, Z2
+	VCMPPS           $0x11, Z2, Z0, K2
+	VANDPS           signBit<>+0(SB), Z0, Z0
+	VORPS            Z0, Z3, Z0
+	VSUBPS           cb33bbd2e<>+0(SB), Z0, Z0
+	VMOVUPS          c3fc90fdb<>+0(SB), Z2
+	VSUBPS           Z0, Z2, Z0
+	VADDPS           Z3, Z3, Z2
+	VSUBPS           cb3bbbd2e<>+0(SB), Z2, Z3
+	VMOVUPS          c40490fdb<>+0(SB), Z4
+	VSUBPS           Z3, Z4, Z3
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z3, K2, Z2
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z2, K1, Z0
+	VANDPS           magnitude<>+0(SB), Z1, Z2
+	VMULPS           Z2, Z2, Z3
+	VMOVUPS          c3f000000<>+0(SB), Z4
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     c3f000000<>+0(SB), Z2, Z4
+	VCMPPS           $0x1e, c3f100000<>+0(SB), Z2, K1
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z4, K1, Z3
+	VSQRTPS          Z4, Z4
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z4, K1, Z2
+	VMOVUPS          c3d3b2d1e<>+0(SB), Z4
+	VFMADD213PS.BCST cbb2b4a60<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3ce73714<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3cf17b66<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d372813<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d999827<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e2aaaad<>+0(SB), Z3, Z4
+	VMULPS           Z3, Z2, Z3
+	VMOVUPS          Z3, Z3
+	VFMADD213PS      Z2, Z4, Z3
+	VXORPS           Z2, Z2, Z2
+	VCMPPS           $0x11, Z2, Z1, K2
+	VANDPS           signBit<>+0(SB), Z1, Z1
+	VORPS            Z1, Z3, Z1
+	VSUBPS           cb33bbd2e<>+0(SB), Z1, Z1
+	VMOVUPS          c3fc90fdb<>+0(SB), Z2
+	VSUBPS           Z1, Z2, Z1
+	VADDPS           Z3, Z3, Z2
+	VSUBPS           cb3bbbd2e<>+0(SB), Z2, Z3
+	VMOVUPS          c40490fdb<>+0(SB), Z4
+	VSUBPS           Z3, Z4, Z3
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z3, K2, Z2
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z2, K1, Z1
+	VMOVUPS          Z0, (AX)
+	VMOVUPS          Z1, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
+
+end2:
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VANDPS           magnitude<>+0(SB), Z0, Z1
+	VMULPS           Z1, Z1, Z2
+	VMOVUPS          c3f000000<>+0(SB), Z3
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     c3f000000<>+0(SB), Z1, Z3
+	VCMPPS           $0x1e, c3f100000<>+0(SB), Z1, K1
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z3, K1, Z2
+	VSQRTPS          Z3, Z3
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z3, K1, Z1
+	VMOVUPS          c3d3b2d1e<>+0(SB), Z3
+	VFMADD213PS.BCST cbb2b4a60<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3ce73714<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3cf17b66<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3d372813<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3d999827<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3e2aaaad<>+0(SB), Z2, Z3
+	VMULPS           Z2, Z1, Z2
+	VMOVUPS          Z2, Z2
+	VFMADD213PS      Z1, Z3, Z2
+	VXORPS           Z1, Z1, Z1
+	VCMPPS           $0x11, Z1, Z0, K2
+	VANDPS           signBit<>+0(SB), Z0, Z0
+	VORPS            Z0, Z2, Z0
+	VSUBPS           cb33bbd2e<>+0(SB), Z0, Z0
+	VMOVUPS          c3fc90fdb<>+0(SB), Z1
+	VSUBPS           Z0, Z1, Z0
+	VADDPS           Z2, Z2, Z1
+	VSUBPS           cb3bbbd2e<>+0(SB), Z1, Z2
+	VMOVUPS          c40490fdb<>+0(SB), Z3
+	VSUBPS           Z2, Z3, Z2
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z2, K2, Z1
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z1, K1, Z0
+	VMOVUPS          Z0, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func atanAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·atanAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VCMPPS           $0x1e, one<>+0(SB), Z2, K1
+	VMOVUPS          one<>+0(SB), Z3
+	VDIVPS           Z2, Z3, Z3
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z3, K1, Z2
+	VMULPS           Z2, Z2, Z3
+	VMOVUPS          c3a945003<>+0(SB), Z4
+	VFMADD213PS.BCST cbbf2d573<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3cba584d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbd381bfc<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d8a78a0<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbdb4a4c4<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3de2877d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe123afc<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e4ccc0d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbeaaaaa9<>+0(SB), Z3, Z4
+	VMULPS           Z3, Z2, Z3
+	VMOVUPS          Z3, Z3
+	VFMADD213PS      Z2, Z4, Z3
+	VSUBPS           cb33bbd2e<>+0(SB), Z3, Z2
+	VMOVUPS          c3fc90fdb<>+0(SB), Z4
+	VSUBPS           Z2, Z4, Z2
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z2, K1, Z3
+	VANDPS           signBit<>+0(SB), Z0, Z2
+	VORPS            Z2, Z3, Z2
+	VANDPS           magnitude<>+0(SB), Z0, Z3
+	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z0, K1, Z2
+	VANDPS           magnitude<>+0(SB), Z1, Z0
+	VCMPPS           $0x1e, one<>+0(SB), Z0, K1
+	VMOVUPS          one<>+0(SB), Z3
+	VDIVPS           Z0, Z3, Z3
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z3, K1, Z0
+	VMULPS           Z0, Z0, Z3
+	VMOVUPS          c3a945003<>+0(SB), Z4
+	VFMADD213PS.BCST cbbf2d573<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3cba584d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbd381bfc<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d8a78a0<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbdb4a4c4<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3de2877d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe123afc<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e4ccc0d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbeaaaaa9<>+0(SB), Z3, Z4
+	VMULPS           Z3, Z0, Z3
+	VMOVUPS          Z3, Z3
+	VFMADD213PS      Z0, Z4, Z3
+	VSUBPS           cb33bbd2e<>+0(SB), Z3, Z0
+	VMOVUPS          c3fc90fdb<>+0(SB), Z4
+	VSUBPS           Z0, Z4, Z0
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z0, K1, Z3
+	VANDPS           signBit<>+0(SB), Z1, Z0
+	VORPS            Z0, Z3, Z0
+	VANDPS           magnitude<>+0(SB), Z1, Z3
+	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z1, Z1
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z1, K1, Z0
+	VMOVUPS          Z2, (AX)
+	VMOVUPS          Z0, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
+
+end2:
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VANDPS           magnitude<>+0(SB), Z0, Z1
+	VCMPPS           $0x1e, one<>+0(SB), Z1, K1
+	VMOVUPS          one<>+0(SB), Z2
+	VDIVPS           Z1, Z2, Z2
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z2, K1, Z1
+	VMULPS           Z1, Z1, Z2
+	VMOVUPS          c3a945003<>+0(SB), Z3
+	VFMADD213PS.BCST cbbf2d573<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3cba584d<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST cbd381bfc<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3d8a78a0<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST cbdb4a4c4<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3de2877d<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST cbe123afc<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST c3e4ccc0d<>+0(SB), Z2, Z3
+	VFMADD213PS.BCST cbeaaaaa9<>+0(SB), Z2, Z3
+	VMULPS           Z2, Z1, Z2
+	VMOVUPS          Z2, Z2
+	VFMADD213PS      Z1, Z3, Z2
+	VSUBPS           cb33bbd2e<>+0(SB), Z2, Z1
+	VMOVUPS          c3fc90fdb<>+0(SB), Z3
+	VSUBPS           Z1, Z3, Z1
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z1, K1, Z2
+	VANDPS           signBit<>+0(SB), Z0, Z1
+	VORPS            Z1, Z2, Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VCMPPS           $0x11, c39800000<>+0(SB), Z2, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z0, K1, Z1
+	VMOVUPS          Z1, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func sinhAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·sinhAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VMOVUPS          cc2d00000<>+0(SB), Z3
+	VMOVUPS          c42b40000<>+0(SB), Z4
+	VMAXPS           Z2, Z3, Z3
+	VMINPS           Z3, Z4, Z4
+	VMULPS           c3fb8aa3b<>+0(SB), Z4, Z3
+	VCVTPS2DQ        Z3, Z3
+	VCVTDQ2PS        Z3, Z5
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     c3f318000<>+0(SB), Z5, Z4
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     cb95e8083<>+0(SB), Z5, Z4
+	VMOVUPS          c394f13b2<>+0(SB), Z5
+	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3c08897d<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3f000000<>+0(SB), Z4, Z5
+	VMULPS           Z4, Z4, Z6
+	VMOVUPS          Z6, Z6
+	VFMADD213PS      Z4, Z5, Z6
+	VADDPS           one<>+0(SB), Z6, Z4
+	VPADDD           cffffffff<>+0(SB), Z3, Z3
+	VCVTDQ2PS        Z3, Z3
+	VSCALEFPS        Z3, Z4, Z3
+	VMOVUPS          c3e800000<>+0(SB), Z4
+	VDIVPS           Z3, Z4, Z4
+	VSUBPS           Z4, Z3, Z3
+	VANDPS           signBit<>+0(SB), Z0, Z4
+	VORPS            Z4, Z3, Z3
+	VMULPS           Z0, Z0, Z4
+	VMULPS           Z4, Z0, Z5
+	VMOVUPS          c363ad107<>+0(SB), Z6
+	VFMADD213PS.BCST c395010b4<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST c3c088871<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST c3e2aaaab<>+0(SB), Z4, Z6
+	VMOVUPS          Z5, Z4
+	VFMADD213PS      Z0, Z6, Z4
+	VCMPPS           $0x1e, one<>+0(SB), Z2, K1
+	VMOVUPS          Z4, Z2
+	VMOVUPS          Z3, K1, Z2
+	VCMPPS           $0x03, Z0, Z0, K1
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z0, K1, Z2
+	VANDPS           magnitude<>+0(SB), Z0, Z3
+	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z0, K1, Z2
+	VANDPS           magnitude<>+0(SB), Z1, Z0
+	VMOVUPS          cc2d00000<>+0(SB), Z3
+	VMOVUPS          c42b40000<>+0(SB), Z4
+	VMAXPS           Z0, Z3, Z3
+	VMINPS           Z3, Z4, Z4
+	VMULPS           c3fb8aa3b<>+0(SB), Z4, Z3
+	VCVTPS2DQ        Z3, Z3
+	VCVTDQ2PS        Z3, Z5
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     c3f318000<>+0(SB), Z5, Z4
+	VMOVUPS          Z4, Z4
+	VFNMADD231PS     cb95e8083<>+0(SB), Z5, Z4
+	VMOVUPS          c394f13b2<>+0(SB), Z5
+	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3c08897d<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3f000000<>+0(SB), Z4, Z5
+	VMULPS           Z4, Z4, Z6
+	VMOVUPS          Z6, Z6
+	VFMADD213PS      Z4, Z5, Z6
+	VADDPS           one<>+0(SB), Z6, Z4
+	VPADDD           cffffffff<>+0(SB), Z3, Z3
+	VCVTDQ2PS        Z3, Z3
+	VSCALEFPS        Z3, Z4, Z3
+	VMOVUPS          c3e800000<>+0(SB), Z4
+	VDIVPS           Z3, Z4, Z4
+	VSUBPS           Z4, Z3, Z3
+	VANDPS           signBit<>+0(SB), Z1, Z4
+	VORPS            Z4, Z3, Z3
+	VMULPS           Z1, Z1, Z4
+	VMULPS           Z4, Z1, Z5
+	VMOVUPS          c363ad107<>+0(SB), Z6
+	VFMADD213PS.BCST c395010b4<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST c3c088871<>+0(SB), Z4, Z6
+	VFMADD213PS.BCST c3e2aaaab<>+0(SB), Z4, Z6
+	VMOVUPS          Z5, Z4
+	VFMADD213PS      Z1, Z6, Z4
+	VCMPPS           $0x1e, one<>+0(SB), Z0, K1
+	VMOVUPS          Z4, Z0
+	VMOVUPS          Z3, K1, Z0
+	VCMPPS           $0x03, Z1, Z1, K1
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z1, K1, Z0
+	VANDPS           magnitude<>+0(SB), Z1, Z3
+	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z1, Z1
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z1, K1, Z0
+	VMOVUPS          Z2, (AX)
+	VMOVUPS          Z0, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
+
+end2:
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VANDPS           magnitude<>+0(SB), Z0, Z1
+	VMOVUPS          cc2d00000<>+0(SB), Z2
+	VMOVUPS          c42b40000<>+0(SB), Z3
+	VMAXPS           Z1, Z2, Z2
+	VMINPS           Z2, Z3, Z3
+	VMULPS           c3fb8aa3b<>+0(SB), Z3, Z2
+	VCVTPS2DQ        Z2, Z2
+	VCVTDQ2PS        Z2, Z4
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     c3f318000<>+0(SB), Z4, Z3
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     cb95e8083<>+0(SB), Z4, Z3
+	VMOVUPS          c394f13b2<>+0(SB), Z4
+	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3c08897d<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3f000000<>+0(SB), Z3, Z4
+	VMULPS           Z3, Z3, Z5
+	VMOVUPS          Z5, Z5
+	VFMADD213PS      Z3, Z4, Z5
+	VADDPS           one<>+0(SB), Z5, Z3
+	VPADDD           cffffffff<>+0(SB), Z2, Z2
+	VCVTDQ2PS        Z2, Z2
+	VSCALEFPS        Z2, Z3, Z2
+	VMOVUPS          c3e800000<>+0(SB), Z3
+	VDIVPS           Z2, Z3, Z3
+	VSUBPS           Z3, Z2, Z2
+	VANDPS           signBit<>+0(SB), Z0, Z3
+	VORPS            Z3, Z2, Z2
+	VMULPS           Z0, Z0, Z3
+	VMULPS           Z3, Z0, Z4
+	VMOVUPS          c363ad107<>+0(SB), Z5
+	VFMADD213PS.BCST c395010b4<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3c088871<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3e2aaaab<>+0(SB), Z3, Z5
+	VMOVUPS          Z4, Z3
+	VFMADD213PS      Z0, Z5, Z3
+	VCMPPS           $0x1e, one<>+0(SB), Z1, K1
+	VMOVUPS          Z3, Z1
+	VMOVUPS          Z2, K1, Z1
+	VCMPPS           $0x03, Z0, Z0, K1
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z0, K1, Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VCMPPS           $0x11, c39800000<>+0(SB), Z2, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z0, K1, Z1
+	VMOVUPS          Z1, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func coshAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·coshAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z0
+	VMOVUPS          cc2d00000<>+0(SB), Z2
+	VMOVUPS          c42b40000<>+0(SB), Z3
+	VMAXPS           Z0, Z2, Z2
+	VMINPS           Z2, Z3, Z3
+	VMULPS           c3fb8aa3b<>+0(SB), Z3, Z0
+	VCVTPS2DQ        Z0, Z0
+	VCVTDQ2PS        Z0, Z2
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     c3f318000<>+0(SB), Z2, Z3
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     cb95e8083<>+0(SB), Z2, Z3
+	VMOVUPS          c394f13b2<>+0(SB), Z2
+	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST c3c08897d<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST c3f000000<>+0(SB), Z3, Z2
+	VMULPS           Z3, Z3, Z4
+	VMOVUPS          Z4, Z4
+	VFMADD213PS      Z3, Z2, Z4
+	VADDPS           one<>+0(SB), Z4, Z2
+	VPADDD           cffffffff<>+0(SB), Z0, Z0
+	VCVTDQ2PS        Z0, Z0
+	VSCALEFPS        Z0, Z2, Z0
+	VMOVUPS          c3e800000<>+0(SB), Z2
+	VDIVPS           Z0, Z2, Z2
+	VADDPS           Z2, Z0, Z0
+	VANDPS           magnitude<>+0(SB), Z1, Z1
+	VMOVUPS          cc2d00000<>+0(SB), Z2
+	VMOVUPS          c42b40000<>+0(SB), Z3
+	VMAXPS           Z1, Z2, Z2
+	VMINPS           Z2, Z3, Z3
+	VMULPS           c3fb8aa3b<>+0(SB), Z3, Z1
+	VCVTPS2DQ        Z1, Z1
+	VCVTDQ2PS        Z1, Z2
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     c3f318000<>+0(SB), Z2, Z3
+	VMOVUPS          Z3, Z3
+	VFNMADD231PS     cb95e8083<>+0(SB), Z2, Z3
+	VMOVUPS          c394f13b2<>+0(SB), Z2
+	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST c3c08897d<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z3, Z2
+	VFMADD213PS.BCST c3f000000<>+0(SB), Z3, Z2
+	VMULPS           Z3, Z3, Z4
+	VMOVUPS          Z4, Z4
+	VFMADD213PS      Z3, Z2, Z4
+	VADDPS           one<>+0(SB), Z4, Z2
+	VPADDD           cffffffff<>+0(SB), Z1, Z1
+	VCVTDQ2PS        Z1, Z1
+	VSCALEFPS        Z1, Z2, Z1
+	VMOVUPS          c3e800000<>+0(SB), Z2
+	VDIVPS           Z1, Z2, Z2
+	VADDPS           Z2, Z1, Z1
+	VMOVUPS          Z0, (AX)
+	VMOVUPS          Z1, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
+
+end2:
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VANDPS           magnitude<>+0(SB), Z0, Z0
+	VMOVUPS          cc2d00000<>+0(SB), Z1
+	VMOVUPS          c42b40000<>+0(SB), Z2
+	VMAXPS           Z0, Z1, Z1
+	VMINPS           Z1, Z2, Z2
+	VMULPS           c3fb8aa3b<>+0(SB), Z2, Z0
+	VCVTPS2DQ        Z0, Z0
+	VCVTDQ2PS        Z0, Z1
+	VMOVUPS          Z2, Z2
+	VFNMADD231PS     c3f318000<>+0(SB), Z1, Z2
+	VMOVUPS          Z2, Z2
+	VFNMADD231PS     cb95e8083<>+0(SB), Z1, Z2
+	VMOVUPS          c394f13b2<>+0(SB), Z1
+	VFMADD213PS.BCST c3ab69f7c<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST c3c08897d<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST c3d2aaa7a<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST c3e2aaaaa<>+0(SB), Z2, Z1
+	VFMADD213PS.BCST c3f000000<>+0(SB), Z2, Z1
+	VMULPS           Z2, Z2, Z3
+	VMOVUPS          Z3, Z3
+	VFMADD213PS      Z2, Z1, Z3
+	VADDPS           one<>+0(SB), Z3, Z1
+	VPADDD           cffffffff<>+0(SB), Z0, Z0
+	VCVTDQ2PS        Z0, Z0
+	VSCALEFPS        Z0, Z1, Z0
+	VMOVUPS          c3e800000<>+0(SB), Z1
+	VDIVPS           Z0, Z1, Z1
+	VADDPS           Z1, Z0, Z0
+	VMOVUPS          Z0, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func asinhAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·asinhAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VMULPS           Z2, Z2, Z3
+	VADDPS           one<>+0(SB), Z3, Z4
+	VSQRTPS          Z4, Z4
+	VADDPS           one<>+0(SB), Z4, Z4
+	VMOVUPS          one<>+0(SB), Z5
+	VDIVPS           Z4, Z5, Z4
+	VMOVUPS          Z3, Z3
+	VFMADD213PS      Z2, Z4, Z3
+	VCMPPS           $0x1e, c5d800000<>+0(SB), Z2, K1
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z2, K1, Z3
+	VADDPS           one<>+0(SB), Z3, Z2
+	VPSUBD           c3f400000<>+0(SB), Z2, Z2
+	VPANDD           cff800000<>+0(SB), Z2, Z2
+	VMOVUPS          c40800000<>+0(SB), Z4
+	VPSUBD           Z2, Z4, Z4
+	VMULPS           Z4, Z3, Z5
+	VMULPS           c3e800000<>+0(SB), Z4, Z4
+	VADDPS           cbf800000<>+0(SB), Z4, Z4
+	VMOVUPS          Z4, Z4
+	VFMADD231PS      c3e800000<>+0(SB), Z5, Z4
+	VPSRAD           $0x17, Z2, Z2
+	VCVTDQ2PS        Z2, Z2
+	VMOVUPS          c3d19c98e<>+0(SB), Z5
+	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3def96c5<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbe025a80<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3e1231b4<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbe2a8c9a<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3e4ccbb0<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbe800038<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3eaaaaad<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z4, Z5
+	VMULPS           Z4, Z4, Z6
+	VMOVUPS          Z6, Z6
+	VFMADD213PS      Z4, Z5, Z6
+	VMOVUPS          Z6, Z4
+	VFMADD231PS      c3f317218<>+0(SB), Z2, Z4
+	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z3, K2
+	VMOVUPS          Z4, Z2
+	VMOVUPS          Z3, K2, Z2
+	VCMPPS           $0x11, cbf800000<>+0(SB), Z3, K2
+	VMOVUPS          Z2, Z2
+	VMOVUPS          notANumber<>+0(SB), K2, Z2
+	VCMPPS           $0x00, cbf800000<>+0(SB), Z3, K2
+	VMOVUPS          Z2, Z2
+	VMOVUPS          cff800000<>+0(SB), K2, Z2
+	VANDPS           magnitude<>+0(SB), Z3, Z4
+	VCMPPS           $0x11, c33000000<>+0(SB), Z4, K2
+	VMULPS           one<>+0(SB), Z3, Z3
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z3, K2, Z2
+	VADDPS           c3f317218<>+0(SB), Z2, Z3
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z3, K1, Z2
+	VANDPS           signBit<>+0(SB), Z0, Z3
+	VORPS            Z3, Z2, Z2
+	VANDPS           magnitude<>+0(SB), Z0, Z3
+	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z0, K1, Z2
+	VANDPS           magnitude<>+0(SB), Z1, Z0
+	VMULPS           Z0, Z0, Z3
+	VADDPS           one<>+0(SB), Z3, Z4
+	VSQRTPS          Z4, Z4
+	VADDPS           one<>+0(SB), Z4, Z4
+	VMOVUPS          one<>+0(SB), Z5
+	VDIVPS           Z4, Z5, Z4
+	VMOVUPS          Z3, Z3
+	VFMADD213PS      Z0, Z4, Z3
+	VCMPPS           $0x1e, c5d800000<>+0(SB), Z0, K1
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z0, K1, Z3
+	VADDPS           one<>+0(SB), Z3, Z0
+	VPSUBD           c3f400000<>+0(SB), Z0, Z0
+	VPANDD           cff800000<>+0(SB), Z0, Z0
+	VMOVUPS          c40800000<>+0(SB), Z4
+	VPSUBD           Z0, Z4, Z4
+	VMULPS           Z4, Z3, Z5
+	VMULPS           c3e800000<>+0(SB), Z4, Z4
+	VADDPS           cbf800000<>+0(SB), Z4, Z4
+	VMOVUPS          Z4, Z4
+	VFMADD231PS      c3e800000<>+0(SB), Z5, Z4
+	VPSRAD           $0x17, Z0, Z0
+	VCVTDQ2PS        Z0, Z0
+	VMOVUPS          c3d19c98e<>+0(SB), Z5
+	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3def96c5<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbe025a80<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3e1231b4<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbe2a8c9a<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3e4ccbb0<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbe800038<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3eaaaaad<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z4, Z5
+	VMULPS           Z4, Z4, Z6
+	VMOVUPS          Z6, Z6
+	VFMADD213PS      Z4, Z5, Z6
+	VMOVUPS          Z6, Z4
+	VFMADD231PS      c3f317218<>+0(SB), Z0, Z4
+	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z3, K2
+	VMOVUPS          Z4, Z0
+	VMOVUPS          Z3, K2, Z0
+	VCMPPS           $0x11, cbf800000<>+0(SB), Z3, K2
+	VMOVUPS          Z0, Z0
+	VMOVUPS          notANumber<>+0(SB), K2, Z0
+	VCMPPS           $0x00, cbf800000<>+0(SB), Z3, K2
+	VMOVUPS          Z0, Z0
+	VMOVUPS          cff800000<>+0(SB), K2, Z0
+	VANDPS           magnitude<>+0(SB), Z3, Z4
+	VCMPPS           $0x11, c33000000<>+0(SB), Z4, K2
+	VMULPS           one<>+0(SB), Z3, Z3
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z3, K2, Z0
+	VADDPS           c3f317218<>+0(SB), Z0, Z3
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z3, K1, Z0
+	VANDPS           signBit<>+0(SB), Z1, Z3
+	VORPS            Z3, Z0, Z0
+	VANDPS           magnitude<>+0(SB), Z1, Z3
+	VCMPPS           $0x11, c39800000<>+0(SB), Z3, K1
+	VMULPS           one<>+0(SB), Z1, Z1
+	VMOVUPS          Z0, Z0
+	VMOVUPS          Z1, K1, Z0
+	VMOVUPS          Z2, (AX)
+	VMOVUPS          Z0, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
+
+end2:
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VANDPS           magnitude<>+0(SB), Z0, Z1
+	VMULPS           Z1, Z1, Z2
+	VADDPS           one<>+0(SB), Z2, Z3
+	VSQRTPS          Z3, Z3
+	VADDPS           one<>+0(SB), Z3, Z3
+	VMOVUPS          one<>+0(SB), Z4
+	VDIVPS           Z3, Z4, Z3
+	VMOVUPS          Z2, Z2
+	VFMADD213PS      Z1, Z3, Z2
+	VCMPPS           $0x1e, c5d800000<>+0(SB), Z1, K1
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z1, K1, Z2
+	VADDPS           one<>+0(SB), Z2, Z1
+	VPSUBD           c3f400000<>+0(SB), Z1, Z1
+	VPANDD           cff800000<>+0(SB), Z1, Z1
+	VMOVUPS          c40800000<>+0(SB), Z3
+	VPSUBD           Z1, Z3, Z3
+	VMULPS           Z3, Z2, Z4
+	VMULPS           c3e800000<>+0(SB), Z3, Z3
+	VADDPS           cbf800000<>+0(SB), Z3, Z3
+	VMOVUPS          Z3, Z3
+	VFMADD231PS      c3e800000<>+0(SB), Z4, Z3
+	VPSRAD           $0x17, Z1, Z1
+	VCVTDQ2PS        Z1, Z1
+	VMOVUPS          c3d19c98e<>+0(SB), Z4
+	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3def96c5<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe025a80<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e1231b4<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe2a8c9a<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e4ccbb0<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe800038<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3eaaaaad<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z3, Z4
+	VMULPS           Z3, Z3, Z5
+	VMOVUPS          Z5, Z5
+	VFMADD213PS      Z3, Z4, Z5
+	VMOVUPS          Z5, Z3
+	VFMADD231PS      c3f317218<>+0(SB), Z1, Z3
+	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z2, K2
+	VMOVUPS          Z3, Z1
+	VMOVUPS          Z2, K2, Z1
+	VCMPPS           $0x11, cbf800000<>+0(SB), Z2, K2
+	VMOVUPS          Z1, Z1
+	VMOVUPS          notANumber<>+0(SB), K2, Z1
+	VCMPPS           $0x00, cbf800000<>+0(SB), Z2, K2
+	VMOVUPS          Z1, Z1
+	VMOVUPS          cff800000<>+0(SB), K2, Z1
+	VANDPS           magnitude<>+0(SB), Z2, Z3
+	VCMPPS           $0x11, c33000000<>+0(SB), Z3, K2
+	VMULPS           one<>+0(SB), Z2, Z2
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z2, K2, Z1
+	VADDPS           c3f317218<>+0(SB), Z1, Z2
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z2, K1, Z1
+	VANDPS           signBit<>+0(SB), Z0, Z2
+	VORPS            Z2, Z1, Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VCMPPS           $0x11, c39800000<>+0(SB), Z2, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z0, K1, Z1
+	VMOVUPS          Z1, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func acoshAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·acoshAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VSUBPS           one<>+0(SB), Z0, Z2
+	VCMPPS           $0x1e, c5d800000<>+0(SB), Z0, K1
+	VADDPS           Z2, Z2, Z3
+	VMOVUPS          Z2, Z4
+	VFMADD213PS      Z3, Z2, Z4
+	VSQRTPS          Z4, Z3
+	VADDPS           Z3, Z2, Z2
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z0, K1, Z2
+	VADDPS           one<>+0(SB), Z2, Z3
+	VPSUBD           c3f400000<>+0(SB), Z3, Z3
+	VPANDD           cff800000<>+0(SB), Z3, Z3
+	VMOVUPS          c40800000<>+0(SB), Z4
+	VPSUBD           Z3, Z4, Z4
+	VMULPS           Z4, Z2, Z5
+	VMULPS           c3e800000<>+0(SB), Z4, Z4
+	VADDPS           cbf800000<>+0(SB), Z4, Z4
+	VMOVUPS          Z4, Z4
+	VFMADD231PS      c3e800000<>+0(SB), Z5, Z4
+	VPSRAD           $0x17, Z3, Z3
+	VCVTDQ2PS        Z3, Z3
+	VMOVUPS          c3d19c98e<>+0(SB), Z5
+	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3def96c5<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbe025a80<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3e1231b4<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbe2a8c9a<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3e4ccbb0<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbe800038<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3eaaaaad<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z4, Z5
+	VMULPS           Z4, Z4, Z6
+	VMOVUPS          Z6, Z6
+	VFMADD213PS      Z4, Z5, Z6
+	VMOVUPS          Z6, Z4
+	VFMADD231PS      c3f317218<>+0(SB), Z3, Z4
+	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z2, K2
+	VMOVUPS          Z4, Z3
+	VMOVUPS          Z2, K2, Z3
+	VCMPPS           $0x11, cbf800000<>+0(SB), Z2, K2
+	VMOVUPS          Z3, Z3
+	VMOVUPS          notANumber<>+0(SB), K2, Z3
+	VCMPPS           $0x00, cbf800000<>+0(SB), Z2, K2
+	VMOVUPS          Z3, Z3
+	VMOVUPS          cff800000<>+0(SB), K2, Z3
+	VANDPS           magnitude<>+0(SB), Z2, Z4
+	VCMPPS           $0x11, c33000000<>+0(SB), Z4, K2
+	VMULPS           one<>+0(SB), Z2, Z2
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z2, K2, Z3
+	VADDPS           c3f317218<>+0(SB), Z3, Z2
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z2, K1, Z3
+	VCMPPS           $0x11, one<>+0(SB), Z0, K1
+	VMOVUPS          Z3, Z0
+	VMOVUPS          notANumber<>+0(SB), K1, Z0
+	VSUBPS           one<>+0(SB), Z1, Z2
+	VCMPPS           $0x1e, c5d800000<>+0(SB), Z1, K1
+	VADDPS           Z2, Z2, Z3
+	VMOVUPS          Z2, Z4
+	VFMADD213PS      Z3, Z2, Z4
+	VSQRTPS          Z4, Z3
+	VADDPS           Z3, Z2, Z2
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z1, K1, Z2
+	VADDPS           one<>+0(SB), Z2, Z3
+	VPSUBD           c3f400000<>+0(SB), Z3, Z3
+	VPANDD           cff800000<>+0(SB), Z3, Z3
+	VMOVUPS          c40800000<>+0(SB), Z4
+	VPSUBD           Z3, Z4, Z4
+	VMULPS           Z4, Z2, Z5
+	VMULPS           c3e800000<>+0(SB), Z4, Z4
+	VADDPS           cbf800000<>+0(SB), Z4, Z4
+	VMOVUPS          Z4, Z4
+	VFMADD231PS      c3e800000<>+0(SB), Z5, Z4
+	VPSRAD           $0x17, Z3, Z3
+	VCVTDQ2PS        Z3, Z3
+	VMOVUPS          c3d19c98e<>+0(SB), Z5
+	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3def96c5<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbe025a80<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3e1231b4<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbe2a8c9a<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3e4ccbb0<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbe800038<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST c3eaaaaad<>+0(SB), Z4, Z5
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z4, Z5
+	VMULPS           Z4, Z4, Z6
+	VMOVUPS          Z6, Z6
+	VFMADD213PS      Z4, Z5, Z6
+	VMOVUPS          Z6, Z4
+	VFMADD231PS      c3f317218<>+0(SB), Z3, Z4
+	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z2, K2
+	VMOVUPS          Z4, Z3
+	VMOVUPS          Z2, K2, Z3
+	VCMPPS           $0x11, cbf800000<>+0(SB), Z2, K2
+	VMOVUPS          Z3, Z3
+	VMOVUPS          notANumber<>+0(SB), K2, Z3
+	VCMPPS           $0x00, cbf800000<>+0(SB), Z2, K2
+	VMOVUPS          Z3, Z3
+	VMOVUPS          cff800000<>+0(SB), K2, Z3
+	VANDPS           magnitude<>+0(SB), Z2, Z4
+	VCMPPS           $0x11, c33000000<>+0(SB), Z4, K2
+	VMULPS           one<>+0(SB), Z2, Z2
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z2, K2, Z3
+	VADDPS           c3f317218<>+0(SB), Z3, Z2
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z2, K1, Z3
+	VCMPPS           $0x11, one<>+0(SB), Z1, K1
+	VMOVUPS          Z3, Z1
+	VMOVUPS          notANumber<>+0(SB), K1, Z1
+	VMOVUPS          Z0, (AX)
+	VMOVUPS          Z1, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
+
+end2:
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VSUBPS           one<>+0(SB), Z0, Z1
+	VCMPPS           $0x1e, c5d800000<>+0(SB), Z0, K1
+	VADDPS           Z1, Z1, Z2
+	VMOVUPS          Z1, Z3
+	VFMADD213PS      Z2, Z1, Z3
+	VSQRTPS          Z3, Z2
+	VADDPS           Z2, Z1, Z1
+	VMOVUPS          Z1, Z1
+	VMOVUPS          Z0, K1, Z1
+	VADDPS           one<>+0(SB), Z1, Z2
+	VPSUBD           c3f400000<>+0(SB), Z2, Z2
+	VPANDD           cff800000<>+0(SB), Z2, Z2
+	VMOVUPS          c40800000<>+0(SB), Z3
+	VPSUBD           Z2, Z3, Z3
+	VMULPS           Z3, Z1, Z4
+	VMULPS           c3e800000<>+0(SB), Z3, Z3
+	VADDPS           cbf800000<>+0(SB), Z3, Z3
+	VMOVUPS          Z3, Z3
+	VFMADD231PS      c3e800000<>+0(SB), Z4, Z3
+	VPSRAD           $0x17, Z2, Z2
+	VCVTDQ2PS        Z2, Z2
+	VMOVUPS          c3d19c98e<>+0(SB), Z4
+	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3def96c5<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe025a80<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e1231b4<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe2a8c9a<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3e4ccbb0<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbe800038<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST c3eaaaaad<>+0(SB), Z3, Z4
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z3, Z4
+	VMULPS           Z3, Z3, Z5
+	VMOVUPS          Z5, Z5
+	VFMADD213PS      Z3, Z4, Z5
+	VMOVUPS          Z5, Z3
+	VFMADD231PS      c3f317218<>+0(SB), Z2, Z3
+	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z1, K2
+	VMOVUPS          Z3, Z2
+	VMOVUPS          Z1, K2, Z2
+	VCMPPS           $0x11, cbf800000<>+0(SB), Z1, K2
+	VMOVUPS          Z2, Z2
+	VMOVUPS          notANumber<>+0(SB), K2, Z2
+	VCMPPS           $0x00, cbf800000<>+0(SB), Z1, K2
+	VMOVUPS          Z2, Z2
+	VMOVUPS          cff800000<>+0(SB), K2, Z2
+	VANDPS           magnitude<>+0(SB), Z1, Z3
+	VCMPPS           $0x11, c33000000<>+0(SB), Z3, K2
+	VMULPS           one<>+0(SB), Z1, Z1
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z1, K2, Z2
+	VADDPS           c3f317218<>+0(SB), Z2, Z1
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z1, K1, Z2
+	VCMPPS           $0x11, one<>+0(SB), Z0, K1
+	VMOVUPS          Z2, Z0
+	VMOVUPS          notANumber<>+0(SB), K1, Z0
+	VMOVUPS          Z0, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func atanhAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·atanhAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop2:
+	CMPQ             DX, $0x00000020
+	JB               end2
+	VMOVUPS          (CX), Z0
+	VMOVUPS          64(CX), Z1
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VMULPS           Z0, Z0, Z3
+	VMULPS           Z3, Z0, Z4
+	VMOVUPS          c3e393f52<>+0(SB), Z5
+	VFMADD213PS.BCST c3ca58f60<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3dd59abe<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3de018fe<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3e1266c2<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3e4ccbdb<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3eaaaaac<>+0(SB), Z3, Z5
+	VMOVUPS          Z4, Z3
+	VFMADD213PS      Z0, Z5, Z3
+	VADDPS           Z2, Z2, Z4
+	VMOVUPS          one<>+0(SB), Z5
+	VSUBPS           Z2, Z5, Z5
+	VDIVPS           Z5, Z4, Z4
+	VADDPS           one<>+0(SB), Z4, Z5
+	VPSUBD           c3f400000<>+0(SB), Z5, Z5
+	VPANDD           cff800000<>+0(SB), Z5, Z5
+	VMOVUPS          c40800000<>+0(SB), Z6
+	VPSUBD           Z5, Z6, Z6
+	VMULPS           Z6, Z4, Z7
+	VMULPS           c3e800000<>+0(SB), Z6, Z6
+	VADDPS           cbf800000<>+0(SB), Z6, Z6
+	VMOVUPS          Z6, Z6
+	VFMADD231PS      c3e800000<>+0(SB), Z7, Z6
+	VPSRAD           $0x17, Z5, Z5
+	VCVTDQ2PS        Z5, Z5
+	VMOVUPS          c3d19c98e<>+0(SB), Z7
+	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST c3def96c5<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST cbe025a80<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST c3e1231b4<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST cbe2a8c9a<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST c3e4ccbb0<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST cbe800038<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST c3eaaaaad<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z6, Z7
+	VMULPS           Z6, Z6, Z8
+	VMOVUPS          Z8, Z8
+	VFMADD213PS      Z6, Z7, Z8
+	VMOVUPS          Z8, Z6
+	VFMADD231PS      c3f317218<>+0(SB), Z5, Z6
+	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z4, K1
+	VMOVUPS          Z6, Z5
+	VMOVUPS          Z4, K1, Z5
+	VCMPPS           $0x11, cbf800000<>+0(SB), Z4, K1
+	VMOVUPS          Z5, Z5
+	VMOVUPS          notANumber<>+0(SB), K1, Z5
+	VCMPPS           $0x00, cbf800000<>+0(SB), Z4, K1
+	VMOVUPS          Z5, Z5
+	VMOVUPS          cff800000<>+0(SB), K1, Z5
+	VANDPS           magnitude<>+0(SB), Z4, Z6
+	VCMPPS           $0x11, c33000000<>+0(SB), Z6, K1
+	VMULPS           one<>+0(SB), Z4, Z4
+	VMOVUPS          Z5, Z5
+	VMOVUPS          Z4, K1, Z5
+	VMULPS           c3f000000<>+0(SB), Z5, Z4
+	VCMPPS           $0x1e, c3f000000<>+0(SB), Z2, K1
+	VANDPS           signBit<>+0(SB), Z0, Z2
+	VORPS            Z2, Z4, Z2
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z2, K1, Z3
+	VANDPS           magnitude<>+0(SB), Z0, Z2
+	VCMPPS           $0x11, c39800000<>+0(SB), Z2, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z3, Z2
+	VMOVUPS          Z0, K1, Z2
+	VANDPS           magnitude<>+0(SB), Z1, Z0
+	VMULPS           Z1, Z1, Z3
+	VMULPS           Z3, Z1, Z4
+	VMOVUPS          c3e393f52<>+0(SB), Z5
+	VFMADD213PS.BCST c3ca58f60<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3dd59abe<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3de018fe<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3e1266c2<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3e4ccbdb<>+0(SB), Z3, Z5
+	VFMADD213PS.BCST c3eaaaaac<>+0(SB), Z3, Z5
+	VMOVUPS          Z4, Z3
+	VFMADD213PS      Z1, Z5, Z3
+	VADDPS           Z0, Z0, Z4
+	VMOVUPS          one<>+0(SB), Z5
+	VSUBPS           Z0, Z5, Z5
+	VDIVPS           Z5, Z4, Z4
+	VADDPS           one<>+0(SB), Z4, Z5
+	VPSUBD           c3f400000<>+0(SB), Z5, Z5
+	VPANDD           cff800000<>+0(SB), Z5, Z5
+	VMOVUPS          c40800000<>+0(SB), Z6
+	VPSUBD           Z5, Z6, Z6
+	VMULPS           Z6, Z4, Z7
+	VMULPS           c3e800000<>+0(SB), Z6, Z6
+	VADDPS           cbf800000<>+0(SB), Z6, Z6
+	VMOVUPS          Z6, Z6
+	VFMADD231PS      c3e800000<>+0(SB), Z7, Z6
+	VPSRAD           $0x17, Z5, Z5
+	VCVTDQ2PS        Z5, Z5
+	VMOVUPS          c3d19c98e<>+0(SB), Z7
+	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST c3def96c5<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST cbe025a80<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST c3e1231b4<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST cbe2a8c9a<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST c3e4ccbb0<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST cbe800038<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST c3eaaaaad<>+0(SB), Z6, Z7
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z6, Z7
+	VMULPS           Z6, Z6, Z8
+	VMOVUPS          Z8, Z8
+	VFMADD213PS      Z6, Z7, Z8
+	VMOVUPS          Z8, Z6
+	VFMADD231PS      c3f317218<>+0(SB), Z5, Z6
+	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z4, K1
+	VMOVUPS          Z6, Z5
+	VMOVUPS          Z4, K1, Z5
+	VCMPPS           $0x11, cbf800000<>+0(SB), Z4, K1
+	VMOVUPS          Z5, Z5
+	VMOVUPS          notANumber<>+0(SB), K1, Z5
+	VCMPPS           $0x00, cbf800000<>+0(SB), Z4, K1
+	VMOVUPS          Z5, Z5
+	VMOVUPS          cff800000<>+0(SB), K1, Z5
+	VANDPS           magnitude<>+0(SB), Z4, Z6
+	VCMPPS           $0x11, c33000000<>+0(SB), Z6, K1
+	VMULPS           one<>+0(SB), Z4, Z4
+	VMOVUPS          Z5, Z5
+	VMOVUPS          Z4, K1, Z5
+	VMULPS           c3f000000<>+0(SB), Z5, Z4
+	VCMPPS           $0x1e, c3f000000<>+0(SB), Z0, K1
+	VANDPS           signBit<>+0(SB), Z1, Z0
+	VORPS            Z0, Z4, Z0
+	VMOVUPS          Z3, Z3
+	VMOVUPS          Z0, K1, Z3
+	VANDPS           magnitude<>+0(SB), Z1, Z0
+	VCMPPS           $0x11, c39800000<>+0(SB), Z0, K1
+	VMULPS           one<>+0(SB), Z1, Z0
+	VMOVUPS          Z3, Z1
+	VMOVUPS          Z0, K1, Z1
+	VMOVUPS          Z2, (AX)
+	VMOVUPS          Z1, 64(AX)
+	ADDQ             $0x00000080, AX
+	ADDQ             $0x00000080, CX
+	SUBQ             $0x00000020, DX
+	JMP              loop2
+
+end2:
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VANDPS           magnitude<>+0(SB), Z0, Z1
+	VMULPS           Z0, Z0, Z2
+	VMULPS           Z2, Z0, Z3
+	VMOVUPS          c3e393f52<>+0(SB), Z4
+	VFMADD213PS.BCST c3ca58f60<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST c3dd59abe<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST c3de018fe<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST c3e1266c2<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST c3e4ccbdb<>+0(SB), Z2, Z4
+	VFMADD213PS.BCST c3eaaaaac<>+0(SB), Z2, Z4
+	VMOVUPS          Z3, Z2
+	VFMADD213PS      Z0, Z4, Z2
+	VADDPS           Z1, Z1, Z3
+	VMOVUPS          one<>+0(SB), Z4
+	VSUBPS           Z1, Z4, Z4
+	VDIVPS           Z4, Z3, Z3
+	VADDPS           one<>+0(SB), Z3, Z4
+	VPSUBD           c3f400000<>+0(SB), Z4, Z4
+	VPANDD           cff800000<>+0(SB), Z4, Z4
+	VMOVUPS          c40800000<>+0(SB), Z5
+	VPSUBD           Z4, Z5, Z5
+	VMULPS           Z5, Z3, Z6
+	VMULPS           c3e800000<>+0(SB), Z5, Z5
+	VADDPS           cbf800000<>+0(SB), Z5, Z5
+	VMOVUPS          Z5, Z5
+	VFMADD231PS      c3e800000<>+0(SB), Z6, Z5
+	VPSRAD           $0x17, Z4, Z4
+	VCVTDQ2PS        Z4, Z4
+	VMOVUPS          c3d19c98e<>+0(SB), Z6
+	VFMADD213PS.BCST cbdba6b5e<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST c3def96c5<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST cbe025a80<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST c3e1231b4<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST cbe2a8c9a<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST c3e4ccbb0<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST cbe800038<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST c3eaaaaad<>+0(SB), Z5, Z6
+	VFMADD213PS.BCST cbf000000<>+0(SB), Z5, Z6
+	VMULPS           Z5, Z5, Z7
+	VMOVUPS          Z7, Z7
+	VFMADD213PS      Z5, Z6, Z7
+	VMOVUPS          Z7, Z5
+	VFMADD231PS      c3f317218<>+0(SB), Z4, Z5
+	VCMPPS           $0x16, c7f7fffff<>+0(SB), Z3, K1
+	VMOVUPS          Z5, Z4
+	VMOVUPS          Z3, K1, Z4
+	VCMPPS           $0x11, cbf800000<>+0(SB), Z3, K1
+	VMOVUPS          Z4, Z4
+	VMOVUPS          notANumber<>+0(SB), K1, Z4
+	VCMPPS           $0x00, cbf800000<>+0(SB), Z3, K1
+	VMOVUPS          Z4, Z4
+	VMOVUPS          cff800000<>+0(SB), K1, Z4
+	VANDPS           magnitude<>+0(SB), Z3, Z5
+	VCMPPS           $0x11, c33000000<>+0(SB), Z5, K1
+	VMULPS           one<>+0(SB), Z3, Z3
+	VMOVUPS          Z4, Z4
+	VMOVUPS          Z3, K1, Z4
+	VMULPS           c3f000000<>+0(SB), Z4, Z3
+	VCMPPS           $0x1e, c3f000000<>+0(SB), Z1, K1
+	VANDPS           signBit<>+0(SB), Z0, Z1
+	VORPS            Z1, Z3, Z1
+	VMOVUPS          Z2, Z2
+	VMOVUPS          Z1, K1, Z2
+	VANDPS           magnitude<>+0(SB), Z0, Z1
+	VCMPPS           $0x11, c39800000<>+0(SB), Z1, K1
+	VMULPS           one<>+0(SB), Z0, Z0
+	VMOVUPS          Z2, Z1
+	VMOVUPS          Z0, K1, Z1
+	VMOVUPS          Z1, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func erfInvAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·erfInvAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop1:
+	CMPQ             DX, $0x00000010
+	JB               end1
+	VMOVUPS          (CX), Z0
+	VMOVUPS          one<>+0(SB), Z1
+	VMOVUPS          Z0, Z2
+	VFNMADD213PS     Z1, Z0, Z2
+	VMOVAPS          Z2, Z1
+	VCMPPS           $0x11, smallestNormal<>+0(SB), Z1, K1
+	VMULPS           two23<>+0(SB), Z1, Z3
+	VXORPS           Z4, Z4, Z4
+	VMOVUPS          Z3, K1, Z1
+	VMOVUPS          minus23<>+0(SB), K1, Z4
+	VPSRAD           $0x17, Z1, Z3
+	VPSUBD           exponentHalf<>+0(SB), Z3, Z3
+	VCVTDQ2PS        Z3, Z3
+	VADDPS           Z4, Z3, Z3
+	VPANDD           fraction<>+0(SB), Z1, Z1
+	VPORD            exponentOfHalf<>+0(SB), Z1, Z1
+	VCMPPS           $0x11, sqrtHalf<>+0(SB), Z1, K1
+	VMOVUPS.Z        one<>+0(SB), K1, Z4
+	VSUBPS           Z4, Z3, Z3
+	VMOVUPS.Z        Z1, K1, Z4
+	VADDPS           Z4, Z1, Z1
+	VSUBPS           one<>+0(SB), Z1, Z1
+	VMOVUPS          logP0<>+0(SB), Z4
+	VFMADD213PS.BCST logP1<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST logP2<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST logP3<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST logP4<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST logP5<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST logP6<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST logP7<>+0(SB), Z1, Z4
+	VFMADD213PS.BCST logP8<>+0(SB), Z1, Z4
+	VMULPS           Z1, Z1, Z5
+	VMULPS           Z1, Z4, Z4
+	VMULPS           Z5, Z4, Z4
+	VFMADD231PS      ln2Low<>+0(SB), Z3, Z4
+	VFNMADD231PS     half<>+0(SB), Z5, Z4
+	VADDPS           Z1, Z4, Z4
+	VFMADD231PS      ln2High<>+0(SB), Z3, Z4
+	VCMPPS           $0x16, largest<>+0(SB), Z2, K1
+	VMOVUPS          Z2, K1, Z4
+	VXORPS           Z1, Z1, Z1
+	VCMPPS           $0x11, Z1, Z2, K1
+	VMOVUPS          notANumber<>+0(SB), K1, Z4
+	VCMPPS           $0x00, Z1, Z2, K1
+	VMOVUPS          minusInfinity<>+0(SB), K1, Z4
+	VMOVAPS          Z4, Z1
+	VMOVUPS          c2dd141c7<>+0(SB), Z2
+	VFMADD213PS.BCST c3137f9e9<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST c340ef718<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST c3680a15f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST c3892e3ba<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST c3a59676f<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST c3bc5519c<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST c3c924946<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST cbe6daf49<>+0(SB), Z1, Z2
+	VFMADD213PS.BCST c3f6024fb<>+0(SB), Z1, Z2
+	VMOVUPS          c30665484<>+0(SB), Z3
+	VFMADD213PS.BCST c33036093<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST c34f8a383<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST c3668fa95<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST c3720d1ae<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST cb804421a<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST cb8e4901d<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST c3b19f834<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST c3c3d50dc<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST cbe6d94c3<>+0(SB), Z1, Z3
+	VFMADD213PS.BCST c3f62dfc5<>+0(SB), Z1, Z3
+	VCMPPS           $0x00, cff800000<>+0(SB), Z1, K1
+	VMOVUPS          Z2, Z2
+	VMOVUPS          c7f800000<>+0(SB), K1, Z2
+	VCMPPS           $0x11, cc0c40000<>+0(SB), Z1, K1
+	VMOVUPS          Z3, Z1
+	VMOVUPS          Z2, K1, Z1
+	VMULPS           Z1, Z0, Z0
+	VMOVUPS          Z0, (AX)
+	ADDQ             $0x00000040, AX
+	ADDQ             $0x00000040, CX
+	SUBQ             $0x00000010, DX
+	JMP              loop1
+
+end1:
+	VZEROUPPER
+	RET
+
 // func geluAVX512(dst uintptr, x uintptr, n uintptr)
 // Requires: AVX, AVX512DQ, AVX512F
 TEXT ·geluAVX512(SB), NOSPLIT, $0-24
@@ -8863,6 +16459,1163 @@ end1:
 	VADDPS        X1, X2, X2
 	VADDSS        X2, X0, X0
 	MOVSS         X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func largestAbsAVX512(x uintptr, n uintptr) float32
+// Requires: AVX, AVX512DQ, AVX512F, SSE
+TEXT ·largestAbsAVX512(SB), NOSPLIT, $0-20
+	MOVQ   x+0(FP), AX
+	MOVQ   n+8(FP), CX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+
+loop2:
+	CMPQ    CX, $0x00000020
+	JB      end2
+	VMOVUPS (AX), Z2
+	VANDPS  magnitude<>+0(SB), Z2, Z2
+	VMAXPS  Z0, Z2, Z0
+	VMOVUPS 64(AX), Z2
+	VANDPS  magnitude<>+0(SB), Z2, Z2
+	VMAXPS  Z1, Z2, Z1
+	ADDQ    $0x00000080, AX
+	SUBQ    $0x00000020, CX
+	JMP     loop2
+
+end2:
+loop1:
+	CMPQ    CX, $0x00000010
+	JB      end1
+	VMOVUPS (AX), Z2
+	VANDPS  magnitude<>+0(SB), Z2, Z2
+	VMAXPS  Z0, Z2, Z0
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000010, CX
+	JMP     loop1
+
+end1:
+	VMAXPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VEXTRACTF64X4 $0x00, Z0, Y0
+	VMAXPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VEXTRACTF128  $0x00, Y0, X0
+	VMAXPS        X1, X0, X0
+	VPERMILPS     $0x4e, X0, X1
+	VMAXPS        X1, X0, X0
+	VPERMILPS     $0xb1, X0, X1
+	VMAXPS        X1, X0, X0
+	MOVSS         X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func largestQuotientAVX512(a uintptr, b uintptr, n uintptr) float32
+// Requires: AVX, AVX512DQ, AVX512F, SSE
+TEXT ·largestQuotientAVX512(SB), NOSPLIT, $0-28
+	MOVQ   a+0(FP), AX
+	MOVQ   b+8(FP), CX
+	MOVQ   n+16(FP), DX
+	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
+
+loop2:
+	CMPQ    DX, $0x00000020
+	JB      end2
+	VMOVUPS (AX), Z2
+	VDIVPS  (CX), Z2, Z2
+	VANDPS  magnitude<>+0(SB), Z2, Z2
+	VMAXPS  Z0, Z2, Z0
+	VMOVUPS 64(AX), Z2
+	VDIVPS  64(CX), Z2, Z2
+	VANDPS  magnitude<>+0(SB), Z2, Z2
+	VMAXPS  Z1, Z2, Z1
+	ADDQ    $0x00000080, AX
+	ADDQ    $0x00000080, CX
+	SUBQ    $0x00000020, DX
+	JMP     loop2
+
+end2:
+loop1:
+	CMPQ    DX, $0x00000010
+	JB      end1
+	VMOVUPS (AX), Z2
+	VDIVPS  (CX), Z2, Z2
+	VANDPS  magnitude<>+0(SB), Z2, Z2
+	VMAXPS  Z0, Z2, Z0
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	SUBQ    $0x00000010, DX
+	JMP     loop1
+
+end1:
+	VMAXPS        Z1, Z0, Z0
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VEXTRACTF64X4 $0x00, Z0, Y0
+	VMAXPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VEXTRACTF128  $0x00, Y0, X0
+	VMAXPS        X1, X0, X0
+	VPERMILPS     $0x4e, X0, X1
+	VMAXPS        X1, X0, X0
+	VPERMILPS     $0xb1, X0, X1
+	VMAXPS        X1, X0, X0
+	MOVSS         X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func floatEqualAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL
+TEXT ·floatEqualAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ       BX, $0x00000040
+	JB         end4
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VCMPPS     $0x00, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	VMOVUPS    64(CX), Z0
+	VMOVUPS    64(DX), Z1
+	VCMPPS     $0x00, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 16(AX)
+	VMOVUPS    128(CX), Z0
+	VMOVUPS    128(DX), Z1
+	VCMPPS     $0x00, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 32(AX)
+	VMOVUPS    192(CX), Z0
+	VMOVUPS    192(DX), Z1
+	VCMPPS     $0x00, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 48(AX)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000100, DX
+	SUBQ       $0x00000040, BX
+	JMP        loop4
+
+end4:
+loop1:
+	CMPQ       BX, $0x00000010
+	JB         end1
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VCMPPS     $0x00, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, DX
+	SUBQ       $0x00000010, BX
+	JMP        loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+DATA c01010101<>+0(SB)/4, $0x01010101
+DATA c01010101<>+4(SB)/4, $0x01010101
+DATA c01010101<>+8(SB)/4, $0x01010101
+DATA c01010101<>+12(SB)/4, $0x01010101
+DATA c01010101<>+16(SB)/4, $0x01010101
+DATA c01010101<>+20(SB)/4, $0x01010101
+DATA c01010101<>+24(SB)/4, $0x01010101
+DATA c01010101<>+28(SB)/4, $0x01010101
+DATA c01010101<>+32(SB)/4, $0x01010101
+DATA c01010101<>+36(SB)/4, $0x01010101
+DATA c01010101<>+40(SB)/4, $0x01010101
+DATA c01010101<>+44(SB)/4, $0x01010101
+DATA c01010101<>+48(SB)/4, $0x01010101
+DATA c01010101<>+52(SB)/4, $0x01010101
+DATA c01010101<>+56(SB)/4, $0x01010101
+DATA c01010101<>+60(SB)/4, $0x01010101
+GLOBL c01010101<>(SB), RODATA|NOPTR, $64
+
+// func floatNotEqualAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL
+TEXT ·floatNotEqualAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ       BX, $0x00000040
+	JB         end4
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VCMPPS     $0x04, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	VMOVUPS    64(CX), Z0
+	VMOVUPS    64(DX), Z1
+	VCMPPS     $0x04, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 16(AX)
+	VMOVUPS    128(CX), Z0
+	VMOVUPS    128(DX), Z1
+	VCMPPS     $0x04, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 32(AX)
+	VMOVUPS    192(CX), Z0
+	VMOVUPS    192(DX), Z1
+	VCMPPS     $0x04, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 48(AX)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000100, DX
+	SUBQ       $0x00000040, BX
+	JMP        loop4
+
+end4:
+loop1:
+	CMPQ       BX, $0x00000010
+	JB         end1
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VCMPPS     $0x04, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, DX
+	SUBQ       $0x00000010, BX
+	JMP        loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func floatLessAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL
+TEXT ·floatLessAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ       BX, $0x00000040
+	JB         end4
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VCMPPS     $0x11, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	VMOVUPS    64(CX), Z0
+	VMOVUPS    64(DX), Z1
+	VCMPPS     $0x11, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 16(AX)
+	VMOVUPS    128(CX), Z0
+	VMOVUPS    128(DX), Z1
+	VCMPPS     $0x11, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 32(AX)
+	VMOVUPS    192(CX), Z0
+	VMOVUPS    192(DX), Z1
+	VCMPPS     $0x11, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 48(AX)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000100, DX
+	SUBQ       $0x00000040, BX
+	JMP        loop4
+
+end4:
+loop1:
+	CMPQ       BX, $0x00000010
+	JB         end1
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VCMPPS     $0x11, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, DX
+	SUBQ       $0x00000010, BX
+	JMP        loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func floatLessEqualAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL
+TEXT ·floatLessEqualAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ       BX, $0x00000040
+	JB         end4
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VCMPPS     $0x12, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	VMOVUPS    64(CX), Z0
+	VMOVUPS    64(DX), Z1
+	VCMPPS     $0x12, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 16(AX)
+	VMOVUPS    128(CX), Z0
+	VMOVUPS    128(DX), Z1
+	VCMPPS     $0x12, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 32(AX)
+	VMOVUPS    192(CX), Z0
+	VMOVUPS    192(DX), Z1
+	VCMPPS     $0x12, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 48(AX)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000100, DX
+	SUBQ       $0x00000040, BX
+	JMP        loop4
+
+end4:
+loop1:
+	CMPQ       BX, $0x00000010
+	JB         end1
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VCMPPS     $0x12, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, DX
+	SUBQ       $0x00000010, BX
+	JMP        loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func intEqualAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL
+TEXT ·intEqualAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ       BX, $0x00000040
+	JB         end4
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VPCMPEQD   Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	VMOVUPS    64(CX), Z0
+	VMOVUPS    64(DX), Z1
+	VPCMPEQD   Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 16(AX)
+	VMOVUPS    128(CX), Z0
+	VMOVUPS    128(DX), Z1
+	VPCMPEQD   Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 32(AX)
+	VMOVUPS    192(CX), Z0
+	VMOVUPS    192(DX), Z1
+	VPCMPEQD   Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 48(AX)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000100, DX
+	SUBQ       $0x00000040, BX
+	JMP        loop4
+
+end4:
+loop1:
+	CMPQ       BX, $0x00000010
+	JB         end1
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VPCMPEQD   Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, DX
+	SUBQ       $0x00000010, BX
+	JMP        loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func intNotEqualAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL
+TEXT ·intNotEqualAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ       BX, $0x00000040
+	JB         end4
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VPCMPEQD   Z1, Z0, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	VMOVUPS    64(CX), Z0
+	VMOVUPS    64(DX), Z1
+	VPCMPEQD   Z1, Z0, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 16(AX)
+	VMOVUPS    128(CX), Z0
+	VMOVUPS    128(DX), Z1
+	VPCMPEQD   Z1, Z0, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 32(AX)
+	VMOVUPS    192(CX), Z0
+	VMOVUPS    192(DX), Z1
+	VPCMPEQD   Z1, Z0, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 48(AX)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000100, DX
+	SUBQ       $0x00000040, BX
+	JMP        loop4
+
+end4:
+loop1:
+	CMPQ       BX, $0x00000010
+	JB         end1
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VPCMPEQD   Z1, Z0, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, DX
+	SUBQ       $0x00000010, BX
+	JMP        loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func intLessAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL
+TEXT ·intLessAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ       BX, $0x00000040
+	JB         end4
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VPCMPGTD   Z0, Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	VMOVUPS    64(CX), Z0
+	VMOVUPS    64(DX), Z1
+	VPCMPGTD   Z0, Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 16(AX)
+	VMOVUPS    128(CX), Z0
+	VMOVUPS    128(DX), Z1
+	VPCMPGTD   Z0, Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 32(AX)
+	VMOVUPS    192(CX), Z0
+	VMOVUPS    192(DX), Z1
+	VPCMPGTD   Z0, Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 48(AX)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000100, DX
+	SUBQ       $0x00000040, BX
+	JMP        loop4
+
+end4:
+loop1:
+	CMPQ       BX, $0x00000010
+	JB         end1
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VPCMPGTD   Z0, Z1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, DX
+	SUBQ       $0x00000010, BX
+	JMP        loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func intLessEqualAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL
+TEXT ·intLessEqualAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ       BX, $0x00000040
+	JB         end4
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VPCMPGTD   Z1, Z0, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	VMOVUPS    64(CX), Z0
+	VMOVUPS    64(DX), Z1
+	VPCMPGTD   Z1, Z0, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 16(AX)
+	VMOVUPS    128(CX), Z0
+	VMOVUPS    128(DX), Z1
+	VPCMPGTD   Z1, Z0, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 32(AX)
+	VMOVUPS    192(CX), Z0
+	VMOVUPS    192(DX), Z1
+	VPCMPGTD   Z1, Z0, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 48(AX)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000100, CX
+	ADDQ       $0x00000100, DX
+	SUBQ       $0x00000040, BX
+	JMP        loop4
+
+end4:
+loop1:
+	CMPQ       BX, $0x00000010
+	JB         end1
+	VMOVUPS    (CX), Z0
+	VMOVUPS    (DX), Z1
+	VPCMPGTD   Z1, Z0, K1
+	KNOTW      K1, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000040, CX
+	ADDQ       $0x00000040, DX
+	SUBQ       $0x00000010, BX
+	JMP        loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func floatNotZeroAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL
+TEXT ·floatNotZeroAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ       DX, $0x00000040
+	JB         end4
+	VMOVUPS    (CX), Z0
+	VXORPS     Z1, Z1, Z1
+	VCMPPS     $0x04, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	VMOVUPS    64(CX), Z0
+	VXORPS     Z1, Z1, Z1
+	VCMPPS     $0x04, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 16(AX)
+	VMOVUPS    128(CX), Z0
+	VXORPS     Z1, Z1, Z1
+	VCMPPS     $0x04, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 32(AX)
+	VMOVUPS    192(CX), Z0
+	VXORPS     Z1, Z1, Z1
+	VCMPPS     $0x04, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 48(AX)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000100, CX
+	SUBQ       $0x00000040, DX
+	JMP        loop4
+
+end4:
+loop1:
+	CMPQ       DX, $0x00000010
+	JB         end1
+	VMOVUPS    (CX), Z0
+	VXORPS     Z1, Z1, Z1
+	VCMPPS     $0x04, Z1, Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000040, CX
+	SUBQ       $0x00000010, DX
+	JMP        loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func floatFiniteAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512DQ, AVX512F, AVX512VL
+TEXT ·floatFiniteAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ       DX, $0x00000040
+	JB         end4
+	VMOVUPS    (CX), Z0
+	VANDPS     magnitude<>+0(SB), Z0, Z0
+	VCMPPS     $0x11, c7f800000<>+0(SB), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	VMOVUPS    64(CX), Z0
+	VANDPS     magnitude<>+0(SB), Z0, Z0
+	VCMPPS     $0x11, c7f800000<>+0(SB), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 16(AX)
+	VMOVUPS    128(CX), Z0
+	VANDPS     magnitude<>+0(SB), Z0, Z0
+	VCMPPS     $0x11, c7f800000<>+0(SB), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 32(AX)
+	VMOVUPS    192(CX), Z0
+	VANDPS     magnitude<>+0(SB), Z0, Z0
+	VCMPPS     $0x11, c7f800000<>+0(SB), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, 48(AX)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000100, CX
+	SUBQ       $0x00000040, DX
+	JMP        loop4
+
+end4:
+loop1:
+	CMPQ       DX, $0x00000010
+	JB         end1
+	VMOVUPS    (CX), Z0
+	VANDPS     magnitude<>+0(SB), Z0, Z0
+	VCMPPS     $0x11, c7f800000<>+0(SB), Z0, K1
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X0
+	VMOVDQU8   X0, (AX)
+	ADDQ       $0x00000010, AX
+	ADDQ       $0x00000040, CX
+	SUBQ       $0x00000010, DX
+	JMP        loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func chooseAVX512(dst uintptr, bytes uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512BW, AVX512F, AVX512VL
+TEXT ·chooseAVX512(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ bytes+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ b+24(FP), BX
+	MOVQ n+32(FP), SI
+
+loop4:
+	CMPQ     SI, $0x00000040
+	JB       end4
+	VMOVDQU8 (CX), X0
+	VPTESTMB X0, X0, K1
+	VMOVUPS  (BX), Z0
+	VMOVUPS  (DX), K1, Z0
+	VMOVUPS  Z0, (AX)
+	VMOVDQU8 16(CX), X0
+	VPTESTMB X0, X0, K1
+	VMOVUPS  64(BX), Z0
+	VMOVUPS  64(DX), K1, Z0
+	VMOVUPS  Z0, 64(AX)
+	VMOVDQU8 32(CX), X0
+	VPTESTMB X0, X0, K1
+	VMOVUPS  128(BX), Z0
+	VMOVUPS  128(DX), K1, Z0
+	VMOVUPS  Z0, 128(AX)
+	VMOVDQU8 48(CX), X0
+	VPTESTMB X0, X0, K1
+	VMOVUPS  192(BX), Z0
+	VMOVUPS  192(DX), K1, Z0
+	VMOVUPS  Z0, 192(AX)
+	ADDQ     $0x00000040, CX
+	ADDQ     $0x00000100, AX
+	ADDQ     $0x00000100, DX
+	ADDQ     $0x00000100, BX
+	SUBQ     $0x00000040, SI
+	JMP      loop4
+
+end4:
+loop1:
+	CMPQ     SI, $0x00000010
+	JB       end1
+	VMOVDQU8 (CX), X0
+	VPTESTMB X0, X0, K1
+	VMOVUPS  (BX), Z0
+	VMOVUPS  (DX), K1, Z0
+	VMOVUPS  Z0, (AX)
+	ADDQ     $0x00000010, CX
+	ADDQ     $0x00000040, AX
+	ADDQ     $0x00000040, DX
+	ADDQ     $0x00000040, BX
+	SUBQ     $0x00000010, SI
+	JMP      loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func fromBytesAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·fromBytesAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000040
+	JB        end4
+	VPMOVZXBD (CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)
+	VPMOVZXBD 16(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 64(AX)
+	VPMOVZXBD 32(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 128(AX)
+	VPMOVZXBD 48(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 192(AX)
+	ADDQ      $0x00000040, CX
+	ADDQ      $0x00000100, AX
+	SUBQ      $0x00000040, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000010
+	JB        end1
+	VPMOVZXBD (CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      $0x00000010, CX
+	ADDQ      $0x00000040, AX
+	SUBQ      $0x00000010, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func addIntAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addIntAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000040
+	JB      end4
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPADDD  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS 64(CX), Z0
+	VMOVUPS 64(DX), Z1
+	VPADDD  Z1, Z0, Z0
+	VMOVUPS Z0, 64(AX)
+	VMOVUPS 128(CX), Z0
+	VMOVUPS 128(DX), Z1
+	VPADDD  Z1, Z0, Z0
+	VMOVUPS Z0, 128(AX)
+	VMOVUPS 192(CX), Z0
+	VMOVUPS 192(DX), Z1
+	VPADDD  Z1, Z0, Z0
+	VMOVUPS Z0, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000010
+	JB      end1
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPADDD  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func subIntAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·subIntAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000040
+	JB      end4
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPSUBD  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS 64(CX), Z0
+	VMOVUPS 64(DX), Z1
+	VPSUBD  Z1, Z0, Z0
+	VMOVUPS Z0, 64(AX)
+	VMOVUPS 128(CX), Z0
+	VMOVUPS 128(DX), Z1
+	VPSUBD  Z1, Z0, Z0
+	VMOVUPS Z0, 128(AX)
+	VMOVUPS 192(CX), Z0
+	VMOVUPS 192(DX), Z1
+	VPSUBD  Z1, Z0, Z0
+	VMOVUPS Z0, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000010
+	JB      end1
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPSUBD  Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func mulIntAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·mulIntAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000040
+	JB      end4
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPMULLD Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS 64(CX), Z0
+	VMOVUPS 64(DX), Z1
+	VPMULLD Z1, Z0, Z0
+	VMOVUPS Z0, 64(AX)
+	VMOVUPS 128(CX), Z0
+	VMOVUPS 128(DX), Z1
+	VPMULLD Z1, Z0, Z0
+	VMOVUPS Z0, 128(AX)
+	VMOVUPS 192(CX), Z0
+	VMOVUPS 192(DX), Z1
+	VPMULLD Z1, Z0, Z0
+	VMOVUPS Z0, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000010
+	JB      end1
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPMULLD Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func maxIntAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·maxIntAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000040
+	JB      end4
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPMAXSD Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS 64(CX), Z0
+	VMOVUPS 64(DX), Z1
+	VPMAXSD Z1, Z0, Z0
+	VMOVUPS Z0, 64(AX)
+	VMOVUPS 128(CX), Z0
+	VMOVUPS 128(DX), Z1
+	VPMAXSD Z1, Z0, Z0
+	VMOVUPS Z0, 128(AX)
+	VMOVUPS 192(CX), Z0
+	VMOVUPS 192(DX), Z1
+	VPMAXSD Z1, Z0, Z0
+	VMOVUPS Z0, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000010
+	JB      end1
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPMAXSD Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func minIntAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·minIntAVX512(SB), NOSPLIT, $0-32
+	MOVQ dst+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ b+16(FP), DX
+	MOVQ n+24(FP), BX
+
+loop4:
+	CMPQ    BX, $0x00000040
+	JB      end4
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPMINSD Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	VMOVUPS 64(CX), Z0
+	VMOVUPS 64(DX), Z1
+	VPMINSD Z1, Z0, Z0
+	VMOVUPS Z0, 64(AX)
+	VMOVUPS 128(CX), Z0
+	VMOVUPS 128(DX), Z1
+	VPMINSD Z1, Z0, Z0
+	VMOVUPS Z0, 128(AX)
+	VMOVUPS 192(CX), Z0
+	VMOVUPS 192(DX), Z1
+	VPMINSD Z1, Z0, Z0
+	VMOVUPS Z0, 192(AX)
+	ADDQ    $0x00000100, AX
+	ADDQ    $0x00000100, CX
+	ADDQ    $0x00000100, DX
+	SUBQ    $0x00000040, BX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    BX, $0x00000010
+	JB      end1
+	VMOVUPS (CX), Z0
+	VMOVUPS (DX), Z1
+	VPMINSD Z1, Z0, Z0
+	VMOVUPS Z0, (AX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, BX
+	JMP     loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func intToFloatAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·intToFloatAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ      DX, $0x00000040
+	JB        end4
+	VMOVUPS   (CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)
+	VMOVUPS   64(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 64(AX)
+	VMOVUPS   128(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 128(AX)
+	VMOVUPS   192(CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, 192(AX)
+	ADDQ      $0x00000100, AX
+	ADDQ      $0x00000100, CX
+	SUBQ      $0x00000040, DX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      DX, $0x00000010
+	JB        end1
+	VMOVUPS   (CX), Z0
+	VCVTDQ2PS Z0, Z0
+	VMOVUPS   Z0, (AX)
+	ADDQ      $0x00000040, AX
+	ADDQ      $0x00000040, CX
+	SUBQ      $0x00000010, DX
+	JMP       loop1
+
+end1:
+	VZEROUPPER
+	RET
+
+// func floatToIntAVX512(dst uintptr, x uintptr, n uintptr)
+// Requires: AVX, AVX512F
+TEXT ·floatToIntAVX512(SB), NOSPLIT, $0-24
+	MOVQ dst+0(FP), AX
+	MOVQ x+8(FP), CX
+	MOVQ n+16(FP), DX
+
+loop4:
+	CMPQ       DX, $0x00000040
+	JB         end4
+	VMOVUPS    (CX), Z0
+	VCVTTPS2DQ Z0, Z1
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Z0, K1
+	VMOVUPS    Z1, Z1
+	VMOVUPS    c7fffffff<>+0(SB), K1, Z1
+	VCMPPS     $0x03, Z0, Z0, K1
+	VMOVUPS    Z1, Z0
+	VMOVUPS    c00000000<>+0(SB), K1, Z0
+	VMOVUPS    Z0, (AX)
+	VMOVUPS    64(CX), Z0
+	VCVTTPS2DQ Z0, Z1
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Z0, K1
+	VMOVUPS    Z1, Z1
+	VMOVUPS    c7fffffff<>+0(SB), K1, Z1
+	VCMPPS     $0x03, Z0, Z0, K1
+	VMOVUPS    Z1, Z0
+	VMOVUPS    c00000000<>+0(SB), K1, Z0
+	VMOVUPS    Z0, 64(AX)
+	VMOVUPS    128(CX), Z0
+	VCVTTPS2DQ Z0, Z1
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Z0, K1
+	VMOVUPS    Z1, Z1
+	VMOVUPS    c7fffffff<>+0(SB), K1, Z1
+	VCMPPS     $0x03, Z0, Z0, K1
+	VMOVUPS    Z1, Z0
+	VMOVUPS    c00000000<>+0(SB), K1, Z0
+	VMOVUPS    Z0, 128(AX)
+	VMOVUPS    192(CX), Z0
+	VCVTTPS2DQ Z0, Z1
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Z0, K1
+	VMOVUPS    Z1, Z1
+	VMOVUPS    c7fffffff<>+0(SB), K1, Z1
+	VCMPPS     $0x03, Z0, Z0, K1
+	VMOVUPS    Z1, Z0
+	VMOVUPS    c00000000<>+0(SB), K1, Z0
+	VMOVUPS    Z0, 192(AX)
+	ADDQ       $0x00000100, AX
+	ADDQ       $0x00000100, CX
+	SUBQ       $0x00000040, DX
+	JMP        loop4
+
+end4:
+loop1:
+	CMPQ       DX, $0x00000010
+	JB         end1
+	VMOVUPS    (CX), Z0
+	VCVTTPS2DQ Z0, Z1
+	VCMPPS     $0x1e, c4effffff<>+0(SB), Z0, K1
+	VMOVUPS    Z1, Z1
+	VMOVUPS    c7fffffff<>+0(SB), K1, Z1
+	VCMPPS     $0x03, Z0, Z0, K1
+	VMOVUPS    Z1, Z0
+	VMOVUPS    c00000000<>+0(SB), K1, Z0
+	VMOVUPS    Z0, (AX)
+	ADDQ       $0x00000040, AX
+	ADDQ       $0x00000040, CX
+	SUBQ       $0x00000010, DX
+	JMP        loop1
+
+end1:
 	VZEROUPPER
 	RET
 

@@ -736,6 +736,785 @@ loop1:
 end1:
 	RET
 
+// powNEON is powAVX2 with two registers for one.
+TEXT ·powNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c04 // and v4.4S, v0.4S, v24.4S
+	WORD $0x4e381c25 // and v5.4S, v1.4S, v24.4S
+	MOVD $c3f3504f3<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6eb88486 // sub v6.4S, v4.4S, v24.4S
+	WORD $0x6eb884a7 // sub v7.4S, v5.4S, v24.4S
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381cc6 // and v6.4S, v6.4S, v24.4S
+	WORD $0x4e381ce7 // and v7.4S, v7.4S, v24.4S
+	WORD $0x6ea68488 // sub v8.4S, v4.4S, v6.4S
+	WORD $0x6ea784a9 // sub v9.4S, v5.4S, v7.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8d508 // fsub v8.4S, v8.4S, v24.4S
+	WORD $0x4eb8d529 // fsub v9.4S, v9.4S, v24.4S
+	WORD $0x4f2904c6 // sshr v6.4s, v6.4s, #23
+	WORD $0x4f2904e7 // sshr v7.4s, v7.4s, #23
+	WORD $0x4e21d8c6 // scvtf v6.4S, v6.4S
+	WORD $0x4e21d8e7 // scvtf v7.4S, v7.4S
+	MOVD $c40000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38d50a // fadd v10.4S, v8.4S, v24.4S
+	WORD $0x4e38d52b // fadd v11.4S, v9.4S, v24.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x6e2afd8a // fdiv v10.4S, v12.4S, v10.4S
+	WORD $0x6e2bfdab // fdiv v11.4S, v13.4S, v11.4S
+	WORD $0x4e28d50c // fadd v12.4S, v8.4S, v8.4S
+	WORD $0x4e29d52d // fadd v13.4S, v9.4S, v9.4S
+	WORD $0x6e2add8e // fmul v14.4S, v12.4S, v10.4S
+	WORD $0x6e2bddaf // fmul v15.4S, v13.4S, v11.4S
+	MOVD $c40000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8cdcc // fmls v12.4S, v14.4S, v24.4S
+	WORD $0x4eb8cded // fmls v13.4S, v15.4S, v24.4S
+	VMOV V14.B16, V16.B16
+	VMOV V15.B16, V17.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4eb0cd1f // fmls v31.4S, v8.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4eb1cd3f // fmls v31.4S, v9.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	WORD $0x6e30dd48 // fmul v8.4S, v10.4S, v16.4S
+	WORD $0x6e31dd69 // fmul v9.4S, v11.4S, v17.4S
+	WORD $0x6e2eddca // fmul v10.4S, v14.4S, v14.4S
+	WORD $0x6e2fddeb // fmul v11.4S, v15.4S, v15.4S
+	MOVD $c39f84b6f<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $c3b11ebc9<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $c3c4cce0e<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $cb1fffae5<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x6e2edd50 // fmul v16.4S, v10.4S, v14.4S
+	WORD $0x6e2fdd71 // fmul v17.4S, v11.4S, v15.4S
+	WORD $0x4e28d512 // fadd v18.4S, v8.4S, v8.4S
+	WORD $0x4e29d533 // fadd v19.4S, v9.4S, v9.4S
+	VMOV V14.B16, V20.B16
+	VMOV V15.B16, V21.B16
+	WORD $0x6ea0f95f // fneg v31.4S, v10.4S
+	WORD $0x4e34cddf // fmla v31.4S, v14.4S, v20.4S
+	VMOV V31.B16, V20.B16
+	WORD $0x6ea0f97f // fneg v31.4S, v11.4S
+	WORD $0x4e35cdff // fmla v31.4S, v15.4S, v21.4S
+	VMOV V31.B16, V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cddf // fmla v31.4S, v14.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e33cdff // fmla v31.4S, v15.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	VMOV V10.B16, V20.B16
+	VMOV V11.B16, V21.B16
+	WORD $0x6ea0fa1f // fneg v31.4S, v16.4S
+	WORD $0x4e34cddf // fmla v31.4S, v14.4S, v20.4S
+	VMOV V31.B16, V20.B16
+	WORD $0x6ea0fa3f // fneg v31.4S, v17.4S
+	WORD $0x4e35cdff // fmla v31.4S, v15.4S, v21.4S
+	VMOV V31.B16, V21.B16
+	VMOV V20.B16, V31.B16
+	WORD $0x4e32cddf // fmla v31.4S, v14.4S, v18.4S
+	VMOV V31.B16, V18.B16
+	VMOV V21.B16, V31.B16
+	WORD $0x4e33cdff // fmla v31.4S, v15.4S, v19.4S
+	VMOV V31.B16, V19.B16
+	VMOV V18.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V19.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3daaaaab<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38de12 // fmul v18.4S, v16.4S, v24.4S
+	WORD $0x6e38de33 // fmul v19.4S, v17.4S, v24.4S
+	MOVD $c3daaaaab<>(SB), R20
+	FMOVQ (R20), F20
+	VMOV V20.B16, V21.B16
+	VMOV V16.B16, V22.B16
+	VMOV V17.B16, V23.B16
+	WORD $0x6ea0fa5f // fneg v31.4S, v18.4S
+	WORD $0x4e36ce9f // fmla v31.4S, v20.4S, v22.4S
+	VMOV V31.B16, V22.B16
+	WORD $0x6ea0fa7f // fneg v31.4S, v19.4S
+	WORD $0x4e37cebf // fmla v31.4S, v21.4S, v23.4S
+	VMOV V31.B16, V23.B16
+	VMOV V22.B16, V20.B16
+	VMOV V23.B16, V21.B16
+	MOVD $c3daaaaab<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38cd54 // fmla v20.4S, v10.4S, v24.4S
+	WORD $0x4e38cd75 // fmla v21.4S, v11.4S, v24.4S
+	WORD $0x4e32d5ca // fadd v10.4S, v14.4S, v18.4S
+	WORD $0x4e33d5eb // fadd v11.4S, v15.4S, v19.4S
+	WORD $0x4e28d688 // fadd v8.4S, v20.4S, v8.4S
+	WORD $0x4e29d6a9 // fadd v9.4S, v21.4S, v9.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x4e2cce1f // fmla v31.4S, v16.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e2dce3f // fmla v31.4S, v17.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x4eaad5c8 // fsub v8.4S, v14.4S, v10.4S
+	WORD $0x4eabd5e9 // fsub v9.4S, v15.4S, v11.4S
+	WORD $0x4e32d508 // fadd v8.4S, v8.4S, v18.4S
+	WORD $0x4e33d529 // fadd v9.4S, v9.4S, v19.4S
+	WORD $0x4e28d588 // fadd v8.4S, v12.4S, v8.4S
+	WORD $0x4e29d5a9 // fadd v9.4S, v13.4S, v9.4S
+	VMOV V10.B16, V12.B16
+	VMOV V11.B16, V13.B16
+	MOVD $c3f318000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38cccc // fmla v12.4S, v6.4S, v24.4S
+	WORD $0x4e38cced // fmla v13.4S, v7.4S, v24.4S
+	VMOV V12.B16, V14.B16
+	VMOV V13.B16, V15.B16
+	MOVD $c3f318000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8ccce // fmls v14.4S, v6.4S, v24.4S
+	WORD $0x4eb8ccef // fmls v15.4S, v7.4S, v24.4S
+	WORD $0x4eaed54a // fsub v10.4S, v10.4S, v14.4S
+	WORD $0x4eafd56b // fsub v11.4S, v11.4S, v15.4S
+	WORD $0x4e28d548 // fadd v8.4S, v10.4S, v8.4S
+	WORD $0x4e29d569 // fadd v9.4S, v11.4S, v9.4S
+	MOVD $cb95e8083<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38ccc8 // fmla v8.4S, v6.4S, v24.4S
+	WORD $0x4e38cce9 // fmla v9.4S, v7.4S, v24.4S
+	WORD $0x4e28d586 // fadd v6.4S, v12.4S, v8.4S
+	WORD $0x4e29d5a7 // fadd v7.4S, v13.4S, v9.4S
+	WORD $0x4ea6d58a // fsub v10.4S, v12.4S, v6.4S
+	WORD $0x4ea7d5ab // fsub v11.4S, v13.4S, v7.4S
+	WORD $0x4e28d548 // fadd v8.4S, v10.4S, v8.4S
+	WORD $0x4e29d569 // fadd v9.4S, v11.4S, v9.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	WORD $0x4e2ae48c // fcmeq v12.4S, v4.4S, v10.4S
+	WORD $0x4e2be4ad // fcmeq v13.4S, v5.4S, v11.4S
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V12.B16, V31.B16
+	WORD $0x6e661f1f // bsl v31.4S, v24.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x6e671f1f // bsl v31.4S, v24.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38e48c // fcmeq v12.4S, v4.4S, v24.4S
+	WORD $0x4e38e4ad // fcmeq v13.4S, v5.4S, v24.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V12.B16, V31.B16
+	WORD $0x6e661f1f // bsl v31.4S, v24.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x6e671f1f // bsl v31.4S, v24.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e22dccc // fmul v12.4S, v6.4S, v2.4S
+	WORD $0x6e23dced // fmul v13.4S, v7.4S, v3.4S
+	WORD $0x6ea0f99f // fneg v31.4S, v12.4S
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea0f9bf // fneg v31.4S, v13.4S
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381d86 // and v6.4S, v12.4S, v24.4S
+	WORD $0x4e381da7 // and v7.4S, v13.4S, v24.4S
+	MOVD $c43160000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6ea6e706 // fcmgt v6.4S, v24.4S, v6.4S
+	WORD $0x6ea7e707 // fcmgt v7.4S, v24.4S, v7.4S
+	WORD $0x4e281cc6 // and v6.4S, v6.4S, v8.4S
+	WORD $0x4e291ce7 // and v7.4S, v7.4S, v9.4S
+	MOVD $cc2d00000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $c42b40000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	WORD $0x6eace51f // fcmgt v31.4S, v8.4S, v12.4S
+	WORD $0x6e6c1d1f // bsl v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6eade53f // fcmgt v31.4S, v9.4S, v13.4S
+	WORD $0x6e6d1d3f // bsl v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6eaee51f // fcmgt v31.4S, v8.4S, v14.4S
+	WORD $0x6e681ddf // bsl v31.4S, v14.4S, v8.4S
+	VMOV V31.B16, V14.B16
+	WORD $0x6eafe53f // fcmgt v31.4S, v9.4S, v15.4S
+	WORD $0x6e691dff // bsl v31.4S, v15.4S, v9.4S
+	VMOV V31.B16, V15.B16
+	MOVD $c3fb8aa3b<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38ddc8 // fmul v8.4S, v14.4S, v24.4S
+	WORD $0x6e38dde9 // fmul v9.4S, v15.4S, v24.4S
+	WORD $0x4e21a908 // fcvtns v8.4S, v8.4S
+	WORD $0x4e21a929 // fcvtns v9.4S, v9.4S
+	WORD $0x4e21d90c // scvtf v12.4S, v8.4S
+	WORD $0x4e21d92d // scvtf v13.4S, v9.4S
+	MOVD $c3f318000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8cd8e // fmls v14.4S, v12.4S, v24.4S
+	WORD $0x4eb8cdaf // fmls v15.4S, v13.4S, v24.4S
+	MOVD $cb95e8083<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb8cd8e // fmls v14.4S, v12.4S, v24.4S
+	WORD $0x4eb8cdaf // fmls v15.4S, v13.4S, v24.4S
+	MOVD $c394f13b2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $c3ab69f7c<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2ccddf // fmla v31.4S, v14.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2dcdff // fmla v31.4S, v15.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $c3c08897d<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2ccddf // fmla v31.4S, v14.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2dcdff // fmla v31.4S, v15.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $c3d2aaa7a<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2ccddf // fmla v31.4S, v14.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2dcdff // fmla v31.4S, v15.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $c3e2aaaaa<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2ccddf // fmla v31.4S, v14.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2dcdff // fmla v31.4S, v15.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2ccddf // fmla v31.4S, v14.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V24.B16, V31.B16
+	WORD $0x4e2dcdff // fmla v31.4S, v15.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x6e2eddd0 // fmul v16.4S, v14.4S, v14.4S
+	WORD $0x6e2fddf1 // fmul v17.4S, v15.4S, v15.4S
+	VMOV V14.B16, V31.B16
+	WORD $0x4e30cd9f // fmla v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x4e31cdbf // fmla v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38d60c // fadd v12.4S, v16.4S, v24.4S
+	WORD $0x4e38d62d // fadd v13.4S, v17.4S, v24.4S
+	WORD $0x4f3f050e // sshr v14.4s, v8.4s, #1
+	WORD $0x4f3f052f // sshr v15.4s, v9.4s, #1
+	WORD $0x6eae8508 // sub v8.4S, v8.4S, v14.4S
+	WORD $0x6eaf8529 // sub v9.4S, v9.4S, v15.4S
+	MOVD $c0000007f<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb885ce // add v14.4S, v14.4S, v24.4S
+	WORD $0x4eb885ef // add v15.4S, v15.4S, v24.4S
+	WORD $0x4f3755ce // shl v14.4s, v14.4s, #23
+	WORD $0x4f3755ef // shl v15.4s, v15.4s, #23
+	WORD $0x6e2edd8c // fmul v12.4S, v12.4S, v14.4S
+	WORD $0x6e2fddad // fmul v13.4S, v13.4S, v15.4S
+	MOVD $c0000007f<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4eb88508 // add v8.4S, v8.4S, v24.4S
+	WORD $0x4eb88529 // add v9.4S, v9.4S, v24.4S
+	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
+	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x6e28dd88 // fmul v8.4S, v12.4S, v8.4S
+	WORD $0x6e29dda9 // fmul v9.4S, v13.4S, v9.4S
+	VMOV V8.B16, V12.B16
+	VMOV V9.B16, V13.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e2cccdf // fmla v31.4S, v6.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e2dccff // fmla v31.4S, v7.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38e506 // fcmeq v6.4S, v8.4S, v24.4S
+	WORD $0x4e38e527 // fcmeq v7.4S, v9.4S, v24.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x6e6c1d1f // bsl v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e6d1d3f // bsl v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x4e218846 // frintn v6.4S, v2.4S
+	WORD $0x4e218867 // frintn v7.4S, v3.4S
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x6e38dc48 // fmul v8.4S, v2.4S, v24.4S
+	WORD $0x6e38dc69 // fmul v9.4S, v3.4S, v24.4S
+	WORD $0x4e22e4c6 // fcmeq v6.4S, v6.4S, v2.4S
+	WORD $0x4e23e4e7 // fcmeq v7.4S, v7.4S, v3.4S
+	WORD $0x4e21890e // frintn v14.4S, v8.4S
+	WORD $0x4e21892f // frintn v15.4S, v9.4S
+	WORD $0x4e28e5df // fcmeq v31.4S, v14.4S, v8.4S
+	WORD $0x6e205be8 // not v8.16b, v31.16b
+	WORD $0x4e29e5ff // fcmeq v31.4S, v15.4S, v9.4S
+	WORD $0x6e205be9 // not v9.16b, v31.16b
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c0e // and v14.4S, v0.4S, v24.4S
+	WORD $0x4e381c2f // and v15.4S, v1.4S, v24.4S
+	WORD $0x4e2e1d08 // and v8.4S, v8.4S, v14.4S
+	WORD $0x4e2f1d29 // and v9.4S, v9.4S, v15.4S
+	WORD $0x4ea81d88 // orr v8.4S, v12.4S, v8.4S
+	WORD $0x4ea91da9 // orr v9.4S, v13.4S, v9.4S
+	WORD $0x6ea0e54e // fcmgt v14.4S, v10.4S, v0.4S
+	WORD $0x6ea1e56f // fcmgt v15.4S, v11.4S, v1.4S
+	VMOV V12.B16, V16.B16
+	VMOV V13.B16, V17.B16
+	MOVD $notANumber<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V14.B16, V31.B16
+	WORD $0x6e701f1f // bsl v31.4S, v24.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x6e711f1f // bsl v31.4S, v24.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38e48e // fcmeq v14.4S, v4.4S, v24.4S
+	WORD $0x4e38e4af // fcmeq v15.4S, v5.4S, v24.4S
+	VMOV V14.B16, V31.B16
+	WORD $0x6e701d9f // bsl v31.4S, v12.4S, v16.4S
+	VMOV V31.B16, V16.B16
+	VMOV V15.B16, V31.B16
+	WORD $0x6e711dbf // bsl v31.4S, v13.4S, v17.4S
+	VMOV V31.B16, V17.B16
+	VMOV V16.B16, V12.B16
+	VMOV V17.B16, V13.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x6e6c1d1f // bsl v31.4S, v8.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e6d1d3f // bsl v31.4S, v9.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x4e22e45f // fcmeq v31.4S, v2.4S, v2.4S
+	WORD $0x4e20e406 // fcmeq v6.4S, v0.4S, v0.4S
+	WORD $0x4e261fff // and v31.4S, v31.4S, v6.4S
+	WORD $0x6e205be6 // not v6.16b, v31.16b
+	WORD $0x4e23e47f // fcmeq v31.4S, v3.4S, v3.4S
+	WORD $0x4e21e427 // fcmeq v7.4S, v1.4S, v1.4S
+	WORD $0x4e271fff // and v31.4S, v31.4S, v7.4S
+	WORD $0x6e205be7 // not v7.16b, v31.16b
+	VMOV V12.B16, V8.B16
+	VMOV V13.B16, V9.B16
+	MOVD $notANumber<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V6.B16, V31.B16
+	WORD $0x6e681f1f // bsl v31.4S, v24.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e691f1f // bsl v31.4S, v24.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4e2ae446 // fcmeq v6.4S, v2.4S, v10.4S
+	WORD $0x4e2be467 // fcmeq v7.4S, v3.4S, v11.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V6.B16, V31.B16
+	WORD $0x6e681f1f // bsl v31.4S, v24.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e691f1f // bsl v31.4S, v24.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38e400 // fcmeq v0.4S, v0.4S, v24.4S
+	WORD $0x4e38e421 // fcmeq v1.4S, v1.4S, v24.4S
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V0.B16, V31.B16
+	WORD $0x6e661f1f // bsl v31.4S, v24.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x6e671f1f // bsl v31.4S, v24.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e381c40 // and v0.4S, v2.4S, v24.4S
+	WORD $0x4e381c61 // and v1.4S, v3.4S, v24.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38e400 // fcmeq v0.4S, v0.4S, v24.4S
+	WORD $0x4e38e421 // fcmeq v1.4S, v1.4S, v24.4S
+	VMOV V10.B16, V2.B16
+	VMOV V11.B16, V3.B16
+	VMOV V0.B16, V31.B16
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	WORD $0x4e38e440 // fcmeq v0.4S, v2.4S, v24.4S
+	WORD $0x4e38e461 // fcmeq v1.4S, v3.4S, v24.4S
+	VMOV V6.B16, V2.B16
+	VMOV V7.B16, V3.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F24
+	VMOV V0.B16, V31.B16
+	WORD $0x6e621f1f // bsl v31.4S, v24.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x6e631f1f // bsl v31.4S, v24.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	VMOV V2.B16, V0.B16
+	VMOV V3.B16, V1.B16
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
+// remNEON is remAVX2 with two registers for one.
+TEXT ·remNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c04 // and v4.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c25 // and v5.4S, v1.4S, v12.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c42 // and v2.4S, v2.4S, v12.4S
+	WORD $0x4e2c1c63 // and v3.4S, v3.4S, v12.4S
+	WORD $0x6e22fc86 // fdiv v6.4S, v4.4S, v2.4S
+	WORD $0x6e23fca7 // fdiv v7.4S, v5.4S, v3.4S
+	WORD $0x4ea198c6 // frintz v6.4S, v6.4S
+	WORD $0x4ea198e7 // frintz v7.4S, v7.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4ea6cc5f // fmls v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4ea7cc7f // fmls v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e281d08 // eor v8.4S, v8.4S, v8.4S
+	WORD $0x6e291d29 // eor v9.4S, v9.4S, v9.4S
+	WORD $0x6ea6e508 // fcmgt v8.4S, v8.4S, v6.4S
+	WORD $0x6ea7e529 // fcmgt v9.4S, v9.4S, v7.4S
+	WORD $0x4e22d4ca // fadd v10.4S, v6.4S, v2.4S
+	WORD $0x4e23d4eb // fadd v11.4S, v7.4S, v3.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x6e661d5f // bsl v31.4S, v10.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e671d7f // bsl v31.4S, v11.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6ea4e442 // fcmgt v2.4S, v2.4S, v4.4S
+	WORD $0x6ea5e463 // fcmgt v3.4S, v3.4S, v5.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x6e661c9f // bsl v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e671cbf // bsl v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c00 // and v0.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c21 // and v1.4S, v1.4S, v12.4S
+	WORD $0x4ea01cc0 // orr v0.4S, v6.4S, v0.4S
+	WORD $0x4ea11ce1 // orr v1.4S, v7.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
+// atan2NEON is atan2AVX2 with two registers for one.
+TEXT ·atan2NEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c44 // and v4.4S, v2.4S, v14.4S
+	WORD $0x4e2e1c65 // and v5.4S, v3.4S, v14.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c06 // and v6.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c27 // and v7.4S, v1.4S, v14.4S
+	WORD $0x6ea4e4c8 // fcmgt v8.4S, v6.4S, v4.4S
+	WORD $0x6ea5e4e9 // fcmgt v9.4S, v7.4S, v5.4S
+	VMOV V4.B16, V10.B16
+	VMOV V5.B16, V11.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x6e6a1cdf // bsl v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e6b1cff // bsl v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x6e661c9f // bsl v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e671cbf // bsl v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e2afcc4 // fdiv v4.4S, v6.4S, v10.4S
+	WORD $0x6e2bfce5 // fdiv v5.4S, v7.4S, v11.4S
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	WORD $0x4e2ce54a // fcmeq v10.4S, v10.4S, v12.4S
+	WORD $0x4e2de56b // fcmeq v11.4S, v11.4S, v13.4S
+	WORD $0x6e2c1d8c // eor v12.4S, v12.4S, v12.4S
+	WORD $0x6e2d1dad // eor v13.4S, v13.4S, v13.4S
+	VMOV V10.B16, V31.B16
+	WORD $0x6e641d9f // bsl v31.4S, v12.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x6e651dbf // bsl v31.4S, v13.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ee4c6 // fcmeq v6.4S, v6.4S, v14.4S
+	WORD $0x4e2ee4e7 // fcmeq v7.4S, v7.4S, v14.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V6.B16, V31.B16
+	WORD $0x6e641ddf // bsl v31.4S, v14.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e651ddf // bsl v31.4S, v14.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e24dc86 // fmul v6.4S, v4.4S, v4.4S
+	WORD $0x6e25dca7 // fmul v7.4S, v5.4S, v5.4S
+	MOVD $c3a945003<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $cbbf2d573<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3cba584d<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbd381bfc<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3d8a78a0<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbdb4a4c4<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3de2877d<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbe123afc<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3e4ccc0d<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbeaaaaa9<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e26dc86 // fmul v6.4S, v4.4S, v6.4S
+	WORD $0x6e27dca7 // fmul v7.4S, v5.4S, v7.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4e26cd5f // fmla v31.4S, v10.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e27cd7f // fmla v31.4S, v11.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cb33bbd2e<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaed4c4 // fsub v4.4S, v6.4S, v14.4S
+	WORD $0x4eaed4e5 // fsub v5.4S, v7.4S, v14.4S
+	MOVD $c3fc90fdb<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x4ea4d544 // fsub v4.4S, v10.4S, v4.4S
+	WORD $0x4ea5d565 // fsub v5.4S, v11.4S, v5.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x6e661c9f // bsl v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e671cbf // bsl v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e22e444 // fcmeq v4.4S, v2.4S, v2.4S
+	WORD $0x4e241fff // and v31.4S, v31.4S, v4.4S
+	WORD $0x6e205be4 // not v4.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e23e465 // fcmeq v5.4S, v3.4S, v3.4S
+	WORD $0x4e251fff // and v31.4S, v31.4S, v5.4S
+	WORD $0x6e205be5 // not v5.16b, v31.16b
+	MOVD $notANumber<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V4.B16, V31.B16
+	WORD $0x6e661ddf // bsl v31.4S, v14.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e671ddf // bsl v31.4S, v14.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cb3bbbd2e<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaed4c4 // fsub v4.4S, v6.4S, v14.4S
+	WORD $0x4eaed4e5 // fsub v5.4S, v7.4S, v14.4S
+	MOVD $c40490fdb<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x4ea4d504 // fsub v4.4S, v8.4S, v4.4S
+	WORD $0x4ea5d525 // fsub v5.4S, v9.4S, v5.4S
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c08 // and v8.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c29 // and v9.4S, v1.4S, v14.4S
+	WORD $0x6e281c84 // eor v4.4S, v4.4S, v8.4S
+	WORD $0x6e291ca5 // eor v5.4S, v5.4S, v9.4S
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c00 // and v0.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c21 // and v1.4S, v1.4S, v14.4S
+	WORD $0x6e201cc0 // eor v0.4S, v6.4S, v0.4S
+	WORD $0x6e211ce1 // eor v1.4S, v7.4S, v1.4S
+	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
+	WORD $0x4f210463 // sshr v3.4s, v3.4s, #31
+	VMOV V2.B16, V31.B16
+	WORD $0x6e601c9f // bsl v31.4S, v4.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
 // mulAddNEON is mulAddAVX2 with two registers for one.
 TEXT ·mulAddNEON(SB), NOSPLIT, $0-40
 	MOVD dst+0(FP), R0
@@ -3591,6 +4370,3090 @@ loop1:
 end1:
 	RET
 
+// floorNEON is floorAVX2 with two registers for one.
+TEXT ·floorNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	FLDPQ 64(R1), (F4, F5)
+	FLDPQ 96(R1), (F6, F7)
+	WORD $0x4e219800 // frintm v0.4S, v0.4S
+	WORD $0x4e219821 // frintm v1.4S, v1.4S
+	WORD $0x4e219842 // frintm v2.4S, v2.4S
+	WORD $0x4e219863 // frintm v3.4S, v3.4S
+	WORD $0x4e219884 // frintm v4.4S, v4.4S
+	WORD $0x4e2198a5 // frintm v5.4S, v5.4S
+	WORD $0x4e2198c6 // frintm v6.4S, v6.4S
+	WORD $0x4e2198e7 // frintm v7.4S, v7.4S
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x4e219800 // frintm v0.4S, v0.4S
+	WORD $0x4e219821 // frintm v1.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// ceilNEON is ceilAVX2 with two registers for one.
+TEXT ·ceilNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	FLDPQ 64(R1), (F4, F5)
+	FLDPQ 96(R1), (F6, F7)
+	WORD $0x4ea18800 // frintp v0.4S, v0.4S
+	WORD $0x4ea18821 // frintp v1.4S, v1.4S
+	WORD $0x4ea18842 // frintp v2.4S, v2.4S
+	WORD $0x4ea18863 // frintp v3.4S, v3.4S
+	WORD $0x4ea18884 // frintp v4.4S, v4.4S
+	WORD $0x4ea188a5 // frintp v5.4S, v5.4S
+	WORD $0x4ea188c6 // frintp v6.4S, v6.4S
+	WORD $0x4ea188e7 // frintp v7.4S, v7.4S
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x4ea18800 // frintp v0.4S, v0.4S
+	WORD $0x4ea18821 // frintp v1.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// roundNEON is roundAVX2 with two registers for one.
+TEXT ·roundNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	FLDPQ 64(R1), (F4, F5)
+	FLDPQ 96(R1), (F6, F7)
+	WORD $0x4e218800 // frintn v0.4S, v0.4S
+	WORD $0x4e218821 // frintn v1.4S, v1.4S
+	WORD $0x4e218842 // frintn v2.4S, v2.4S
+	WORD $0x4e218863 // frintn v3.4S, v3.4S
+	WORD $0x4e218884 // frintn v4.4S, v4.4S
+	WORD $0x4e2188a5 // frintn v5.4S, v5.4S
+	WORD $0x4e2188c6 // frintn v6.4S, v6.4S
+	WORD $0x4e2188e7 // frintn v7.4S, v7.4S
+	FSTPQ (F0, F1), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	FSTPQ (F4, F5), 64(R0)
+	FSTPQ (F6, F7), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x4e218800 // frintn v0.4S, v0.4S
+	WORD $0x4e218821 // frintn v1.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// signNEON is signAVX2 with two registers for one.
+TEXT ·signNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop2:
+	CMP $16, R2
+	BLO end2
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	WORD $0x6e241c84 // eor v4.4S, v4.4S, v4.4S
+	WORD $0x6e251ca5 // eor v5.4S, v5.4S, v5.4S
+	WORD $0x6ea4e406 // fcmgt v6.4S, v0.4S, v4.4S
+	WORD $0x6ea5e427 // fcmgt v7.4S, v1.4S, v5.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e2adc08 // fmul v8.4S, v0.4S, v10.4S
+	WORD $0x6e2adc29 // fmul v9.4S, v1.4S, v10.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V6.B16, V31.B16
+	WORD $0x6e681d5f // bsl v31.4S, v10.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e691d5f // bsl v31.4S, v10.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6ea0e480 // fcmgt v0.4S, v4.4S, v0.4S
+	WORD $0x6ea1e4a1 // fcmgt v1.4S, v5.4S, v1.4S
+	VMOV V8.B16, V4.B16
+	VMOV V9.B16, V5.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V0.B16, V31.B16
+	WORD $0x6e641d5f // bsl v31.4S, v10.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x6e651d5f // bsl v31.4S, v10.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6ea0e446 // fcmgt v6.4S, v2.4S, v0.4S
+	WORD $0x6ea1e467 // fcmgt v7.4S, v3.4S, v1.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e2adc48 // fmul v8.4S, v2.4S, v10.4S
+	WORD $0x6e2adc69 // fmul v9.4S, v3.4S, v10.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V6.B16, V31.B16
+	WORD $0x6e681d5f // bsl v31.4S, v10.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e691d5f // bsl v31.4S, v10.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6ea2e400 // fcmgt v0.4S, v0.4S, v2.4S
+	WORD $0x6ea3e421 // fcmgt v1.4S, v1.4S, v3.4S
+	VMOV V8.B16, V2.B16
+	VMOV V9.B16, V3.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V0.B16, V31.B16
+	WORD $0x6e621d5f // bsl v31.4S, v10.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x6e631d5f // bsl v31.4S, v10.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F2, F3), 32(R0)
+	ADD $64, R0
+	ADD $64, R1
+	SUBS $16, R2
+	B loop2
+end2:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ea2e404 // fcmgt v4.4S, v0.4S, v2.4S
+	WORD $0x6ea3e425 // fcmgt v5.4S, v1.4S, v3.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e2adc06 // fmul v6.4S, v0.4S, v10.4S
+	WORD $0x6e2adc27 // fmul v7.4S, v1.4S, v10.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V4.B16, V31.B16
+	WORD $0x6e661d5f // bsl v31.4S, v10.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e671d5f // bsl v31.4S, v10.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6ea0e440 // fcmgt v0.4S, v2.4S, v0.4S
+	WORD $0x6ea1e461 // fcmgt v1.4S, v3.4S, v1.4S
+	VMOV V6.B16, V2.B16
+	VMOV V7.B16, V3.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V0.B16, V31.B16
+	WORD $0x6e621d5f // bsl v31.4S, v10.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x6e631d5f // bsl v31.4S, v10.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// expm1NEON is expm1AVX2 with two registers for one.
+TEXT ·expm1NEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $cc1f00000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $c42b20000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea0e45f // fcmgt v31.4S, v2.4S, v0.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea1e47f // fcmgt v31.4S, v3.4S, v1.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e47f // fcmgt v31.4S, v3.4S, v5.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3fb8aa3b<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e2adc82 // fmul v2.4S, v4.4S, v10.4S
+	WORD $0x6e2adca3 // fmul v3.4S, v5.4S, v10.4S
+	WORD $0x4e21a842 // fcvtns v2.4S, v2.4S
+	WORD $0x4e21a863 // fcvtns v3.4S, v3.4S
+	WORD $0x4e21d846 // scvtf v6.4S, v2.4S
+	WORD $0x4e21d867 // scvtf v7.4S, v3.4S
+	MOVD $c3f318000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eaaccc4 // fmls v4.4S, v6.4S, v10.4S
+	WORD $0x4eaacce5 // fmls v5.4S, v7.4S, v10.4S
+	MOVD $cb95e8083<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eaaccc4 // fmls v4.4S, v6.4S, v10.4S
+	WORD $0x4eaacce5 // fmls v5.4S, v7.4S, v10.4S
+	MOVD $c394f13b2<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $c3ab69f7c<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3c08897d<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3d2aaa7a<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3e2aaaaa<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e24dc88 // fmul v8.4S, v4.4S, v4.4S
+	WORD $0x6e25dca9 // fmul v9.4S, v5.4S, v5.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c0000007e<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eaa8442 // add v2.4S, v2.4S, v10.4S
+	WORD $0x4eaa8463 // add v3.4S, v3.4S, v10.4S
+	WORD $0x4f375442 // shl v2.4s, v2.4s, #23
+	WORD $0x4f375463 // shl v3.4s, v3.4s, #23
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eaad444 // fsub v4.4S, v2.4S, v10.4S
+	WORD $0x4eaad465 // fsub v5.4S, v3.4S, v10.4S
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	VMOV V4.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x4e26d4c2 // fadd v2.4S, v6.4S, v6.4S
+	WORD $0x4e27d4e3 // fadd v3.4S, v7.4S, v7.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c04 // and v4.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c25 // and v5.4S, v1.4S, v10.4S
+	MOVD $c33000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6ea4e544 // fcmgt v4.4S, v10.4S, v4.4S
+	WORD $0x6ea5e545 // fcmgt v5.4S, v10.4S, v5.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e2adc00 // fmul v0.4S, v0.4S, v10.4S
+	WORD $0x6e2adc21 // fmul v1.4S, v1.4S, v10.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// log1pNEON is log1pAVX2 with two registers for one.
+TEXT ·log1pNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2ad402 // fadd v2.4S, v0.4S, v10.4S
+	WORD $0x4e2ad423 // fadd v3.4S, v1.4S, v10.4S
+	MOVD $c3f400000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6eaa8442 // sub v2.4S, v2.4S, v10.4S
+	WORD $0x6eaa8463 // sub v3.4S, v3.4S, v10.4S
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c42 // and v2.4S, v2.4S, v10.4S
+	WORD $0x4e2a1c63 // and v3.4S, v3.4S, v10.4S
+	MOVD $c40800000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea28484 // sub v4.4S, v4.4S, v2.4S
+	WORD $0x6ea384a5 // sub v5.4S, v5.4S, v3.4S
+	WORD $0x6e24dc06 // fmul v6.4S, v0.4S, v4.4S
+	WORD $0x6e25dc27 // fmul v7.4S, v1.4S, v5.4S
+	MOVD $c3e800000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e2adc84 // fmul v4.4S, v4.4S, v10.4S
+	WORD $0x6e2adca5 // fmul v5.4S, v5.4S, v10.4S
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2ad484 // fadd v4.4S, v4.4S, v10.4S
+	WORD $0x4e2ad4a5 // fadd v5.4S, v5.4S, v10.4S
+	MOVD $c3e800000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2accc4 // fmla v4.4S, v6.4S, v10.4S
+	WORD $0x4e2acce5 // fmla v5.4S, v7.4S, v10.4S
+	WORD $0x4f290442 // sshr v2.4s, v2.4s, #23
+	WORD $0x4f290463 // sshr v3.4s, v3.4s, #23
+	WORD $0x4e21d842 // scvtf v2.4S, v2.4S
+	WORD $0x4e21d863 // scvtf v3.4S, v3.4S
+	MOVD $c3d19c98e<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $cbdba6b5e<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3def96c5<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cbe025a80<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3e1231b4<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cbe2a8c9a<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3e4ccbb0<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cbe800038<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3eaaaaad<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cbf000000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e24dc88 // fmul v8.4S, v4.4S, v4.4S
+	WORD $0x6e25dca9 // fmul v9.4S, v5.4S, v5.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	VMOV V8.B16, V4.B16
+	VMOV V9.B16, V5.B16
+	MOVD $c3f317218<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2acc44 // fmla v4.4S, v2.4S, v10.4S
+	WORD $0x4e2acc65 // fmla v5.4S, v3.4S, v10.4S
+	MOVD $c7f7fffff<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e20e55f // fcmge v31.4S, v10.4S, v0.4S
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x6e21e55f // fcmge v31.4S, v10.4S, v1.4S
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	VMOV V2.B16, V31.B16
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6ea0e542 // fcmgt v2.4S, v10.4S, v0.4S
+	WORD $0x6ea1e543 // fcmgt v3.4S, v10.4S, v1.4S
+	MOVD $notANumber<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V2.B16, V31.B16
+	WORD $0x6e641d5f // bsl v31.4S, v10.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e651d5f // bsl v31.4S, v10.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2ae402 // fcmeq v2.4S, v0.4S, v10.4S
+	WORD $0x4e2ae423 // fcmeq v3.4S, v1.4S, v10.4S
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V2.B16, V31.B16
+	WORD $0x6e641d5f // bsl v31.4S, v10.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e651d5f // bsl v31.4S, v10.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c02 // and v2.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c23 // and v3.4S, v1.4S, v10.4S
+	MOVD $c33000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6ea2e542 // fcmgt v2.4S, v10.4S, v2.4S
+	WORD $0x6ea3e543 // fcmgt v3.4S, v10.4S, v3.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e2adc00 // fmul v0.4S, v0.4S, v10.4S
+	WORD $0x6e2adc21 // fmul v1.4S, v1.4S, v10.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// sinNEON is sinAVX2 with two registers for one.
+TEXT ·sinNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $c3f22f983<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e30dc02 // fmul v2.4S, v0.4S, v16.4S
+	WORD $0x6e30dc23 // fmul v3.4S, v1.4S, v16.4S
+	WORD $0x4e21a842 // fcvtns v2.4S, v2.4S
+	WORD $0x4e21a863 // fcvtns v3.4S, v3.4S
+	WORD $0x4e21d844 // scvtf v4.4S, v2.4S
+	WORD $0x4e21d865 // scvtf v5.4S, v3.4S
+	VMOV V0.B16, V6.B16
+	VMOV V1.B16, V7.B16
+	MOVD $c3fc90fd8<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4eb0cc86 // fmls v6.4S, v4.4S, v16.4S
+	WORD $0x4eb0cca7 // fmls v7.4S, v5.4S, v16.4S
+	MOVD $c34a8885a<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4eb0cc86 // fmls v6.4S, v4.4S, v16.4S
+	WORD $0x4eb0cca7 // fmls v7.4S, v5.4S, v16.4S
+	MOVD $c27c234c4<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4eb0cc86 // fmls v6.4S, v4.4S, v16.4S
+	WORD $0x4eb0cca7 // fmls v7.4S, v5.4S, v16.4S
+	WORD $0x6e26dcc4 // fmul v4.4S, v6.4S, v6.4S
+	WORD $0x6e27dce5 // fmul v5.4S, v7.4S, v7.4S
+	MOVD $c37ccf488<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $cbab60615<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3d2aaaa5<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cbf000000<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3f800000<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x4f3f544a // shl v10.4s, v2.4s, #31
+	WORD $0x4f3f546b // shl v11.4s, v3.4s, #31
+	WORD $0x4f21054a // sshr v10.4s, v10.4s, #31
+	WORD $0x4f21056b // sshr v11.4s, v11.4s, #31
+	WORD $0x6e24dccc // fmul v12.4S, v6.4S, v4.4S
+	WORD $0x6e25dced // fmul v13.4S, v7.4S, v5.4S
+	MOVD $c363dd6f3<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V15.B16
+	MOVD $cb9502ba5<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $c3c0888b9<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	MOVD $cbe2aaaab<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ecc9f // fmla v31.4S, v4.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2fccbf // fmla v31.4S, v5.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	VMOV V12.B16, V4.B16
+	VMOV V13.B16, V5.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x4e24cddf // fmla v31.4S, v14.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e25cdff // fmla v31.4S, v15.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x6e641d1f // bsl v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x6e651d3f // bsl v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c00000002<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e301c42 // and v2.4S, v2.4S, v16.4S
+	WORD $0x4e301c63 // and v3.4S, v3.4S, v16.4S
+	WORD $0x4f3e5442 // shl v2.4s, v2.4s, #30
+	WORD $0x4f3e5463 // shl v3.4s, v3.4s, #30
+	WORD $0x6e221c82 // eor v2.4S, v4.4S, v2.4S
+	WORD $0x6e231ca3 // eor v3.4S, v5.4S, v3.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e301c04 // and v4.4S, v0.4S, v16.4S
+	WORD $0x4e301c25 // and v5.4S, v1.4S, v16.4S
+	MOVD $c39800000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6ea4e604 // fcmgt v4.4S, v16.4S, v4.4S
+	WORD $0x6ea5e605 // fcmgt v5.4S, v16.4S, v5.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e30dc00 // fmul v0.4S, v0.4S, v16.4S
+	WORD $0x6e30dc21 // fmul v1.4S, v1.4S, v16.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// cosNEON is cosAVX2 with two registers for one.
+TEXT ·cosNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $c3f22f983<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edc02 // fmul v2.4S, v0.4S, v14.4S
+	WORD $0x6e2edc23 // fmul v3.4S, v1.4S, v14.4S
+	WORD $0x4e21a842 // fcvtns v2.4S, v2.4S
+	WORD $0x4e21a863 // fcvtns v3.4S, v3.4S
+	WORD $0x4e21d844 // scvtf v4.4S, v2.4S
+	WORD $0x4e21d865 // scvtf v5.4S, v3.4S
+	MOVD $c3fc90fd8<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
+	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
+	MOVD $c34a8885a<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
+	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
+	MOVD $c27c234c4<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc80 // fmls v0.4S, v4.4S, v14.4S
+	WORD $0x4eaecca1 // fmls v1.4S, v5.4S, v14.4S
+	MOVD $c00000001<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eae8442 // add v2.4S, v2.4S, v14.4S
+	WORD $0x4eae8463 // add v3.4S, v3.4S, v14.4S
+	WORD $0x6e20dc04 // fmul v4.4S, v0.4S, v0.4S
+	WORD $0x6e21dc25 // fmul v5.4S, v1.4S, v1.4S
+	MOVD $c37ccf488<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $cbab60615<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3d2aaaa5<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cbf000000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3f800000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x4f3f5448 // shl v8.4s, v2.4s, #31
+	WORD $0x4f3f5469 // shl v9.4s, v3.4s, #31
+	WORD $0x4f210508 // sshr v8.4s, v8.4s, #31
+	WORD $0x4f210529 // sshr v9.4s, v9.4s, #31
+	WORD $0x6e24dc0a // fmul v10.4S, v0.4S, v4.4S
+	WORD $0x6e25dc2b // fmul v11.4S, v1.4S, v5.4S
+	MOVD $c363dd6f3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $cb9502ba5<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $c3c0888b9<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $cbe2aaaab<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2ccc9f // fmla v31.4S, v4.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2dccbf // fmla v31.4S, v5.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	VMOV V10.B16, V4.B16
+	VMOV V11.B16, V5.B16
+	VMOV V0.B16, V31.B16
+	WORD $0x4e24cd9f // fmla v31.4S, v12.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x4e25cdbf // fmla v31.4S, v13.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	VMOV V4.B16, V0.B16
+	VMOV V5.B16, V1.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x6e601cdf // bsl v31.4S, v6.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e611cff // bsl v31.4S, v7.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	MOVD $c00000002<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c42 // and v2.4S, v2.4S, v14.4S
+	WORD $0x4e2e1c63 // and v3.4S, v3.4S, v14.4S
+	WORD $0x4f3e5442 // shl v2.4s, v2.4s, #30
+	WORD $0x4f3e5463 // shl v3.4s, v3.4s, #30
+	WORD $0x6e221c00 // eor v0.4S, v0.4S, v2.4S
+	WORD $0x6e231c21 // eor v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// tanNEON is tanAVX2 with two registers for one.
+TEXT ·tanNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $c3f22f983<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edc02 // fmul v2.4S, v0.4S, v14.4S
+	WORD $0x6e2edc23 // fmul v3.4S, v1.4S, v14.4S
+	WORD $0x4e21a842 // fcvtns v2.4S, v2.4S
+	WORD $0x4e21a863 // fcvtns v3.4S, v3.4S
+	WORD $0x4e21d844 // scvtf v4.4S, v2.4S
+	WORD $0x4e21d865 // scvtf v5.4S, v3.4S
+	VMOV V0.B16, V6.B16
+	VMOV V1.B16, V7.B16
+	MOVD $c3fc90fd8<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc86 // fmls v6.4S, v4.4S, v14.4S
+	WORD $0x4eaecca7 // fmls v7.4S, v5.4S, v14.4S
+	MOVD $c34a8885a<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc86 // fmls v6.4S, v4.4S, v14.4S
+	WORD $0x4eaecca7 // fmls v7.4S, v5.4S, v14.4S
+	MOVD $c27c234c4<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaecc86 // fmls v6.4S, v4.4S, v14.4S
+	WORD $0x4eaecca7 // fmls v7.4S, v5.4S, v14.4S
+	WORD $0x6e26dcc4 // fmul v4.4S, v6.4S, v6.4S
+	WORD $0x6e27dce5 // fmul v5.4S, v7.4S, v7.4S
+	MOVD $c3b8f33a4<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $c38d89f71<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3c315563<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3cae635b<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3d5d6ca1<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3e0886d0<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3eaaaab0<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6e24dcca // fmul v10.4S, v6.4S, v4.4S
+	WORD $0x6e25dceb // fmul v11.4S, v7.4S, v5.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e24dcc4 // fmul v4.4S, v6.4S, v4.4S
+	WORD $0x6e25dce5 // fmul v5.4S, v7.4S, v5.4S
+	WORD $0x4eaad4c6 // fsub v6.4S, v6.4S, v10.4S
+	WORD $0x4eabd4e7 // fsub v7.4S, v7.4S, v11.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x4e24cd1f // fmla v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e25cd3f // fmla v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6e2afcc6 // fdiv v6.4S, v6.4S, v10.4S
+	WORD $0x6e2bfce7 // fdiv v7.4S, v7.4S, v11.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	VMOV V6.B16, V12.B16
+	VMOV V7.B16, V13.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	VMOV V6.B16, V8.B16
+	VMOV V7.B16, V9.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V13.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	VMOV V6.B16, V4.B16
+	VMOV V7.B16, V5.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x4e24cd1f // fmla v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e25cd3f // fmla v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x4f3f5442 // shl v2.4s, v2.4s, #31
+	WORD $0x4f3f5463 // shl v3.4s, v3.4s, #31
+	WORD $0x4f210442 // sshr v2.4s, v2.4s, #31
+	WORD $0x4f210463 // sshr v3.4s, v3.4s, #31
+	VMOV V10.B16, V6.B16
+	VMOV V11.B16, V7.B16
+	VMOV V2.B16, V31.B16
+	WORD $0x6e661c9f // bsl v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e671cbf // bsl v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c02 // and v2.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c23 // and v3.4S, v1.4S, v14.4S
+	MOVD $c39000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6ea2e5c2 // fcmgt v2.4S, v14.4S, v2.4S
+	WORD $0x6ea3e5c3 // fcmgt v3.4S, v14.4S, v3.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edc00 // fmul v0.4S, v0.4S, v14.4S
+	WORD $0x6e2edc21 // fmul v1.4S, v1.4S, v14.4S
+	VMOV V6.B16, V4.B16
+	VMOV V7.B16, V5.B16
+	VMOV V2.B16, V31.B16
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// asinNEON is asinAVX2 with two registers for one.
+TEXT ·asinNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c02 // and v2.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c23 // and v3.4S, v1.4S, v10.4S
+	WORD $0x6e22dc44 // fmul v4.4S, v2.4S, v2.4S
+	WORD $0x6e23dc65 // fmul v5.4S, v3.4S, v3.4S
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eaacc46 // fmls v6.4S, v2.4S, v10.4S
+	WORD $0x4eaacc67 // fmls v7.4S, v3.4S, v10.4S
+	MOVD $c3f100000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6eaae448 // fcmgt v8.4S, v2.4S, v10.4S
+	WORD $0x6eaae469 // fcmgt v9.4S, v3.4S, v10.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea1f8c6 // fsqrt v6.4S, v6.4S
+	WORD $0x6ea1f8e7 // fsqrt v7.4S, v7.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e631cff // bsl v31.4S, v7.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $c3d3b2d1e<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $cbb2b4a60<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3ce73714<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3cf17b66<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3d372813<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3d999827<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3e2aaaad<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e24dc44 // fmul v4.4S, v2.4S, v4.4S
+	WORD $0x6e25dc65 // fmul v5.4S, v3.4S, v5.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cb33bbd2e<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $c40000000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eaacc82 // fmls v2.4S, v4.4S, v10.4S
+	WORD $0x4eaacca3 // fmls v3.4S, v5.4S, v10.4S
+	MOVD $c3fc90fdb<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2ad442 // fadd v2.4S, v2.4S, v10.4S
+	WORD $0x4e2ad463 // fadd v3.4S, v3.4S, v10.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x6e641c5f // bsl v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e651c7f // bsl v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c02 // and v2.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c23 // and v3.4S, v1.4S, v10.4S
+	WORD $0x4ea21c82 // orr v2.4S, v4.4S, v2.4S
+	WORD $0x4ea31ca3 // orr v3.4S, v5.4S, v3.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c04 // and v4.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c25 // and v5.4S, v1.4S, v10.4S
+	MOVD $c39800000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6ea4e544 // fcmgt v4.4S, v10.4S, v4.4S
+	WORD $0x6ea5e545 // fcmgt v5.4S, v10.4S, v5.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e2adc00 // fmul v0.4S, v0.4S, v10.4S
+	WORD $0x6e2adc21 // fmul v1.4S, v1.4S, v10.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// acosNEON is acosAVX2 with two registers for one.
+TEXT ·acosNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c02 // and v2.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c23 // and v3.4S, v1.4S, v12.4S
+	WORD $0x6e22dc44 // fmul v4.4S, v2.4S, v2.4S
+	WORD $0x6e23dc65 // fmul v5.4S, v3.4S, v3.4S
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eaccc46 // fmls v6.4S, v2.4S, v12.4S
+	WORD $0x4eaccc67 // fmls v7.4S, v3.4S, v12.4S
+	MOVD $c3f100000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6eace448 // fcmgt v8.4S, v2.4S, v12.4S
+	WORD $0x6eace469 // fcmgt v9.4S, v3.4S, v12.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea1f8c6 // fsqrt v6.4S, v6.4S
+	WORD $0x6ea1f8e7 // fsqrt v7.4S, v7.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e631cff // bsl v31.4S, v7.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $c3d3b2d1e<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	MOVD $cbb2b4a60<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3ce73714<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3cf17b66<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3d372813<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3d999827<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3e2aaaad<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e26cc9f // fmla v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e27ccbf // fmla v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6e24dc44 // fmul v4.4S, v2.4S, v4.4S
+	WORD $0x6e25dc65 // fmul v5.4S, v3.4S, v5.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ea0e442 // fcmgt v2.4S, v2.4S, v0.4S
+	WORD $0x6ea1e463 // fcmgt v3.4S, v3.4S, v1.4S
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c00 // and v0.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c21 // and v1.4S, v1.4S, v12.4S
+	WORD $0x4ea01c80 // orr v0.4S, v4.4S, v0.4S
+	WORD $0x4ea11ca1 // orr v1.4S, v5.4S, v1.4S
+	MOVD $cb33bbd2e<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eacd400 // fsub v0.4S, v0.4S, v12.4S
+	WORD $0x4eacd421 // fsub v1.4S, v1.4S, v12.4S
+	MOVD $c3fc90fdb<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x4ea0d4c0 // fsub v0.4S, v6.4S, v0.4S
+	WORD $0x4ea1d4e1 // fsub v1.4S, v7.4S, v1.4S
+	WORD $0x4e24d484 // fadd v4.4S, v4.4S, v4.4S
+	WORD $0x4e25d4a5 // fadd v5.4S, v5.4S, v5.4S
+	MOVD $cb3bbbd2e<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eacd486 // fsub v6.4S, v4.4S, v12.4S
+	WORD $0x4eacd4a7 // fsub v7.4S, v5.4S, v12.4S
+	MOVD $c40490fdb<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x4ea6d546 // fsub v6.4S, v10.4S, v6.4S
+	WORD $0x4ea7d567 // fsub v7.4S, v11.4S, v7.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x6e601c9f // bsl v31.4S, v4.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// atanNEON is atanAVX2 with two registers for one.
+TEXT ·atanNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c02 // and v2.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c23 // and v3.4S, v1.4S, v10.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6eaae444 // fcmgt v4.4S, v2.4S, v10.4S
+	WORD $0x6eaae465 // fcmgt v5.4S, v3.4S, v10.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6e22fcc6 // fdiv v6.4S, v6.4S, v2.4S
+	WORD $0x6e23fce7 // fdiv v7.4S, v7.4S, v3.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e631cff // bsl v31.4S, v7.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6e22dc46 // fmul v6.4S, v2.4S, v2.4S
+	WORD $0x6e23dc67 // fmul v7.4S, v3.4S, v3.4S
+	MOVD $c3a945003<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $cbbf2d573<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3cba584d<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cbd381bfc<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3d8a78a0<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cbdb4a4c4<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3de2877d<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cbe123afc<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3e4ccc0d<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cbeaaaaa9<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V10.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6e26dc46 // fmul v6.4S, v2.4S, v6.4S
+	WORD $0x6e27dc67 // fmul v7.4S, v3.4S, v7.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x4e26cd1f // fmla v31.4S, v8.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e27cd3f // fmla v31.4S, v9.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $cb33bbd2e<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4eaad4c2 // fsub v2.4S, v6.4S, v10.4S
+	WORD $0x4eaad4e3 // fsub v3.4S, v7.4S, v10.4S
+	MOVD $c3fc90fdb<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x4ea2d502 // fsub v2.4S, v8.4S, v2.4S
+	WORD $0x4ea3d523 // fsub v3.4S, v9.4S, v3.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x6e661c5f // bsl v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e671c7f // bsl v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c02 // and v2.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c23 // and v3.4S, v1.4S, v10.4S
+	WORD $0x4ea21cc2 // orr v2.4S, v6.4S, v2.4S
+	WORD $0x4ea31ce3 // orr v3.4S, v7.4S, v3.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x4e2a1c04 // and v4.4S, v0.4S, v10.4S
+	WORD $0x4e2a1c25 // and v5.4S, v1.4S, v10.4S
+	MOVD $c39800000<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6ea4e544 // fcmgt v4.4S, v10.4S, v4.4S
+	WORD $0x6ea5e545 // fcmgt v5.4S, v10.4S, v5.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F10
+	WORD $0x6e2adc00 // fmul v0.4S, v0.4S, v10.4S
+	WORD $0x6e2adc21 // fmul v1.4S, v1.4S, v10.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// sinhNEON is sinhAVX2 with two registers for one.
+TEXT ·sinhNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c02 // and v2.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c23 // and v3.4S, v1.4S, v12.4S
+	MOVD $cc2d00000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $c42b40000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x6ea6e49f // fcmgt v31.4S, v4.4S, v6.4S
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V6.B16
+	WORD $0x6ea7e4bf // fcmgt v31.4S, v5.4S, v7.4S
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V7.B16
+	MOVD $c3fb8aa3b<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdcc4 // fmul v4.4S, v6.4S, v12.4S
+	WORD $0x6e2cdce5 // fmul v5.4S, v7.4S, v12.4S
+	WORD $0x4e21a884 // fcvtns v4.4S, v4.4S
+	WORD $0x4e21a8a5 // fcvtns v5.4S, v5.4S
+	WORD $0x4e21d888 // scvtf v8.4S, v4.4S
+	WORD $0x4e21d8a9 // scvtf v9.4S, v5.4S
+	MOVD $c3f318000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eaccd06 // fmls v6.4S, v8.4S, v12.4S
+	WORD $0x4eaccd27 // fmls v7.4S, v9.4S, v12.4S
+	MOVD $cb95e8083<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eaccd06 // fmls v6.4S, v8.4S, v12.4S
+	WORD $0x4eaccd27 // fmls v7.4S, v9.4S, v12.4S
+	MOVD $c394f13b2<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $c3ab69f7c<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3c08897d<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3d2aaa7a<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3e2aaaaa<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28ccdf // fmla v31.4S, v6.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29ccff // fmla v31.4S, v7.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6e26dcca // fmul v10.4S, v6.4S, v6.4S
+	WORD $0x6e27dceb // fmul v11.4S, v7.4S, v7.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2cd546 // fadd v6.4S, v10.4S, v12.4S
+	WORD $0x4e2cd567 // fadd v7.4S, v11.4S, v12.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eac8484 // add v4.4S, v4.4S, v12.4S
+	WORD $0x4eac84a5 // add v5.4S, v5.4S, v12.4S
+	WORD $0x4f3f0488 // sshr v8.4s, v4.4s, #1
+	WORD $0x4f3f04a9 // sshr v9.4s, v5.4s, #1
+	WORD $0x6ea88484 // sub v4.4S, v4.4S, v8.4S
+	WORD $0x6ea984a5 // sub v5.4S, v5.4S, v9.4S
+	MOVD $c0000007f<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eac8508 // add v8.4S, v8.4S, v12.4S
+	WORD $0x4eac8529 // add v9.4S, v9.4S, v12.4S
+	WORD $0x4f375508 // shl v8.4s, v8.4s, #23
+	WORD $0x4f375529 // shl v9.4s, v9.4s, #23
+	WORD $0x6e28dcc6 // fmul v6.4S, v6.4S, v8.4S
+	WORD $0x6e29dce7 // fmul v7.4S, v7.4S, v9.4S
+	MOVD $c0000007f<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eac8484 // add v4.4S, v4.4S, v12.4S
+	WORD $0x4eac84a5 // add v5.4S, v5.4S, v12.4S
+	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
+	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD $0x6e24dcc4 // fmul v4.4S, v6.4S, v4.4S
+	WORD $0x6e25dce5 // fmul v5.4S, v7.4S, v5.4S
+	MOVD $c3e800000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V6.B16, V7.B16
+	WORD $0x6e24fcc6 // fdiv v6.4S, v6.4S, v4.4S
+	WORD $0x6e25fce7 // fdiv v7.4S, v7.4S, v5.4S
+	WORD $0x4ea6d484 // fsub v4.4S, v4.4S, v6.4S
+	WORD $0x4ea7d4a5 // fsub v5.4S, v5.4S, v7.4S
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c06 // and v6.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c27 // and v7.4S, v1.4S, v12.4S
+	WORD $0x4ea61c84 // orr v4.4S, v4.4S, v6.4S
+	WORD $0x4ea71ca5 // orr v5.4S, v5.4S, v7.4S
+	WORD $0x6e20dc06 // fmul v6.4S, v0.4S, v0.4S
+	WORD $0x6e21dc27 // fmul v7.4S, v1.4S, v1.4S
+	WORD $0x6e26dc08 // fmul v8.4S, v0.4S, v6.4S
+	WORD $0x6e27dc29 // fmul v9.4S, v1.4S, v7.4S
+	MOVD $c363ad107<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $c395010b4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3c088871<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3e2aaaab<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2accdf // fmla v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bccff // fmla v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	VMOV V0.B16, V31.B16
+	WORD $0x4e26cd5f // fmla v31.4S, v10.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x4e27cd7f // fmla v31.4S, v11.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6eace442 // fcmgt v2.4S, v2.4S, v12.4S
+	WORD $0x6eace463 // fcmgt v3.4S, v3.4S, v12.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x6e661c9f // bsl v31.4S, v4.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e671cbf // bsl v31.4S, v5.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e402 // fcmeq v2.4S, v0.4S, v0.4S
+	WORD $0x4e221fff // and v31.4S, v31.4S, v2.4S
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e423 // fcmeq v3.4S, v1.4S, v1.4S
+	WORD $0x4e231fff // and v31.4S, v31.4S, v3.4S
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	VMOV V6.B16, V4.B16
+	VMOV V7.B16, V5.B16
+	VMOV V2.B16, V31.B16
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c02 // and v2.4S, v0.4S, v12.4S
+	WORD $0x4e2c1c23 // and v3.4S, v1.4S, v12.4S
+	MOVD $c39800000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6ea2e582 // fcmgt v2.4S, v12.4S, v2.4S
+	WORD $0x6ea3e583 // fcmgt v3.4S, v12.4S, v3.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc00 // fmul v0.4S, v0.4S, v12.4S
+	WORD $0x6e2cdc21 // fmul v1.4S, v1.4S, v12.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// coshNEON is coshAVX2 with two registers for one.
+TEXT ·coshNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e281c00 // and v0.4S, v0.4S, v8.4S
+	WORD $0x4e281c21 // and v1.4S, v1.4S, v8.4S
+	MOVD $cc2d00000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $c42b40000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6ea0e45f // fcmgt v31.4S, v2.4S, v0.4S
+	WORD $0x6e601c5f // bsl v31.4S, v2.4S, v0.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea1e47f // fcmgt v31.4S, v3.4S, v1.4S
+	WORD $0x6e611c7f // bsl v31.4S, v3.4S, v1.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6ea4e45f // fcmgt v31.4S, v2.4S, v4.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6ea5e47f // fcmgt v31.4S, v3.4S, v5.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3fb8aa3b<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x6e28dc80 // fmul v0.4S, v4.4S, v8.4S
+	WORD $0x6e28dca1 // fmul v1.4S, v5.4S, v8.4S
+	WORD $0x4e21a800 // fcvtns v0.4S, v0.4S
+	WORD $0x4e21a821 // fcvtns v1.4S, v1.4S
+	WORD $0x4e21d802 // scvtf v2.4S, v0.4S
+	WORD $0x4e21d823 // scvtf v3.4S, v1.4S
+	MOVD $c3f318000<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4ea8cc44 // fmls v4.4S, v2.4S, v8.4S
+	WORD $0x4ea8cc65 // fmls v5.4S, v3.4S, v8.4S
+	MOVD $cb95e8083<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4ea8cc44 // fmls v4.4S, v2.4S, v8.4S
+	WORD $0x4ea8cc65 // fmls v5.4S, v3.4S, v8.4S
+	MOVD $c394f13b2<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	MOVD $c3ab69f7c<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $c3c08897d<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $c3d2aaa7a<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $c3e2aaaaa<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V31.B16
+	WORD $0x4e22cc9f // fmla v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V8.B16, V31.B16
+	WORD $0x4e23ccbf // fmla v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6e24dc86 // fmul v6.4S, v4.4S, v4.4S
+	WORD $0x6e25dca7 // fmul v7.4S, v5.4S, v5.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x4e26cc5f // fmla v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x4e27cc7f // fmla v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4e28d4c2 // fadd v2.4S, v6.4S, v8.4S
+	WORD $0x4e28d4e3 // fadd v3.4S, v7.4S, v8.4S
+	MOVD $cffffffff<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4ea88400 // add v0.4S, v0.4S, v8.4S
+	WORD $0x4ea88421 // add v1.4S, v1.4S, v8.4S
+	WORD $0x4f3f0404 // sshr v4.4s, v0.4s, #1
+	WORD $0x4f3f0425 // sshr v5.4s, v1.4s, #1
+	WORD $0x6ea48400 // sub v0.4S, v0.4S, v4.4S
+	WORD $0x6ea58421 // sub v1.4S, v1.4S, v5.4S
+	MOVD $c0000007f<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4ea88484 // add v4.4S, v4.4S, v8.4S
+	WORD $0x4ea884a5 // add v5.4S, v5.4S, v8.4S
+	WORD $0x4f375484 // shl v4.4s, v4.4s, #23
+	WORD $0x4f3754a5 // shl v5.4s, v5.4s, #23
+	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
+	MOVD $c0000007f<>(SB), R20
+	FMOVQ (R20), F8
+	WORD $0x4ea88400 // add v0.4S, v0.4S, v8.4S
+	WORD $0x4ea88421 // add v1.4S, v1.4S, v8.4S
+	WORD $0x4f375400 // shl v0.4s, v0.4s, #23
+	WORD $0x4f375421 // shl v1.4s, v1.4s, #23
+	WORD $0x6e20dc40 // fmul v0.4S, v2.4S, v0.4S
+	WORD $0x6e21dc61 // fmul v1.4S, v3.4S, v1.4S
+	MOVD $c3e800000<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	WORD $0x6e20fc42 // fdiv v2.4S, v2.4S, v0.4S
+	WORD $0x6e21fc63 // fdiv v3.4S, v3.4S, v1.4S
+	WORD $0x4e22d400 // fadd v0.4S, v0.4S, v2.4S
+	WORD $0x4e23d421 // fadd v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// asinhNEON is asinhAVX2 with two registers for one.
+TEXT ·asinhNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c02 // and v2.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c23 // and v3.4S, v1.4S, v14.4S
+	WORD $0x6e22dc44 // fmul v4.4S, v2.4S, v2.4S
+	WORD $0x6e23dc65 // fmul v5.4S, v3.4S, v3.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ed486 // fadd v6.4S, v4.4S, v14.4S
+	WORD $0x4e2ed4a7 // fadd v7.4S, v5.4S, v14.4S
+	WORD $0x6ea1f8c6 // fsqrt v6.4S, v6.4S
+	WORD $0x6ea1f8e7 // fsqrt v7.4S, v7.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ed4c6 // fadd v6.4S, v6.4S, v14.4S
+	WORD $0x4e2ed4e7 // fadd v7.4S, v7.4S, v14.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6e26fd06 // fdiv v6.4S, v8.4S, v6.4S
+	WORD $0x6e27fd27 // fdiv v7.4S, v9.4S, v7.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x4e24ccdf // fmla v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4e25ccff // fmla v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c5d800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6eaee446 // fcmgt v6.4S, v2.4S, v14.4S
+	WORD $0x6eaee467 // fcmgt v7.4S, v3.4S, v14.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x6e641c5f // bsl v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e651c7f // bsl v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ed482 // fadd v2.4S, v4.4S, v14.4S
+	WORD $0x4e2ed4a3 // fadd v3.4S, v5.4S, v14.4S
+	MOVD $c3f400000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6eae8442 // sub v2.4S, v2.4S, v14.4S
+	WORD $0x6eae8463 // sub v3.4S, v3.4S, v14.4S
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c42 // and v2.4S, v2.4S, v14.4S
+	WORD $0x4e2e1c63 // and v3.4S, v3.4S, v14.4S
+	MOVD $c40800000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea28508 // sub v8.4S, v8.4S, v2.4S
+	WORD $0x6ea38529 // sub v9.4S, v9.4S, v3.4S
+	WORD $0x6e28dc8a // fmul v10.4S, v4.4S, v8.4S
+	WORD $0x6e29dcab // fmul v11.4S, v5.4S, v9.4S
+	MOVD $c3e800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edd08 // fmul v8.4S, v8.4S, v14.4S
+	WORD $0x6e2edd29 // fmul v9.4S, v9.4S, v14.4S
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ed508 // fadd v8.4S, v8.4S, v14.4S
+	WORD $0x4e2ed529 // fadd v9.4S, v9.4S, v14.4S
+	MOVD $c3e800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ecd48 // fmla v8.4S, v10.4S, v14.4S
+	WORD $0x4e2ecd69 // fmla v9.4S, v11.4S, v14.4S
+	WORD $0x4f290442 // sshr v2.4s, v2.4s, #23
+	WORD $0x4f290463 // sshr v3.4s, v3.4s, #23
+	WORD $0x4e21d842 // scvtf v2.4S, v2.4S
+	WORD $0x4e21d863 // scvtf v3.4S, v3.4S
+	MOVD $c3d19c98e<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $cbdba6b5e<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3def96c5<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbe025a80<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3e1231b4<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbe2a8c9a<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3e4ccbb0<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbe800038<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3eaaaaad<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbf000000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e28dd0c // fmul v12.4S, v8.4S, v8.4S
+	WORD $0x6e29dd2d // fmul v13.4S, v9.4S, v9.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	VMOV V12.B16, V8.B16
+	VMOV V13.B16, V9.B16
+	MOVD $c3f317218<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ecc48 // fmla v8.4S, v2.4S, v14.4S
+	WORD $0x4e2ecc69 // fmla v9.4S, v3.4S, v14.4S
+	MOVD $c7f7fffff<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e24e5df // fcmge v31.4S, v14.4S, v4.4S
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x6e25e5df // fcmge v31.4S, v14.4S, v5.4S
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	VMOV V2.B16, V31.B16
+	WORD $0x6e681c9f // bsl v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e691cbf // bsl v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6ea4e5c2 // fcmgt v2.4S, v14.4S, v4.4S
+	WORD $0x6ea5e5c3 // fcmgt v3.4S, v14.4S, v5.4S
+	MOVD $notANumber<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V2.B16, V31.B16
+	WORD $0x6e681ddf // bsl v31.4S, v14.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e691ddf // bsl v31.4S, v14.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ee482 // fcmeq v2.4S, v4.4S, v14.4S
+	WORD $0x4e2ee4a3 // fcmeq v3.4S, v5.4S, v14.4S
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V2.B16, V31.B16
+	WORD $0x6e681ddf // bsl v31.4S, v14.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e691ddf // bsl v31.4S, v14.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c82 // and v2.4S, v4.4S, v14.4S
+	WORD $0x4e2e1ca3 // and v3.4S, v5.4S, v14.4S
+	MOVD $c33000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6ea2e5c2 // fcmgt v2.4S, v14.4S, v2.4S
+	WORD $0x6ea3e5c3 // fcmgt v3.4S, v14.4S, v3.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edc84 // fmul v4.4S, v4.4S, v14.4S
+	WORD $0x6e2edca5 // fmul v5.4S, v5.4S, v14.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x6e681c9f // bsl v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e691cbf // bsl v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3f317218<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ed502 // fadd v2.4S, v8.4S, v14.4S
+	WORD $0x4e2ed523 // fadd v3.4S, v9.4S, v14.4S
+	VMOV V8.B16, V4.B16
+	VMOV V9.B16, V5.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x6e641c5f // bsl v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e651c7f // bsl v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c02 // and v2.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c23 // and v3.4S, v1.4S, v14.4S
+	WORD $0x4ea21c82 // orr v2.4S, v4.4S, v2.4S
+	WORD $0x4ea31ca3 // orr v3.4S, v5.4S, v3.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c04 // and v4.4S, v0.4S, v14.4S
+	WORD $0x4e2e1c25 // and v5.4S, v1.4S, v14.4S
+	MOVD $c39800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6ea4e5c4 // fcmgt v4.4S, v14.4S, v4.4S
+	WORD $0x6ea5e5c5 // fcmgt v5.4S, v14.4S, v5.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edc00 // fmul v0.4S, v0.4S, v14.4S
+	WORD $0x6e2edc21 // fmul v1.4S, v1.4S, v14.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// acoshNEON is acoshAVX2 with two registers for one.
+TEXT ·acoshNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4eaed402 // fsub v2.4S, v0.4S, v14.4S
+	WORD $0x4eaed423 // fsub v3.4S, v1.4S, v14.4S
+	MOVD $c5d800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6eaee404 // fcmgt v4.4S, v0.4S, v14.4S
+	WORD $0x6eaee425 // fcmgt v5.4S, v1.4S, v14.4S
+	WORD $0x4e22d446 // fadd v6.4S, v2.4S, v2.4S
+	WORD $0x4e23d467 // fadd v7.4S, v3.4S, v3.4S
+	VMOV V2.B16, V8.B16
+	VMOV V3.B16, V9.B16
+	VMOV V6.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6ea1f906 // fsqrt v6.4S, v8.4S
+	WORD $0x6ea1f927 // fsqrt v7.4S, v9.4S
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	VMOV V4.B16, V31.B16
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ed446 // fadd v6.4S, v2.4S, v14.4S
+	WORD $0x4e2ed467 // fadd v7.4S, v3.4S, v14.4S
+	MOVD $c3f400000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6eae84c6 // sub v6.4S, v6.4S, v14.4S
+	WORD $0x6eae84e7 // sub v7.4S, v7.4S, v14.4S
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1cc6 // and v6.4S, v6.4S, v14.4S
+	WORD $0x4e2e1ce7 // and v7.4S, v7.4S, v14.4S
+	MOVD $c40800000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6ea68508 // sub v8.4S, v8.4S, v6.4S
+	WORD $0x6ea78529 // sub v9.4S, v9.4S, v7.4S
+	WORD $0x6e28dc4a // fmul v10.4S, v2.4S, v8.4S
+	WORD $0x6e29dc6b // fmul v11.4S, v3.4S, v9.4S
+	MOVD $c3e800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edd08 // fmul v8.4S, v8.4S, v14.4S
+	WORD $0x6e2edd29 // fmul v9.4S, v9.4S, v14.4S
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ed508 // fadd v8.4S, v8.4S, v14.4S
+	WORD $0x4e2ed529 // fadd v9.4S, v9.4S, v14.4S
+	MOVD $c3e800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ecd48 // fmla v8.4S, v10.4S, v14.4S
+	WORD $0x4e2ecd69 // fmla v9.4S, v11.4S, v14.4S
+	WORD $0x4f2904c6 // sshr v6.4s, v6.4s, #23
+	WORD $0x4f2904e7 // sshr v7.4s, v7.4s, #23
+	WORD $0x4e21d8c6 // scvtf v6.4S, v6.4S
+	WORD $0x4e21d8e7 // scvtf v7.4S, v7.4S
+	MOVD $c3d19c98e<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $cbdba6b5e<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3def96c5<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbe025a80<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3e1231b4<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbe2a8c9a<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3e4ccbb0<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbe800038<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3eaaaaad<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbf000000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2acd1f // fmla v31.4S, v8.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V14.B16, V31.B16
+	WORD $0x4e2bcd3f // fmla v31.4S, v9.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e28dd0c // fmul v12.4S, v8.4S, v8.4S
+	WORD $0x6e29dd2d // fmul v13.4S, v9.4S, v9.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	VMOV V12.B16, V8.B16
+	VMOV V13.B16, V9.B16
+	MOVD $c3f317218<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2eccc8 // fmla v8.4S, v6.4S, v14.4S
+	WORD $0x4e2ecce9 // fmla v9.4S, v7.4S, v14.4S
+	MOVD $c7f7fffff<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e22e5df // fcmge v31.4S, v14.4S, v2.4S
+	WORD $0x6e205be6 // not v6.16b, v31.16b
+	WORD $0x6e23e5df // fcmge v31.4S, v14.4S, v3.4S
+	WORD $0x6e205be7 // not v7.16b, v31.16b
+	VMOV V6.B16, V31.B16
+	WORD $0x6e681c5f // bsl v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e691c7f // bsl v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6ea2e5c6 // fcmgt v6.4S, v14.4S, v2.4S
+	WORD $0x6ea3e5c7 // fcmgt v7.4S, v14.4S, v3.4S
+	MOVD $notANumber<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V6.B16, V31.B16
+	WORD $0x6e681ddf // bsl v31.4S, v14.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e691ddf // bsl v31.4S, v14.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ee446 // fcmeq v6.4S, v2.4S, v14.4S
+	WORD $0x4e2ee467 // fcmeq v7.4S, v3.4S, v14.4S
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V6.B16, V31.B16
+	WORD $0x6e681ddf // bsl v31.4S, v14.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e691ddf // bsl v31.4S, v14.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2e1c46 // and v6.4S, v2.4S, v14.4S
+	WORD $0x4e2e1c67 // and v7.4S, v3.4S, v14.4S
+	MOVD $c33000000<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6ea6e5c6 // fcmgt v6.4S, v14.4S, v6.4S
+	WORD $0x6ea7e5c7 // fcmgt v7.4S, v14.4S, v7.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edc42 // fmul v2.4S, v2.4S, v14.4S
+	WORD $0x6e2edc63 // fmul v3.4S, v3.4S, v14.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x6e681c5f // bsl v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e691c7f // bsl v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3f317218<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x4e2ed502 // fadd v2.4S, v8.4S, v14.4S
+	WORD $0x4e2ed523 // fadd v3.4S, v9.4S, v14.4S
+	VMOV V8.B16, V6.B16
+	VMOV V9.B16, V7.B16
+	VMOV V4.B16, V31.B16
+	WORD $0x6e661c5f // bsl v31.4S, v2.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e671c7f // bsl v31.4S, v3.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6ea0e5c0 // fcmgt v0.4S, v14.4S, v0.4S
+	WORD $0x6ea1e5c1 // fcmgt v1.4S, v14.4S, v1.4S
+	VMOV V6.B16, V2.B16
+	VMOV V7.B16, V3.B16
+	MOVD $notANumber<>(SB), R20
+	FMOVQ (R20), F14
+	VMOV V0.B16, V31.B16
+	WORD $0x6e621ddf // bsl v31.4S, v14.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x6e631ddf // bsl v31.4S, v14.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// atanhNEON is atanhAVX2 with two registers for one.
+TEXT ·atanhNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e301c02 // and v2.4S, v0.4S, v16.4S
+	WORD $0x4e301c23 // and v3.4S, v1.4S, v16.4S
+	WORD $0x6e20dc04 // fmul v4.4S, v0.4S, v0.4S
+	WORD $0x6e21dc25 // fmul v5.4S, v1.4S, v1.4S
+	WORD $0x6e24dc06 // fmul v6.4S, v0.4S, v4.4S
+	WORD $0x6e25dc27 // fmul v7.4S, v1.4S, v5.4S
+	MOVD $c3e393f52<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $c3ca58f60<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3dd59abe<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3de018fe<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3e1266c2<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3e4ccbdb<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3eaaaaac<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e28cc9f // fmla v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e29ccbf // fmla v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	VMOV V6.B16, V4.B16
+	VMOV V7.B16, V5.B16
+	VMOV V0.B16, V31.B16
+	WORD $0x4e24cd1f // fmla v31.4S, v8.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x4e25cd3f // fmla v31.4S, v9.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	WORD $0x4e22d446 // fadd v6.4S, v2.4S, v2.4S
+	WORD $0x4e23d467 // fadd v7.4S, v3.4S, v3.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x4ea2d508 // fsub v8.4S, v8.4S, v2.4S
+	WORD $0x4ea3d529 // fsub v9.4S, v9.4S, v3.4S
+	WORD $0x6e28fcc6 // fdiv v6.4S, v6.4S, v8.4S
+	WORD $0x6e29fce7 // fdiv v7.4S, v7.4S, v9.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e30d4c8 // fadd v8.4S, v6.4S, v16.4S
+	WORD $0x4e30d4e9 // fadd v9.4S, v7.4S, v16.4S
+	MOVD $c3f400000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6eb08508 // sub v8.4S, v8.4S, v16.4S
+	WORD $0x6eb08529 // sub v9.4S, v9.4S, v16.4S
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e301d08 // and v8.4S, v8.4S, v16.4S
+	WORD $0x4e301d29 // and v9.4S, v9.4S, v16.4S
+	MOVD $c40800000<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	WORD $0x6ea8854a // sub v10.4S, v10.4S, v8.4S
+	WORD $0x6ea9856b // sub v11.4S, v11.4S, v9.4S
+	WORD $0x6e2adccc // fmul v12.4S, v6.4S, v10.4S
+	WORD $0x6e2bdced // fmul v13.4S, v7.4S, v11.4S
+	MOVD $c3e800000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e30dd4a // fmul v10.4S, v10.4S, v16.4S
+	WORD $0x6e30dd6b // fmul v11.4S, v11.4S, v16.4S
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e30d54a // fadd v10.4S, v10.4S, v16.4S
+	WORD $0x4e30d56b // fadd v11.4S, v11.4S, v16.4S
+	MOVD $c3e800000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e30cd8a // fmla v10.4S, v12.4S, v16.4S
+	WORD $0x4e30cdab // fmla v11.4S, v13.4S, v16.4S
+	WORD $0x4f290508 // sshr v8.4s, v8.4s, #23
+	WORD $0x4f290529 // sshr v9.4s, v9.4s, #23
+	WORD $0x4e21d908 // scvtf v8.4S, v8.4S
+	WORD $0x4e21d929 // scvtf v9.4S, v9.4S
+	MOVD $c3d19c98e<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	MOVD $cbdba6b5e<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $c3def96c5<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $cbe025a80<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $c3e1231b4<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $cbe2a8c9a<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $c3e4ccbb0<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $cbe800038<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $c3eaaaaad<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	MOVD $cbf000000<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2ccd5f // fmla v31.4S, v10.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	VMOV V16.B16, V31.B16
+	WORD $0x4e2dcd7f // fmla v31.4S, v11.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	WORD $0x6e2add4e // fmul v14.4S, v10.4S, v10.4S
+	WORD $0x6e2bdd6f // fmul v15.4S, v11.4S, v11.4S
+	VMOV V10.B16, V31.B16
+	WORD $0x4e2ecd9f // fmla v31.4S, v12.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x4e2fcdbf // fmla v31.4S, v13.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	VMOV V14.B16, V10.B16
+	VMOV V15.B16, V11.B16
+	MOVD $c3f317218<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e30cd0a // fmla v10.4S, v8.4S, v16.4S
+	WORD $0x4e30cd2b // fmla v11.4S, v9.4S, v16.4S
+	MOVD $c7f7fffff<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e26e61f // fcmge v31.4S, v16.4S, v6.4S
+	WORD $0x6e205be8 // not v8.16b, v31.16b
+	WORD $0x6e27e61f // fcmge v31.4S, v16.4S, v7.4S
+	WORD $0x6e205be9 // not v9.16b, v31.16b
+	VMOV V8.B16, V31.B16
+	WORD $0x6e6a1cdf // bsl v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e6b1cff // bsl v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6ea6e608 // fcmgt v8.4S, v16.4S, v6.4S
+	WORD $0x6ea7e609 // fcmgt v9.4S, v16.4S, v7.4S
+	MOVD $notANumber<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V8.B16, V31.B16
+	WORD $0x6e6a1e1f // bsl v31.4S, v16.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e6b1e1f // bsl v31.4S, v16.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $cbf800000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e30e4c8 // fcmeq v8.4S, v6.4S, v16.4S
+	WORD $0x4e30e4e9 // fcmeq v9.4S, v7.4S, v16.4S
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F16
+	VMOV V8.B16, V31.B16
+	WORD $0x6e6a1e1f // bsl v31.4S, v16.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e6b1e1f // bsl v31.4S, v16.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e301cc8 // and v8.4S, v6.4S, v16.4S
+	WORD $0x4e301ce9 // and v9.4S, v7.4S, v16.4S
+	MOVD $c33000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6ea8e608 // fcmgt v8.4S, v16.4S, v8.4S
+	WORD $0x6ea9e609 // fcmgt v9.4S, v16.4S, v9.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e30dcc6 // fmul v6.4S, v6.4S, v16.4S
+	WORD $0x6e30dce7 // fmul v7.4S, v7.4S, v16.4S
+	VMOV V8.B16, V31.B16
+	WORD $0x6e6a1cdf // bsl v31.4S, v6.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e6b1cff // bsl v31.4S, v7.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e30dd46 // fmul v6.4S, v10.4S, v16.4S
+	WORD $0x6e30dd67 // fmul v7.4S, v11.4S, v16.4S
+	MOVD $c3f000000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6eb0e442 // fcmgt v2.4S, v2.4S, v16.4S
+	WORD $0x6eb0e463 // fcmgt v3.4S, v3.4S, v16.4S
+	MOVD $signBit<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e301c08 // and v8.4S, v0.4S, v16.4S
+	WORD $0x4e301c29 // and v9.4S, v1.4S, v16.4S
+	WORD $0x4ea81cc6 // orr v6.4S, v6.4S, v8.4S
+	WORD $0x4ea91ce7 // orr v7.4S, v7.4S, v9.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x6e641cdf // bsl v31.4S, v6.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e651cff // bsl v31.4S, v7.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x4e301c02 // and v2.4S, v0.4S, v16.4S
+	WORD $0x4e301c23 // and v3.4S, v1.4S, v16.4S
+	MOVD $c39800000<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6ea2e602 // fcmgt v2.4S, v16.4S, v2.4S
+	WORD $0x6ea3e603 // fcmgt v3.4S, v16.4S, v3.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F16
+	WORD $0x6e30dc00 // fmul v0.4S, v0.4S, v16.4S
+	WORD $0x6e30dc21 // fmul v1.4S, v1.4S, v16.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	FSTPQ (F4, F5), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// erfInvNEON is erfInvAVX2 with two registers for one.
+TEXT ·erfInvNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F2
+	VMOV V2.B16, V3.B16
+	VMOV V0.B16, V4.B16
+	VMOV V1.B16, V5.B16
+	VMOV V2.B16, V31.B16
+	WORD $0x4ea4cc1f // fmls v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x4ea5cc3f // fmls v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	VMOV V4.B16, V2.B16
+	VMOV V5.B16, V3.B16
+	MOVD $smallestNormal<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6ea2e586 // fcmgt v6.4S, v12.4S, v2.4S
+	WORD $0x6ea3e587 // fcmgt v7.4S, v12.4S, v3.4S
+	MOVD $two23<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e2cdc48 // fmul v8.4S, v2.4S, v12.4S
+	WORD $0x6e2cdc69 // fmul v9.4S, v3.4S, v12.4S
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	VMOV V6.B16, V31.B16
+	WORD $0x6e621d1f // bsl v31.4S, v8.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e631d3f // bsl v31.4S, v9.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	MOVD $minus23<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V6.B16, V31.B16
+	WORD $0x6e6a1d9f // bsl v31.4S, v12.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V7.B16, V31.B16
+	WORD $0x6e6b1d9f // bsl v31.4S, v12.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x4f290448 // sshr v8.4s, v2.4s, #23
+	WORD $0x4f290469 // sshr v9.4s, v3.4s, #23
+	MOVD $exponentHalf<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6eac8508 // sub v8.4S, v8.4S, v12.4S
+	WORD $0x6eac8529 // sub v9.4S, v9.4S, v12.4S
+	WORD $0x4e21d908 // scvtf v8.4S, v8.4S
+	WORD $0x4e21d929 // scvtf v9.4S, v9.4S
+	WORD $0x4e2ad508 // fadd v8.4S, v8.4S, v10.4S
+	WORD $0x4e2bd529 // fadd v9.4S, v9.4S, v11.4S
+	MOVD $fraction<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1c42 // and v2.4S, v2.4S, v12.4S
+	WORD $0x4e2c1c63 // and v3.4S, v3.4S, v12.4S
+	MOVD $exponentOfHalf<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eac1c42 // orr v2.4S, v2.4S, v12.4S
+	WORD $0x4eac1c63 // orr v3.4S, v3.4S, v12.4S
+	MOVD $sqrtHalf<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6ea2e58a // fcmgt v10.4S, v12.4S, v2.4S
+	WORD $0x6ea3e58b // fcmgt v11.4S, v12.4S, v3.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2c1d46 // and v6.4S, v10.4S, v12.4S
+	WORD $0x4e2c1d67 // and v7.4S, v11.4S, v12.4S
+	WORD $0x4ea6d508 // fsub v8.4S, v8.4S, v6.4S
+	WORD $0x4ea7d529 // fsub v9.4S, v9.4S, v7.4S
+	WORD $0x4e221d46 // and v6.4S, v10.4S, v2.4S
+	WORD $0x4e231d67 // and v7.4S, v11.4S, v3.4S
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	MOVD $one<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eacd442 // fsub v2.4S, v2.4S, v12.4S
+	WORD $0x4eacd463 // fsub v3.4S, v3.4S, v12.4S
+	MOVD $logP0<>(SB), R20
+	FMOVQ (R20), F10
+	VMOV V10.B16, V11.B16
+	MOVD $logP1<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP2<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP4<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP6<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP7<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	MOVD $logP8<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2acc5f // fmla v31.4S, v2.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e2bcc7f // fmla v31.4S, v3.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e22dc46 // fmul v6.4S, v2.4S, v2.4S
+	WORD $0x6e23dc67 // fmul v7.4S, v3.4S, v3.4S
+	WORD $0x6e22dd4a // fmul v10.4S, v10.4S, v2.4S
+	WORD $0x6e23dd6b // fmul v11.4S, v11.4S, v3.4S
+	WORD $0x6e26dd4a // fmul v10.4S, v10.4S, v6.4S
+	WORD $0x6e27dd6b // fmul v11.4S, v11.4S, v7.4S
+	MOVD $ln2Low<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccd0a // fmla v10.4S, v8.4S, v12.4S
+	WORD $0x4e2ccd2b // fmla v11.4S, v9.4S, v12.4S
+	MOVD $half<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4eacccca // fmls v10.4S, v6.4S, v12.4S
+	WORD $0x4eaccceb // fmls v11.4S, v7.4S, v12.4S
+	WORD $0x4e22d54a // fadd v10.4S, v10.4S, v2.4S
+	WORD $0x4e23d56b // fadd v11.4S, v11.4S, v3.4S
+	MOVD $ln2High<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ccd0a // fmla v10.4S, v8.4S, v12.4S
+	WORD $0x4e2ccd2b // fmla v11.4S, v9.4S, v12.4S
+	MOVD $largest<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6e24e59f // fcmge v31.4S, v12.4S, v4.4S
+	WORD $0x6e205be2 // not v2.16b, v31.16b
+	WORD $0x6e25e59f // fcmge v31.4S, v12.4S, v5.4S
+	WORD $0x6e205be3 // not v3.16b, v31.16b
+	VMOV V2.B16, V31.B16
+	WORD $0x6e6a1c9f // bsl v31.4S, v4.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e6b1cbf // bsl v31.4S, v5.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	WORD $0x6ea4e448 // fcmgt v8.4S, v2.4S, v4.4S
+	WORD $0x6ea5e469 // fcmgt v9.4S, v3.4S, v5.4S
+	MOVD $notANumber<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V8.B16, V31.B16
+	WORD $0x6e6a1d9f // bsl v31.4S, v12.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V9.B16, V31.B16
+	WORD $0x6e6b1d9f // bsl v31.4S, v12.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x4e22e482 // fcmeq v2.4S, v4.4S, v2.4S
+	WORD $0x4e23e4a3 // fcmeq v3.4S, v5.4S, v3.4S
+	MOVD $minusInfinity<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V2.B16, V31.B16
+	WORD $0x6e6a1d9f // bsl v31.4S, v12.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e6b1d9f // bsl v31.4S, v12.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	VMOV V10.B16, V2.B16
+	VMOV V11.B16, V3.B16
+	MOVD $c2dd141c7<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	MOVD $c3137f9e9<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c340ef718<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3680a15f<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3892e3ba<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3a59676f<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3bc5519c<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3c924946<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cbe6daf49<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c3f6024fb<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e24cc5f // fmla v31.4S, v2.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e25cc7f // fmla v31.4S, v3.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $c30665484<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	MOVD $c33036093<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c34f8a383<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3668fa95<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3720d1ae<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cb804421a<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cb8e4901d<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3b19f834<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3c3d50dc<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cbe6d94c3<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $c3f62dfc5<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V31.B16
+	WORD $0x4e28cc5f // fmla v31.4S, v2.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V12.B16, V31.B16
+	WORD $0x4e29cc7f // fmla v31.4S, v3.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	MOVD $cff800000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x4e2ce44a // fcmeq v10.4S, v2.4S, v12.4S
+	WORD $0x4e2ce46b // fcmeq v11.4S, v3.4S, v12.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V10.B16, V31.B16
+	WORD $0x6e641d9f // bsl v31.4S, v12.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	VMOV V11.B16, V31.B16
+	WORD $0x6e651d9f // bsl v31.4S, v12.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	MOVD $cc0c40000<>(SB), R20
+	FMOVQ (R20), F12
+	WORD $0x6ea2e582 // fcmgt v2.4S, v12.4S, v2.4S
+	WORD $0x6ea3e583 // fcmgt v3.4S, v12.4S, v3.4S
+	VMOV V2.B16, V31.B16
+	WORD $0x6e681c9f // bsl v31.4S, v4.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	VMOV V3.B16, V31.B16
+	WORD $0x6e691cbf // bsl v31.4S, v5.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	WORD $0x6e28dc00 // fmul v0.4S, v0.4S, v8.4S
+	WORD $0x6e29dc21 // fmul v1.4S, v1.4S, v9.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
 // geluNEON is geluAVX2 with two registers for one.
 TEXT ·geluNEON(SB), NOSPLIT, $0-24
 	MOVD dst+0(FP), R0
@@ -4525,6 +8388,969 @@ end1:
 	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
 	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
 	FMOVS F0, ret+16(FP)
+	RET
+
+// largestAbsNEON is largestAbsAVX2 with two registers for one.
+TEXT ·largestAbsNEON(SB), NOSPLIT, $0-20
+	MOVD x+0(FP), R0
+	MOVD n+8(FP), R1
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+loop2:
+	CMP $16, R1
+	BLO end2
+	FLDPQ 0(R0), (F4, F5)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x4e261c84 // and v4.4S, v4.4S, v6.4S
+	WORD $0x4e261ca5 // and v5.4S, v5.4S, v6.4S
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
+	WORD $0x6e601c9f // bsl v31.4S, v4.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
+	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	FLDPQ 32(R0), (F4, F5)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x4e261c84 // and v4.4S, v4.4S, v6.4S
+	WORD $0x4e261ca5 // and v5.4S, v5.4S, v6.4S
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	ADD $64, R0
+	SUBS $16, R1
+	B loop2
+end2:
+loop1:
+	CMP $8, R1
+	BLO end1
+	FLDPQ 0(R0), (F4, F5)
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x4e261c84 // and v4.4S, v4.4S, v6.4S
+	WORD $0x4e261ca5 // and v5.4S, v5.4S, v6.4S
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
+	WORD $0x6e601c9f // bsl v31.4S, v4.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
+	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	ADD $32, R0
+	SUBS $8, R1
+	B loop1
+end1:
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V1.B16
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	VREV64 V0.S4, V2.S4
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	FMOVS F0, ret+16(FP)
+	RET
+
+// largestQuotientNEON is largestQuotientAVX2 with two registers for one.
+TEXT ·largestQuotientNEON(SB), NOSPLIT, $0-28
+	MOVD a+0(FP), R0
+	MOVD b+8(FP), R1
+	MOVD n+16(FP), R2
+	WORD $0x6e201c00 // eor v0.4S, v0.4S, v0.4S
+	WORD $0x6e211c21 // eor v1.4S, v1.4S, v1.4S
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+loop2:
+	CMP $16, R2
+	BLO end2
+	FLDPQ 0(R0), (F4, F5)
+	FLDPQ 0(R1), (F6, F7)
+	WORD $0x6e26fc84 // fdiv v4.4S, v4.4S, v6.4S
+	WORD $0x6e27fca5 // fdiv v5.4S, v5.4S, v7.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x4e261c84 // and v4.4S, v4.4S, v6.4S
+	WORD $0x4e261ca5 // and v5.4S, v5.4S, v6.4S
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
+	WORD $0x6e601c9f // bsl v31.4S, v4.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
+	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	FLDPQ 32(R0), (F4, F5)
+	FLDPQ 32(R1), (F6, F7)
+	WORD $0x6e26fc84 // fdiv v4.4S, v4.4S, v6.4S
+	WORD $0x6e27fca5 // fdiv v5.4S, v5.4S, v7.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x4e261c84 // and v4.4S, v4.4S, v6.4S
+	WORD $0x4e261ca5 // and v5.4S, v5.4S, v6.4S
+	WORD $0x6ea2e49f // fcmgt v31.4S, v4.4S, v2.4S
+	WORD $0x6e621c9f // bsl v31.4S, v4.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea3e4bf // fcmgt v31.4S, v5.4S, v3.4S
+	WORD $0x6e631cbf // bsl v31.4S, v5.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	ADD $64, R0
+	ADD $64, R1
+	SUBS $16, R2
+	B loop2
+end2:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R0), (F4, F5)
+	FLDPQ 0(R1), (F6, F7)
+	WORD $0x6e26fc84 // fdiv v4.4S, v4.4S, v6.4S
+	WORD $0x6e27fca5 // fdiv v5.4S, v5.4S, v7.4S
+	MOVD $magnitude<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x4e261c84 // and v4.4S, v4.4S, v6.4S
+	WORD $0x4e261ca5 // and v5.4S, v5.4S, v6.4S
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
+	WORD $0x6e601c9f // bsl v31.4S, v4.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
+	WORD $0x6e611cbf // bsl v31.4S, v5.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea3e43f // fcmgt v31.4S, v1.4S, v3.4S
+	WORD $0x6e631c3f // bsl v31.4S, v1.4S, v3.4S
+	VMOV V31.B16, V1.B16
+	VMOV V1.B16, V2.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	VEXT $8, V0.B16, V0.B16, V2.B16
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	VREV64 V0.S4, V2.S4
+	WORD $0x6ea2e41f // fcmgt v31.4S, v0.4S, v2.4S
+	WORD $0x6e621c1f // bsl v31.4S, v0.4S, v2.4S
+	VMOV V31.B16, V0.B16
+	FMOVS F0, ret+24(FP)
+	RET
+
+// func floatEqualNEON([dst a b n])
+TEXT ·floatEqualNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+	VEOR V6.B16, V6.B16, V6.B16
+	VMOVI $1, V7.B8
+	MOVW $0x7f800000, R10
+	VDUP R10, V8.S4
+loop:
+	SUBS $8, R3
+	BLO end
+	VLD1.P 32(R1), [V2.S4, V3.S4]
+	VLD1.P 32(R2), [V4.S4, V5.S4]
+	WORD $0x4e24e440 // fcmeq v0.4S, v2.4S, v4.4S
+	WORD $0x4e25e461 // fcmeq v1.4S, v3.4S, v5.4S
+	WORD $0x0e612802 // xtn v2.4h, v0.4s
+	WORD $0x4e612822 // xtn2 v2.8h, v1.4s
+	WORD $0x0e212842 // xtn v2.8b, v2.8h
+	VAND V7.B8, V2.B8, V2.B8
+	VST1.P [V2.B8], 8(R0)
+	B loop
+end:
+	RET
+
+// func floatNotEqualNEON([dst a b n])
+TEXT ·floatNotEqualNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+	VEOR V6.B16, V6.B16, V6.B16
+	VMOVI $1, V7.B8
+	MOVW $0x7f800000, R10
+	VDUP R10, V8.S4
+loop:
+	SUBS $8, R3
+	BLO end
+	VLD1.P 32(R1), [V2.S4, V3.S4]
+	VLD1.P 32(R2), [V4.S4, V5.S4]
+	WORD $0x4e24e440 // fcmeq v0.4S, v2.4S, v4.4S
+	WORD $0x6e205800 // not v0.16b, v0.16b
+	WORD $0x4e25e461 // fcmeq v1.4S, v3.4S, v5.4S
+	WORD $0x6e205821 // not v1.16b, v1.16b
+	WORD $0x0e612802 // xtn v2.4h, v0.4s
+	WORD $0x4e612822 // xtn2 v2.8h, v1.4s
+	WORD $0x0e212842 // xtn v2.8b, v2.8h
+	VAND V7.B8, V2.B8, V2.B8
+	VST1.P [V2.B8], 8(R0)
+	B loop
+end:
+	RET
+
+// func floatLessNEON([dst a b n])
+TEXT ·floatLessNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+	VEOR V6.B16, V6.B16, V6.B16
+	VMOVI $1, V7.B8
+	MOVW $0x7f800000, R10
+	VDUP R10, V8.S4
+loop:
+	SUBS $8, R3
+	BLO end
+	VLD1.P 32(R1), [V2.S4, V3.S4]
+	VLD1.P 32(R2), [V4.S4, V5.S4]
+	WORD $0x6ea2e480 // fcmgt v0.4S, v4.4S, v2.4S
+	WORD $0x6ea3e4a1 // fcmgt v1.4S, v5.4S, v3.4S
+	WORD $0x0e612802 // xtn v2.4h, v0.4s
+	WORD $0x4e612822 // xtn2 v2.8h, v1.4s
+	WORD $0x0e212842 // xtn v2.8b, v2.8h
+	VAND V7.B8, V2.B8, V2.B8
+	VST1.P [V2.B8], 8(R0)
+	B loop
+end:
+	RET
+
+// func floatLessEqualNEON([dst a b n])
+TEXT ·floatLessEqualNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+	VEOR V6.B16, V6.B16, V6.B16
+	VMOVI $1, V7.B8
+	MOVW $0x7f800000, R10
+	VDUP R10, V8.S4
+loop:
+	SUBS $8, R3
+	BLO end
+	VLD1.P 32(R1), [V2.S4, V3.S4]
+	VLD1.P 32(R2), [V4.S4, V5.S4]
+	WORD $0x6e22e480 // fcmge v0.4S, v4.4S, v2.4S
+	WORD $0x6e23e4a1 // fcmge v1.4S, v5.4S, v3.4S
+	WORD $0x0e612802 // xtn v2.4h, v0.4s
+	WORD $0x4e612822 // xtn2 v2.8h, v1.4s
+	WORD $0x0e212842 // xtn v2.8b, v2.8h
+	VAND V7.B8, V2.B8, V2.B8
+	VST1.P [V2.B8], 8(R0)
+	B loop
+end:
+	RET
+
+// func intEqualNEON([dst a b n])
+TEXT ·intEqualNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+	VEOR V6.B16, V6.B16, V6.B16
+	VMOVI $1, V7.B8
+	MOVW $0x7f800000, R10
+	VDUP R10, V8.S4
+loop:
+	SUBS $8, R3
+	BLO end
+	VLD1.P 32(R1), [V2.S4, V3.S4]
+	VLD1.P 32(R2), [V4.S4, V5.S4]
+	WORD $0x6ea48c40 // cmeq v0.4S, v2.4S, v4.4S
+	WORD $0x6ea58c61 // cmeq v1.4S, v3.4S, v5.4S
+	WORD $0x0e612802 // xtn v2.4h, v0.4s
+	WORD $0x4e612822 // xtn2 v2.8h, v1.4s
+	WORD $0x0e212842 // xtn v2.8b, v2.8h
+	VAND V7.B8, V2.B8, V2.B8
+	VST1.P [V2.B8], 8(R0)
+	B loop
+end:
+	RET
+
+// func intNotEqualNEON([dst a b n])
+TEXT ·intNotEqualNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+	VEOR V6.B16, V6.B16, V6.B16
+	VMOVI $1, V7.B8
+	MOVW $0x7f800000, R10
+	VDUP R10, V8.S4
+loop:
+	SUBS $8, R3
+	BLO end
+	VLD1.P 32(R1), [V2.S4, V3.S4]
+	VLD1.P 32(R2), [V4.S4, V5.S4]
+	WORD $0x6ea48c40 // cmeq v0.4S, v2.4S, v4.4S
+	WORD $0x6e205800 // not v0.16b, v0.16b
+	WORD $0x6ea58c61 // cmeq v1.4S, v3.4S, v5.4S
+	WORD $0x6e205821 // not v1.16b, v1.16b
+	WORD $0x0e612802 // xtn v2.4h, v0.4s
+	WORD $0x4e612822 // xtn2 v2.8h, v1.4s
+	WORD $0x0e212842 // xtn v2.8b, v2.8h
+	VAND V7.B8, V2.B8, V2.B8
+	VST1.P [V2.B8], 8(R0)
+	B loop
+end:
+	RET
+
+// func intLessNEON([dst a b n])
+TEXT ·intLessNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+	VEOR V6.B16, V6.B16, V6.B16
+	VMOVI $1, V7.B8
+	MOVW $0x7f800000, R10
+	VDUP R10, V8.S4
+loop:
+	SUBS $8, R3
+	BLO end
+	VLD1.P 32(R1), [V2.S4, V3.S4]
+	VLD1.P 32(R2), [V4.S4, V5.S4]
+	WORD $0x4ea23480 // cmgt v0.4S, v4.4S, v2.4S
+	WORD $0x4ea334a1 // cmgt v1.4S, v5.4S, v3.4S
+	WORD $0x0e612802 // xtn v2.4h, v0.4s
+	WORD $0x4e612822 // xtn2 v2.8h, v1.4s
+	WORD $0x0e212842 // xtn v2.8b, v2.8h
+	VAND V7.B8, V2.B8, V2.B8
+	VST1.P [V2.B8], 8(R0)
+	B loop
+end:
+	RET
+
+// func intLessEqualNEON([dst a b n])
+TEXT ·intLessEqualNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+	VEOR V6.B16, V6.B16, V6.B16
+	VMOVI $1, V7.B8
+	MOVW $0x7f800000, R10
+	VDUP R10, V8.S4
+loop:
+	SUBS $8, R3
+	BLO end
+	VLD1.P 32(R1), [V2.S4, V3.S4]
+	VLD1.P 32(R2), [V4.S4, V5.S4]
+	WORD $0x4ea23c80 // cmge v0.4S, v4.4S, v2.4S
+	WORD $0x4ea33ca1 // cmge v1.4S, v5.4S, v3.4S
+	WORD $0x0e612802 // xtn v2.4h, v0.4s
+	WORD $0x4e612822 // xtn2 v2.8h, v1.4s
+	WORD $0x0e212842 // xtn v2.8b, v2.8h
+	VAND V7.B8, V2.B8, V2.B8
+	VST1.P [V2.B8], 8(R0)
+	B loop
+end:
+	RET
+
+// func floatNotZeroNEON([dst x n])
+TEXT ·floatNotZeroNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+	VEOR V6.B16, V6.B16, V6.B16
+	VMOVI $1, V7.B8
+	MOVW $0x7f800000, R10
+	VDUP R10, V8.S4
+loop:
+	SUBS $8, R2
+	BLO end
+	VLD1.P 32(R1), [V2.S4, V3.S4]
+	WORD $0x4e26e440 // fcmeq v0.4S, v2.4S, v6.4S
+	WORD $0x6e205800 // not v0.16b, v0.16b
+	WORD $0x4e26e461 // fcmeq v1.4S, v3.4S, v6.4S
+	WORD $0x6e205821 // not v1.16b, v1.16b
+	WORD $0x0e612802 // xtn v2.4h, v0.4s
+	WORD $0x4e612822 // xtn2 v2.8h, v1.4s
+	WORD $0x0e212842 // xtn v2.8b, v2.8h
+	VAND V7.B8, V2.B8, V2.B8
+	VST1.P [V2.B8], 8(R0)
+	B loop
+end:
+	RET
+
+// func floatFiniteNEON([dst x n])
+TEXT ·floatFiniteNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+	VEOR V6.B16, V6.B16, V6.B16
+	VMOVI $1, V7.B8
+	MOVW $0x7f800000, R10
+	VDUP R10, V8.S4
+loop:
+	SUBS $8, R2
+	BLO end
+	VLD1.P 32(R1), [V2.S4, V3.S4]
+	WORD $0x4ea0f840 // fabs v0.4S, v2.4S
+	WORD $0x6ea0e500 // fcmgt v0.4S, v8.4S, v0.4S
+	WORD $0x4ea0f861 // fabs v1.4S, v3.4S
+	WORD $0x6ea1e501 // fcmgt v1.4S, v8.4S, v1.4S
+	WORD $0x0e612802 // xtn v2.4h, v0.4s
+	WORD $0x4e612822 // xtn2 v2.8h, v1.4s
+	WORD $0x0e212842 // xtn v2.8b, v2.8h
+	VAND V7.B8, V2.B8, V2.B8
+	VST1.P [V2.B8], 8(R0)
+	B loop
+end:
+	RET
+
+// func chooseNEON([dst bytes a b n])
+TEXT ·chooseNEON(SB), NOSPLIT, $0-40
+	MOVD dst+0(FP), R0
+	MOVD bytes+8(FP), R1
+	MOVD a+16(FP), R2
+	MOVD b+24(FP), R3
+	MOVD n+32(FP), R4
+	VEOR V6.B16, V6.B16, V6.B16
+	VMOVI $1, V7.B8
+	MOVW $0x7f800000, R10
+	VDUP R10, V8.S4
+loop:
+	SUBS $8, R4
+	BLO end
+	VLD1.P 8(R1), [V0.B8]
+	VLD1.P 32(R2), [V16.S4, V17.S4]
+	VLD1.P 32(R3), [V18.S4, V19.S4]
+	VUSHLL $0, V0.B8, V1.H8
+	VUSHLL $0, V1.H4, V2.S4
+	VUSHLL2 $0, V1.H8, V3.S4
+	WORD $0x6ea68c42 // cmeq v2.4S, v2.4S, v6.4S
+	VBIT V2.B16, V18.B16, V16.B16
+	WORD $0x6ea68c63 // cmeq v3.4S, v3.4S, v6.4S
+	VBIT V3.B16, V19.B16, V17.B16
+	VST1.P [V16.S4, V17.S4], 32(R0)
+	B loop
+end:
+	RET
+
+// func fromBytesNEON([dst x n])
+TEXT ·fromBytesNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+	VEOR V6.B16, V6.B16, V6.B16
+	VMOVI $1, V7.B8
+	MOVW $0x7f800000, R10
+	VDUP R10, V8.S4
+loop:
+	SUBS $8, R2
+	BLO end
+	VLD1.P 8(R1), [V0.B8]
+	VUSHLL $0, V0.B8, V1.H8
+	VUSHLL $0, V1.H4, V2.S4
+	VUSHLL2 $0, V1.H8, V3.S4
+	WORD $0x4e21d842 // scvtf v2.4S, v2.4S
+	WORD $0x4e21d863 // scvtf v3.4S, v3.4S
+	VST1.P [V2.S4, V3.S4], 32(R0)
+	B loop
+end:
+	RET
+
+// addIntNEON is addIntAVX2 with two registers for one.
+TEXT ·addIntNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+loop4:
+	CMP $32, R3
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ea28400 // add v0.4S, v0.4S, v2.4S
+	WORD $0x4ea38421 // add v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4ea28400 // add v0.4S, v0.4S, v2.4S
+	WORD $0x4ea38421 // add v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4ea28400 // add v0.4S, v0.4S, v2.4S
+	WORD $0x4ea38421 // add v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4ea28400 // add v0.4S, v0.4S, v2.4S
+	WORD $0x4ea38421 // add v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $32, R3
+	B loop4
+end4:
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ea28400 // add v0.4S, v0.4S, v2.4S
+	WORD $0x4ea38421 // add v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
+// subIntNEON is subIntAVX2 with two registers for one.
+TEXT ·subIntNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+loop4:
+	CMP $32, R3
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6ea28400 // sub v0.4S, v0.4S, v2.4S
+	WORD $0x6ea38421 // sub v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x6ea28400 // sub v0.4S, v0.4S, v2.4S
+	WORD $0x6ea38421 // sub v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x6ea28400 // sub v0.4S, v0.4S, v2.4S
+	WORD $0x6ea38421 // sub v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x6ea28400 // sub v0.4S, v0.4S, v2.4S
+	WORD $0x6ea38421 // sub v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $32, R3
+	B loop4
+end4:
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x6ea28400 // sub v0.4S, v0.4S, v2.4S
+	WORD $0x6ea38421 // sub v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
+// mulIntNEON is mulIntAVX2 with two registers for one.
+TEXT ·mulIntNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+loop4:
+	CMP $32, R3
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ea29c00 // mul v0.4S, v0.4S, v2.4S
+	WORD $0x4ea39c21 // mul v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4ea29c00 // mul v0.4S, v0.4S, v2.4S
+	WORD $0x4ea39c21 // mul v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4ea29c00 // mul v0.4S, v0.4S, v2.4S
+	WORD $0x4ea39c21 // mul v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4ea29c00 // mul v0.4S, v0.4S, v2.4S
+	WORD $0x4ea39c21 // mul v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $32, R3
+	B loop4
+end4:
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ea29c00 // mul v0.4S, v0.4S, v2.4S
+	WORD $0x4ea39c21 // mul v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
+// maxIntNEON is maxIntAVX2 with two registers for one.
+TEXT ·maxIntNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+loop4:
+	CMP $32, R3
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36421 // smax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36421 // smax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36421 // smax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36421 // smax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $32, R3
+	B loop4
+end4:
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ea26400 // smax v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36421 // smax v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
+// minIntNEON is minIntAVX2 with two registers for one.
+TEXT ·minIntNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD a+8(FP), R1
+	MOVD b+16(FP), R2
+	MOVD n+24(FP), R3
+loop4:
+	CMP $32, R3
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ea26c00 // smin v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36c21 // smin v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	FLDPQ 32(R2), (F2, F3)
+	WORD $0x4ea26c00 // smin v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36c21 // smin v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	FLDPQ 64(R2), (F2, F3)
+	WORD $0x4ea26c00 // smin v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36c21 // smin v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	FLDPQ 96(R2), (F2, F3)
+	WORD $0x4ea26c00 // smin v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36c21 // smin v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	ADD $128, R2
+	SUBS $32, R3
+	B loop4
+end4:
+loop1:
+	CMP $8, R3
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 0(R2), (F2, F3)
+	WORD $0x4ea26c00 // smin v0.4S, v0.4S, v2.4S
+	WORD $0x4ea36c21 // smin v1.4S, v1.4S, v3.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	ADD $32, R2
+	SUBS $8, R3
+	B loop1
+end1:
+	RET
+
+// intToFloatNEON is intToFloatAVX2 with two registers for one.
+TEXT ·intToFloatNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x4e21d800 // scvtf v0.4S, v0.4S
+	WORD $0x4e21d821 // scvtf v1.4S, v1.4S
+	FSTPQ (F0, F1), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// floatToIntNEON is floatToIntAVX2 with two registers for one.
+TEXT ·floatToIntNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+loop4:
+	CMP $32, R2
+	BLO end4
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x4ea1b802 // fcvtzs v2.4S, v0.4S
+	WORD $0x4ea1b823 // fcvtzs v3.4S, v1.4S
+	MOVD $c4effffff<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x6ea6e404 // fcmgt v4.4S, v0.4S, v6.4S
+	WORD $0x6ea6e425 // fcmgt v5.4S, v1.4S, v6.4S
+	MOVD $c7fffffff<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V4.B16, V31.B16
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e631cdf // bsl v31.4S, v6.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e400 // fcmeq v0.4S, v0.4S, v0.4S
+	WORD $0x4e201fff // and v31.4S, v31.4S, v0.4S
+	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e421 // fcmeq v1.4S, v1.4S, v1.4S
+	WORD $0x4e211fff // and v31.4S, v31.4S, v1.4S
+	WORD $0x6e205be1 // not v1.16b, v31.16b
+	MOVD $c00000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V0.B16, V31.B16
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x6e631cdf // bsl v31.4S, v6.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	FLDPQ 32(R1), (F0, F1)
+	WORD $0x4ea1b802 // fcvtzs v2.4S, v0.4S
+	WORD $0x4ea1b823 // fcvtzs v3.4S, v1.4S
+	MOVD $c4effffff<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x6ea6e404 // fcmgt v4.4S, v0.4S, v6.4S
+	WORD $0x6ea6e425 // fcmgt v5.4S, v1.4S, v6.4S
+	MOVD $c7fffffff<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V4.B16, V31.B16
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e631cdf // bsl v31.4S, v6.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e400 // fcmeq v0.4S, v0.4S, v0.4S
+	WORD $0x4e201fff // and v31.4S, v31.4S, v0.4S
+	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e421 // fcmeq v1.4S, v1.4S, v1.4S
+	WORD $0x4e211fff // and v31.4S, v31.4S, v1.4S
+	WORD $0x6e205be1 // not v1.16b, v31.16b
+	MOVD $c00000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V0.B16, V31.B16
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x6e631cdf // bsl v31.4S, v6.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 32(R0)
+	FLDPQ 64(R1), (F0, F1)
+	WORD $0x4ea1b802 // fcvtzs v2.4S, v0.4S
+	WORD $0x4ea1b823 // fcvtzs v3.4S, v1.4S
+	MOVD $c4effffff<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x6ea6e404 // fcmgt v4.4S, v0.4S, v6.4S
+	WORD $0x6ea6e425 // fcmgt v5.4S, v1.4S, v6.4S
+	MOVD $c7fffffff<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V4.B16, V31.B16
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e631cdf // bsl v31.4S, v6.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e400 // fcmeq v0.4S, v0.4S, v0.4S
+	WORD $0x4e201fff // and v31.4S, v31.4S, v0.4S
+	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e421 // fcmeq v1.4S, v1.4S, v1.4S
+	WORD $0x4e211fff // and v31.4S, v31.4S, v1.4S
+	WORD $0x6e205be1 // not v1.16b, v31.16b
+	MOVD $c00000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V0.B16, V31.B16
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x6e631cdf // bsl v31.4S, v6.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 64(R0)
+	FLDPQ 96(R1), (F0, F1)
+	WORD $0x4ea1b802 // fcvtzs v2.4S, v0.4S
+	WORD $0x4ea1b823 // fcvtzs v3.4S, v1.4S
+	MOVD $c4effffff<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x6ea6e404 // fcmgt v4.4S, v0.4S, v6.4S
+	WORD $0x6ea6e425 // fcmgt v5.4S, v1.4S, v6.4S
+	MOVD $c7fffffff<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V4.B16, V31.B16
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e631cdf // bsl v31.4S, v6.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e400 // fcmeq v0.4S, v0.4S, v0.4S
+	WORD $0x4e201fff // and v31.4S, v31.4S, v0.4S
+	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e421 // fcmeq v1.4S, v1.4S, v1.4S
+	WORD $0x4e211fff // and v31.4S, v31.4S, v1.4S
+	WORD $0x6e205be1 // not v1.16b, v31.16b
+	MOVD $c00000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V0.B16, V31.B16
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x6e631cdf // bsl v31.4S, v6.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F0, F1)
+	WORD $0x4ea1b802 // fcvtzs v2.4S, v0.4S
+	WORD $0x4ea1b823 // fcvtzs v3.4S, v1.4S
+	MOVD $c4effffff<>(SB), R20
+	FMOVQ (R20), F6
+	WORD $0x6ea6e404 // fcmgt v4.4S, v0.4S, v6.4S
+	WORD $0x6ea6e425 // fcmgt v5.4S, v1.4S, v6.4S
+	MOVD $c7fffffff<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V4.B16, V31.B16
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V5.B16, V31.B16
+	WORD $0x6e631cdf // bsl v31.4S, v6.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x4e20e41f // fcmeq v31.4S, v0.4S, v0.4S
+	WORD $0x4e20e400 // fcmeq v0.4S, v0.4S, v0.4S
+	WORD $0x4e201fff // and v31.4S, v31.4S, v0.4S
+	WORD $0x6e205be0 // not v0.16b, v31.16b
+	WORD $0x4e21e43f // fcmeq v31.4S, v1.4S, v1.4S
+	WORD $0x4e21e421 // fcmeq v1.4S, v1.4S, v1.4S
+	WORD $0x4e211fff // and v31.4S, v31.4S, v1.4S
+	WORD $0x6e205be1 // not v1.16b, v31.16b
+	MOVD $c00000000<>(SB), R20
+	FMOVQ (R20), F6
+	VMOV V0.B16, V31.B16
+	WORD $0x6e621cdf // bsl v31.4S, v6.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V1.B16, V31.B16
+	WORD $0x6e631cdf // bsl v31.4S, v6.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
 	RET
 
 // expAffineNEON is expAffineAVX2 with two registers for one.
@@ -9531,13 +14357,161 @@ DATA one<>+0(SB)/8, $0x3f8000003f800000
 DATA one<>+8(SB)/8, $0x3f8000003f800000
 GLOBL one<>(SB), RODATA|NOPTR, $16
 
+DATA magnitude<>+0(SB)/8, $0x7fffffff7fffffff
+DATA magnitude<>+8(SB)/8, $0x7fffffff7fffffff
+GLOBL magnitude<>(SB), RODATA|NOPTR, $16
+
+DATA c3f3504f3<>+0(SB)/8, $0x3f3504f33f3504f3
+DATA c3f3504f3<>+8(SB)/8, $0x3f3504f33f3504f3
+GLOBL c3f3504f3<>(SB), RODATA|NOPTR, $16
+
+DATA cff800000<>+0(SB)/8, $0xff800000ff800000
+DATA cff800000<>+8(SB)/8, $0xff800000ff800000
+GLOBL cff800000<>(SB), RODATA|NOPTR, $16
+
+DATA c40000000<>+0(SB)/8, $0x4000000040000000
+DATA c40000000<>+8(SB)/8, $0x4000000040000000
+GLOBL c40000000<>(SB), RODATA|NOPTR, $16
+
+DATA c39f84b6f<>+0(SB)/8, $0x39f84b6f39f84b6f
+DATA c39f84b6f<>+8(SB)/8, $0x39f84b6f39f84b6f
+GLOBL c39f84b6f<>(SB), RODATA|NOPTR, $16
+
+DATA c3b11ebc9<>+0(SB)/8, $0x3b11ebc93b11ebc9
+DATA c3b11ebc9<>+8(SB)/8, $0x3b11ebc93b11ebc9
+GLOBL c3b11ebc9<>(SB), RODATA|NOPTR, $16
+
+DATA c3c4cce0e<>+0(SB)/8, $0x3c4cce0e3c4cce0e
+DATA c3c4cce0e<>+8(SB)/8, $0x3c4cce0e3c4cce0e
+GLOBL c3c4cce0e<>(SB), RODATA|NOPTR, $16
+
+DATA cb1fffae5<>+0(SB)/8, $0xb1fffae5b1fffae5
+DATA cb1fffae5<>+8(SB)/8, $0xb1fffae5b1fffae5
+GLOBL cb1fffae5<>(SB), RODATA|NOPTR, $16
+
+DATA c3daaaaab<>+0(SB)/8, $0x3daaaaab3daaaaab
+DATA c3daaaaab<>+8(SB)/8, $0x3daaaaab3daaaaab
+GLOBL c3daaaaab<>(SB), RODATA|NOPTR, $16
+
+DATA c3f318000<>+0(SB)/8, $0x3f3180003f318000
+DATA c3f318000<>+8(SB)/8, $0x3f3180003f318000
+GLOBL c3f318000<>(SB), RODATA|NOPTR, $16
+
+DATA cb95e8083<>+0(SB)/8, $0xb95e8083b95e8083
+DATA cb95e8083<>+8(SB)/8, $0xb95e8083b95e8083
+GLOBL cb95e8083<>(SB), RODATA|NOPTR, $16
+
+DATA c7f800000<>+0(SB)/8, $0x7f8000007f800000
+DATA c7f800000<>+8(SB)/8, $0x7f8000007f800000
+GLOBL c7f800000<>(SB), RODATA|NOPTR, $16
+
+DATA c43160000<>+0(SB)/8, $0x4316000043160000
+DATA c43160000<>+8(SB)/8, $0x4316000043160000
+GLOBL c43160000<>(SB), RODATA|NOPTR, $16
+
+DATA cc2d00000<>+0(SB)/8, $0xc2d00000c2d00000
+DATA cc2d00000<>+8(SB)/8, $0xc2d00000c2d00000
+GLOBL cc2d00000<>(SB), RODATA|NOPTR, $16
+
+DATA c42b40000<>+0(SB)/8, $0x42b4000042b40000
+DATA c42b40000<>+8(SB)/8, $0x42b4000042b40000
+GLOBL c42b40000<>(SB), RODATA|NOPTR, $16
+
+DATA c3fb8aa3b<>+0(SB)/8, $0x3fb8aa3b3fb8aa3b
+DATA c3fb8aa3b<>+8(SB)/8, $0x3fb8aa3b3fb8aa3b
+GLOBL c3fb8aa3b<>(SB), RODATA|NOPTR, $16
+
+DATA c394f13b2<>+0(SB)/8, $0x394f13b2394f13b2
+DATA c394f13b2<>+8(SB)/8, $0x394f13b2394f13b2
+GLOBL c394f13b2<>(SB), RODATA|NOPTR, $16
+
+DATA c3ab69f7c<>+0(SB)/8, $0x3ab69f7c3ab69f7c
+DATA c3ab69f7c<>+8(SB)/8, $0x3ab69f7c3ab69f7c
+GLOBL c3ab69f7c<>(SB), RODATA|NOPTR, $16
+
+DATA c3c08897d<>+0(SB)/8, $0x3c08897d3c08897d
+DATA c3c08897d<>+8(SB)/8, $0x3c08897d3c08897d
+GLOBL c3c08897d<>(SB), RODATA|NOPTR, $16
+
+DATA c3d2aaa7a<>+0(SB)/8, $0x3d2aaa7a3d2aaa7a
+DATA c3d2aaa7a<>+8(SB)/8, $0x3d2aaa7a3d2aaa7a
+GLOBL c3d2aaa7a<>(SB), RODATA|NOPTR, $16
+
+DATA c3e2aaaaa<>+0(SB)/8, $0x3e2aaaaa3e2aaaaa
+DATA c3e2aaaaa<>+8(SB)/8, $0x3e2aaaaa3e2aaaaa
+GLOBL c3e2aaaaa<>(SB), RODATA|NOPTR, $16
+
+DATA c3f000000<>+0(SB)/8, $0x3f0000003f000000
+DATA c3f000000<>+8(SB)/8, $0x3f0000003f000000
+GLOBL c3f000000<>(SB), RODATA|NOPTR, $16
+
+DATA c0000007f<>+0(SB)/8, $0x0000007f0000007f
+DATA c0000007f<>+8(SB)/8, $0x0000007f0000007f
+GLOBL c0000007f<>(SB), RODATA|NOPTR, $16
+
 DATA signBit<>+0(SB)/8, $0x8000000080000000
 DATA signBit<>+8(SB)/8, $0x8000000080000000
 GLOBL signBit<>(SB), RODATA|NOPTR, $16
 
-DATA magnitude<>+0(SB)/8, $0x7fffffff7fffffff
-DATA magnitude<>+8(SB)/8, $0x7fffffff7fffffff
-GLOBL magnitude<>(SB), RODATA|NOPTR, $16
+DATA notANumber<>+0(SB)/8, $0x7fc000007fc00000
+DATA notANumber<>+8(SB)/8, $0x7fc000007fc00000
+GLOBL notANumber<>(SB), RODATA|NOPTR, $16
+
+DATA c3a945003<>+0(SB)/8, $0x3a9450033a945003
+DATA c3a945003<>+8(SB)/8, $0x3a9450033a945003
+GLOBL c3a945003<>(SB), RODATA|NOPTR, $16
+
+DATA cbbf2d573<>+0(SB)/8, $0xbbf2d573bbf2d573
+DATA cbbf2d573<>+8(SB)/8, $0xbbf2d573bbf2d573
+GLOBL cbbf2d573<>(SB), RODATA|NOPTR, $16
+
+DATA c3cba584d<>+0(SB)/8, $0x3cba584d3cba584d
+DATA c3cba584d<>+8(SB)/8, $0x3cba584d3cba584d
+GLOBL c3cba584d<>(SB), RODATA|NOPTR, $16
+
+DATA cbd381bfc<>+0(SB)/8, $0xbd381bfcbd381bfc
+DATA cbd381bfc<>+8(SB)/8, $0xbd381bfcbd381bfc
+GLOBL cbd381bfc<>(SB), RODATA|NOPTR, $16
+
+DATA c3d8a78a0<>+0(SB)/8, $0x3d8a78a03d8a78a0
+DATA c3d8a78a0<>+8(SB)/8, $0x3d8a78a03d8a78a0
+GLOBL c3d8a78a0<>(SB), RODATA|NOPTR, $16
+
+DATA cbdb4a4c4<>+0(SB)/8, $0xbdb4a4c4bdb4a4c4
+DATA cbdb4a4c4<>+8(SB)/8, $0xbdb4a4c4bdb4a4c4
+GLOBL cbdb4a4c4<>(SB), RODATA|NOPTR, $16
+
+DATA c3de2877d<>+0(SB)/8, $0x3de2877d3de2877d
+DATA c3de2877d<>+8(SB)/8, $0x3de2877d3de2877d
+GLOBL c3de2877d<>(SB), RODATA|NOPTR, $16
+
+DATA cbe123afc<>+0(SB)/8, $0xbe123afcbe123afc
+DATA cbe123afc<>+8(SB)/8, $0xbe123afcbe123afc
+GLOBL cbe123afc<>(SB), RODATA|NOPTR, $16
+
+DATA c3e4ccc0d<>+0(SB)/8, $0x3e4ccc0d3e4ccc0d
+DATA c3e4ccc0d<>+8(SB)/8, $0x3e4ccc0d3e4ccc0d
+GLOBL c3e4ccc0d<>(SB), RODATA|NOPTR, $16
+
+DATA cbeaaaaa9<>+0(SB)/8, $0xbeaaaaa9beaaaaa9
+DATA cbeaaaaa9<>+8(SB)/8, $0xbeaaaaa9beaaaaa9
+GLOBL cbeaaaaa9<>(SB), RODATA|NOPTR, $16
+
+DATA c3fc90fdb<>+0(SB)/8, $0x3fc90fdb3fc90fdb
+DATA c3fc90fdb<>+8(SB)/8, $0x3fc90fdb3fc90fdb
+GLOBL c3fc90fdb<>(SB), RODATA|NOPTR, $16
+
+DATA cb33bbd2e<>+0(SB)/8, $0xb33bbd2eb33bbd2e
+DATA cb33bbd2e<>+8(SB)/8, $0xb33bbd2eb33bbd2e
+GLOBL cb33bbd2e<>(SB), RODATA|NOPTR, $16
+
+DATA c40490fdb<>+0(SB)/8, $0x40490fdb40490fdb
+DATA c40490fdb<>+8(SB)/8, $0x40490fdb40490fdb
+GLOBL c40490fdb<>(SB), RODATA|NOPTR, $16
+
+DATA cb3bbbd2e<>+0(SB)/8, $0xb3bbbd2eb3bbbd2e
+DATA cb3bbbd2e<>+8(SB)/8, $0xb3bbbd2eb3bbbd2e
+GLOBL cb3bbbd2e<>(SB), RODATA|NOPTR, $16
 
 DATA expMin<>+0(SB)/8, $0xc2d00000c2d00000
 DATA expMin<>+8(SB)/8, $0xc2d00000c2d00000
@@ -9658,10 +14632,6 @@ GLOBL half<>(SB), RODATA|NOPTR, $16
 DATA largest<>+0(SB)/8, $0x7f7fffff7f7fffff
 DATA largest<>+8(SB)/8, $0x7f7fffff7f7fffff
 GLOBL largest<>(SB), RODATA|NOPTR, $16
-
-DATA notANumber<>+0(SB)/8, $0x7fc000007fc00000
-DATA notANumber<>+8(SB)/8, $0x7fc000007fc00000
-GLOBL notANumber<>(SB), RODATA|NOPTR, $16
 
 DATA minusInfinity<>+0(SB)/8, $0xff800000ff800000
 DATA minusInfinity<>+8(SB)/8, $0xff800000ff800000
@@ -9787,6 +14757,350 @@ DATA erfSplit<>+0(SB)/8, $0x3f6d80003f6d8000
 DATA erfSplit<>+8(SB)/8, $0x3f6d80003f6d8000
 GLOBL erfSplit<>(SB), RODATA|NOPTR, $16
 
+DATA cbf800000<>+0(SB)/8, $0xbf800000bf800000
+DATA cbf800000<>+8(SB)/8, $0xbf800000bf800000
+GLOBL cbf800000<>(SB), RODATA|NOPTR, $16
+
+DATA cc1f00000<>+0(SB)/8, $0xc1f00000c1f00000
+DATA cc1f00000<>+8(SB)/8, $0xc1f00000c1f00000
+GLOBL cc1f00000<>(SB), RODATA|NOPTR, $16
+
+DATA c42b20000<>+0(SB)/8, $0x42b2000042b20000
+DATA c42b20000<>+8(SB)/8, $0x42b2000042b20000
+GLOBL c42b20000<>(SB), RODATA|NOPTR, $16
+
+DATA c0000007e<>+0(SB)/8, $0x0000007e0000007e
+DATA c0000007e<>+8(SB)/8, $0x0000007e0000007e
+GLOBL c0000007e<>(SB), RODATA|NOPTR, $16
+
+DATA c33000000<>+0(SB)/8, $0x3300000033000000
+DATA c33000000<>+8(SB)/8, $0x3300000033000000
+GLOBL c33000000<>(SB), RODATA|NOPTR, $16
+
+DATA c3f400000<>+0(SB)/8, $0x3f4000003f400000
+DATA c3f400000<>+8(SB)/8, $0x3f4000003f400000
+GLOBL c3f400000<>(SB), RODATA|NOPTR, $16
+
+DATA c40800000<>+0(SB)/8, $0x4080000040800000
+DATA c40800000<>+8(SB)/8, $0x4080000040800000
+GLOBL c40800000<>(SB), RODATA|NOPTR, $16
+
+DATA c3e800000<>+0(SB)/8, $0x3e8000003e800000
+DATA c3e800000<>+8(SB)/8, $0x3e8000003e800000
+GLOBL c3e800000<>(SB), RODATA|NOPTR, $16
+
+DATA c3d19c98e<>+0(SB)/8, $0x3d19c98e3d19c98e
+DATA c3d19c98e<>+8(SB)/8, $0x3d19c98e3d19c98e
+GLOBL c3d19c98e<>(SB), RODATA|NOPTR, $16
+
+DATA cbdba6b5e<>+0(SB)/8, $0xbdba6b5ebdba6b5e
+DATA cbdba6b5e<>+8(SB)/8, $0xbdba6b5ebdba6b5e
+GLOBL cbdba6b5e<>(SB), RODATA|NOPTR, $16
+
+DATA c3def96c5<>+0(SB)/8, $0x3def96c53def96c5
+DATA c3def96c5<>+8(SB)/8, $0x3def96c53def96c5
+GLOBL c3def96c5<>(SB), RODATA|NOPTR, $16
+
+DATA cbe025a80<>+0(SB)/8, $0xbe025a80be025a80
+DATA cbe025a80<>+8(SB)/8, $0xbe025a80be025a80
+GLOBL cbe025a80<>(SB), RODATA|NOPTR, $16
+
+DATA c3e1231b4<>+0(SB)/8, $0x3e1231b43e1231b4
+DATA c3e1231b4<>+8(SB)/8, $0x3e1231b43e1231b4
+GLOBL c3e1231b4<>(SB), RODATA|NOPTR, $16
+
+DATA cbe2a8c9a<>+0(SB)/8, $0xbe2a8c9abe2a8c9a
+DATA cbe2a8c9a<>+8(SB)/8, $0xbe2a8c9abe2a8c9a
+GLOBL cbe2a8c9a<>(SB), RODATA|NOPTR, $16
+
+DATA c3e4ccbb0<>+0(SB)/8, $0x3e4ccbb03e4ccbb0
+DATA c3e4ccbb0<>+8(SB)/8, $0x3e4ccbb03e4ccbb0
+GLOBL c3e4ccbb0<>(SB), RODATA|NOPTR, $16
+
+DATA cbe800038<>+0(SB)/8, $0xbe800038be800038
+DATA cbe800038<>+8(SB)/8, $0xbe800038be800038
+GLOBL cbe800038<>(SB), RODATA|NOPTR, $16
+
+DATA c3eaaaaad<>+0(SB)/8, $0x3eaaaaad3eaaaaad
+DATA c3eaaaaad<>+8(SB)/8, $0x3eaaaaad3eaaaaad
+GLOBL c3eaaaaad<>(SB), RODATA|NOPTR, $16
+
+DATA cbf000000<>+0(SB)/8, $0xbf000000bf000000
+DATA cbf000000<>+8(SB)/8, $0xbf000000bf000000
+GLOBL cbf000000<>(SB), RODATA|NOPTR, $16
+
+DATA c3f317218<>+0(SB)/8, $0x3f3172183f317218
+DATA c3f317218<>+8(SB)/8, $0x3f3172183f317218
+GLOBL c3f317218<>(SB), RODATA|NOPTR, $16
+
+DATA c7f7fffff<>+0(SB)/8, $0x7f7fffff7f7fffff
+DATA c7f7fffff<>+8(SB)/8, $0x7f7fffff7f7fffff
+GLOBL c7f7fffff<>(SB), RODATA|NOPTR, $16
+
+DATA c3f22f983<>+0(SB)/8, $0x3f22f9833f22f983
+DATA c3f22f983<>+8(SB)/8, $0x3f22f9833f22f983
+GLOBL c3f22f983<>(SB), RODATA|NOPTR, $16
+
+DATA c3fc90fd8<>+0(SB)/8, $0x3fc90fd83fc90fd8
+DATA c3fc90fd8<>+8(SB)/8, $0x3fc90fd83fc90fd8
+GLOBL c3fc90fd8<>(SB), RODATA|NOPTR, $16
+
+DATA c34a8885a<>+0(SB)/8, $0x34a8885a34a8885a
+DATA c34a8885a<>+8(SB)/8, $0x34a8885a34a8885a
+GLOBL c34a8885a<>(SB), RODATA|NOPTR, $16
+
+DATA c27c234c4<>+0(SB)/8, $0x27c234c427c234c4
+DATA c27c234c4<>+8(SB)/8, $0x27c234c427c234c4
+GLOBL c27c234c4<>(SB), RODATA|NOPTR, $16
+
+DATA c37ccf488<>+0(SB)/8, $0x37ccf48837ccf488
+DATA c37ccf488<>+8(SB)/8, $0x37ccf48837ccf488
+GLOBL c37ccf488<>(SB), RODATA|NOPTR, $16
+
+DATA cbab60615<>+0(SB)/8, $0xbab60615bab60615
+DATA cbab60615<>+8(SB)/8, $0xbab60615bab60615
+GLOBL cbab60615<>(SB), RODATA|NOPTR, $16
+
+DATA c3d2aaaa5<>+0(SB)/8, $0x3d2aaaa53d2aaaa5
+DATA c3d2aaaa5<>+8(SB)/8, $0x3d2aaaa53d2aaaa5
+GLOBL c3d2aaaa5<>(SB), RODATA|NOPTR, $16
+
+DATA c3f800000<>+0(SB)/8, $0x3f8000003f800000
+DATA c3f800000<>+8(SB)/8, $0x3f8000003f800000
+GLOBL c3f800000<>(SB), RODATA|NOPTR, $16
+
+DATA c363dd6f3<>+0(SB)/8, $0x363dd6f3363dd6f3
+DATA c363dd6f3<>+8(SB)/8, $0x363dd6f3363dd6f3
+GLOBL c363dd6f3<>(SB), RODATA|NOPTR, $16
+
+DATA cb9502ba5<>+0(SB)/8, $0xb9502ba5b9502ba5
+DATA cb9502ba5<>+8(SB)/8, $0xb9502ba5b9502ba5
+GLOBL cb9502ba5<>(SB), RODATA|NOPTR, $16
+
+DATA c3c0888b9<>+0(SB)/8, $0x3c0888b93c0888b9
+DATA c3c0888b9<>+8(SB)/8, $0x3c0888b93c0888b9
+GLOBL c3c0888b9<>(SB), RODATA|NOPTR, $16
+
+DATA cbe2aaaab<>+0(SB)/8, $0xbe2aaaabbe2aaaab
+DATA cbe2aaaab<>+8(SB)/8, $0xbe2aaaabbe2aaaab
+GLOBL cbe2aaaab<>(SB), RODATA|NOPTR, $16
+
+DATA c00000002<>+0(SB)/8, $0x0000000200000002
+DATA c00000002<>+8(SB)/8, $0x0000000200000002
+GLOBL c00000002<>(SB), RODATA|NOPTR, $16
+
+DATA c39800000<>+0(SB)/8, $0x3980000039800000
+DATA c39800000<>+8(SB)/8, $0x3980000039800000
+GLOBL c39800000<>(SB), RODATA|NOPTR, $16
+
+DATA c00000001<>+0(SB)/8, $0x0000000100000001
+DATA c00000001<>+8(SB)/8, $0x0000000100000001
+GLOBL c00000001<>(SB), RODATA|NOPTR, $16
+
+DATA c3b8f33a4<>+0(SB)/8, $0x3b8f33a43b8f33a4
+DATA c3b8f33a4<>+8(SB)/8, $0x3b8f33a43b8f33a4
+GLOBL c3b8f33a4<>(SB), RODATA|NOPTR, $16
+
+DATA c38d89f71<>+0(SB)/8, $0x38d89f7138d89f71
+DATA c38d89f71<>+8(SB)/8, $0x38d89f7138d89f71
+GLOBL c38d89f71<>(SB), RODATA|NOPTR, $16
+
+DATA c3c315563<>+0(SB)/8, $0x3c3155633c315563
+DATA c3c315563<>+8(SB)/8, $0x3c3155633c315563
+GLOBL c3c315563<>(SB), RODATA|NOPTR, $16
+
+DATA c3cae635b<>+0(SB)/8, $0x3cae635b3cae635b
+DATA c3cae635b<>+8(SB)/8, $0x3cae635b3cae635b
+GLOBL c3cae635b<>(SB), RODATA|NOPTR, $16
+
+DATA c3d5d6ca1<>+0(SB)/8, $0x3d5d6ca13d5d6ca1
+DATA c3d5d6ca1<>+8(SB)/8, $0x3d5d6ca13d5d6ca1
+GLOBL c3d5d6ca1<>(SB), RODATA|NOPTR, $16
+
+DATA c3e0886d0<>+0(SB)/8, $0x3e0886d03e0886d0
+DATA c3e0886d0<>+8(SB)/8, $0x3e0886d03e0886d0
+GLOBL c3e0886d0<>(SB), RODATA|NOPTR, $16
+
+DATA c3eaaaab0<>+0(SB)/8, $0x3eaaaab03eaaaab0
+DATA c3eaaaab0<>+8(SB)/8, $0x3eaaaab03eaaaab0
+GLOBL c3eaaaab0<>(SB), RODATA|NOPTR, $16
+
+DATA c39000000<>+0(SB)/8, $0x3900000039000000
+DATA c39000000<>+8(SB)/8, $0x3900000039000000
+GLOBL c39000000<>(SB), RODATA|NOPTR, $16
+
+DATA c3f100000<>+0(SB)/8, $0x3f1000003f100000
+DATA c3f100000<>+8(SB)/8, $0x3f1000003f100000
+GLOBL c3f100000<>(SB), RODATA|NOPTR, $16
+
+DATA c3d3b2d1e<>+0(SB)/8, $0x3d3b2d1e3d3b2d1e
+DATA c3d3b2d1e<>+8(SB)/8, $0x3d3b2d1e3d3b2d1e
+GLOBL c3d3b2d1e<>(SB), RODATA|NOPTR, $16
+
+DATA cbb2b4a60<>+0(SB)/8, $0xbb2b4a60bb2b4a60
+DATA cbb2b4a60<>+8(SB)/8, $0xbb2b4a60bb2b4a60
+GLOBL cbb2b4a60<>(SB), RODATA|NOPTR, $16
+
+DATA c3ce73714<>+0(SB)/8, $0x3ce737143ce73714
+DATA c3ce73714<>+8(SB)/8, $0x3ce737143ce73714
+GLOBL c3ce73714<>(SB), RODATA|NOPTR, $16
+
+DATA c3cf17b66<>+0(SB)/8, $0x3cf17b663cf17b66
+DATA c3cf17b66<>+8(SB)/8, $0x3cf17b663cf17b66
+GLOBL c3cf17b66<>(SB), RODATA|NOPTR, $16
+
+DATA c3d372813<>+0(SB)/8, $0x3d3728133d372813
+DATA c3d372813<>+8(SB)/8, $0x3d3728133d372813
+GLOBL c3d372813<>(SB), RODATA|NOPTR, $16
+
+DATA c3d999827<>+0(SB)/8, $0x3d9998273d999827
+DATA c3d999827<>+8(SB)/8, $0x3d9998273d999827
+GLOBL c3d999827<>(SB), RODATA|NOPTR, $16
+
+DATA c3e2aaaad<>+0(SB)/8, $0x3e2aaaad3e2aaaad
+DATA c3e2aaaad<>+8(SB)/8, $0x3e2aaaad3e2aaaad
+GLOBL c3e2aaaad<>(SB), RODATA|NOPTR, $16
+
+DATA cffffffff<>+0(SB)/8, $0xffffffffffffffff
+DATA cffffffff<>+8(SB)/8, $0xffffffffffffffff
+GLOBL cffffffff<>(SB), RODATA|NOPTR, $16
+
+DATA c363ad107<>+0(SB)/8, $0x363ad107363ad107
+DATA c363ad107<>+8(SB)/8, $0x363ad107363ad107
+GLOBL c363ad107<>(SB), RODATA|NOPTR, $16
+
+DATA c395010b4<>+0(SB)/8, $0x395010b4395010b4
+DATA c395010b4<>+8(SB)/8, $0x395010b4395010b4
+GLOBL c395010b4<>(SB), RODATA|NOPTR, $16
+
+DATA c3c088871<>+0(SB)/8, $0x3c0888713c088871
+DATA c3c088871<>+8(SB)/8, $0x3c0888713c088871
+GLOBL c3c088871<>(SB), RODATA|NOPTR, $16
+
+DATA c3e2aaaab<>+0(SB)/8, $0x3e2aaaab3e2aaaab
+DATA c3e2aaaab<>+8(SB)/8, $0x3e2aaaab3e2aaaab
+GLOBL c3e2aaaab<>(SB), RODATA|NOPTR, $16
+
+DATA c5d800000<>+0(SB)/8, $0x5d8000005d800000
+DATA c5d800000<>+8(SB)/8, $0x5d8000005d800000
+GLOBL c5d800000<>(SB), RODATA|NOPTR, $16
+
+DATA c3e393f52<>+0(SB)/8, $0x3e393f523e393f52
+DATA c3e393f52<>+8(SB)/8, $0x3e393f523e393f52
+GLOBL c3e393f52<>(SB), RODATA|NOPTR, $16
+
+DATA c3ca58f60<>+0(SB)/8, $0x3ca58f603ca58f60
+DATA c3ca58f60<>+8(SB)/8, $0x3ca58f603ca58f60
+GLOBL c3ca58f60<>(SB), RODATA|NOPTR, $16
+
+DATA c3dd59abe<>+0(SB)/8, $0x3dd59abe3dd59abe
+DATA c3dd59abe<>+8(SB)/8, $0x3dd59abe3dd59abe
+GLOBL c3dd59abe<>(SB), RODATA|NOPTR, $16
+
+DATA c3de018fe<>+0(SB)/8, $0x3de018fe3de018fe
+DATA c3de018fe<>+8(SB)/8, $0x3de018fe3de018fe
+GLOBL c3de018fe<>(SB), RODATA|NOPTR, $16
+
+DATA c3e1266c2<>+0(SB)/8, $0x3e1266c23e1266c2
+DATA c3e1266c2<>+8(SB)/8, $0x3e1266c23e1266c2
+GLOBL c3e1266c2<>(SB), RODATA|NOPTR, $16
+
+DATA c3e4ccbdb<>+0(SB)/8, $0x3e4ccbdb3e4ccbdb
+DATA c3e4ccbdb<>+8(SB)/8, $0x3e4ccbdb3e4ccbdb
+GLOBL c3e4ccbdb<>(SB), RODATA|NOPTR, $16
+
+DATA c3eaaaaac<>+0(SB)/8, $0x3eaaaaac3eaaaaac
+DATA c3eaaaaac<>+8(SB)/8, $0x3eaaaaac3eaaaaac
+GLOBL c3eaaaaac<>(SB), RODATA|NOPTR, $16
+
+DATA c2dd141c7<>+0(SB)/8, $0x2dd141c72dd141c7
+DATA c2dd141c7<>+8(SB)/8, $0x2dd141c72dd141c7
+GLOBL c2dd141c7<>(SB), RODATA|NOPTR, $16
+
+DATA c3137f9e9<>+0(SB)/8, $0x3137f9e93137f9e9
+DATA c3137f9e9<>+8(SB)/8, $0x3137f9e93137f9e9
+GLOBL c3137f9e9<>(SB), RODATA|NOPTR, $16
+
+DATA c340ef718<>+0(SB)/8, $0x340ef718340ef718
+DATA c340ef718<>+8(SB)/8, $0x340ef718340ef718
+GLOBL c340ef718<>(SB), RODATA|NOPTR, $16
+
+DATA c3680a15f<>+0(SB)/8, $0x3680a15f3680a15f
+DATA c3680a15f<>+8(SB)/8, $0x3680a15f3680a15f
+GLOBL c3680a15f<>(SB), RODATA|NOPTR, $16
+
+DATA c3892e3ba<>+0(SB)/8, $0x3892e3ba3892e3ba
+DATA c3892e3ba<>+8(SB)/8, $0x3892e3ba3892e3ba
+GLOBL c3892e3ba<>(SB), RODATA|NOPTR, $16
+
+DATA c3a59676f<>+0(SB)/8, $0x3a59676f3a59676f
+DATA c3a59676f<>+8(SB)/8, $0x3a59676f3a59676f
+GLOBL c3a59676f<>(SB), RODATA|NOPTR, $16
+
+DATA c3bc5519c<>+0(SB)/8, $0x3bc5519c3bc5519c
+DATA c3bc5519c<>+8(SB)/8, $0x3bc5519c3bc5519c
+GLOBL c3bc5519c<>(SB), RODATA|NOPTR, $16
+
+DATA c3c924946<>+0(SB)/8, $0x3c9249463c924946
+DATA c3c924946<>+8(SB)/8, $0x3c9249463c924946
+GLOBL c3c924946<>(SB), RODATA|NOPTR, $16
+
+DATA cbe6daf49<>+0(SB)/8, $0xbe6daf49be6daf49
+DATA cbe6daf49<>+8(SB)/8, $0xbe6daf49be6daf49
+GLOBL cbe6daf49<>(SB), RODATA|NOPTR, $16
+
+DATA c3f6024fb<>+0(SB)/8, $0x3f6024fb3f6024fb
+DATA c3f6024fb<>+8(SB)/8, $0x3f6024fb3f6024fb
+GLOBL c3f6024fb<>(SB), RODATA|NOPTR, $16
+
+DATA c30665484<>+0(SB)/8, $0x3066548430665484
+DATA c30665484<>+8(SB)/8, $0x3066548430665484
+GLOBL c30665484<>(SB), RODATA|NOPTR, $16
+
+DATA c33036093<>+0(SB)/8, $0x3303609333036093
+DATA c33036093<>+8(SB)/8, $0x3303609333036093
+GLOBL c33036093<>(SB), RODATA|NOPTR, $16
+
+DATA c34f8a383<>+0(SB)/8, $0x34f8a38334f8a383
+DATA c34f8a383<>+8(SB)/8, $0x34f8a38334f8a383
+GLOBL c34f8a383<>(SB), RODATA|NOPTR, $16
+
+DATA c3668fa95<>+0(SB)/8, $0x3668fa953668fa95
+DATA c3668fa95<>+8(SB)/8, $0x3668fa953668fa95
+GLOBL c3668fa95<>(SB), RODATA|NOPTR, $16
+
+DATA c3720d1ae<>+0(SB)/8, $0x3720d1ae3720d1ae
+DATA c3720d1ae<>+8(SB)/8, $0x3720d1ae3720d1ae
+GLOBL c3720d1ae<>(SB), RODATA|NOPTR, $16
+
+DATA cb804421a<>+0(SB)/8, $0xb804421ab804421a
+DATA cb804421a<>+8(SB)/8, $0xb804421ab804421a
+GLOBL cb804421a<>(SB), RODATA|NOPTR, $16
+
+DATA cb8e4901d<>+0(SB)/8, $0xb8e4901db8e4901d
+DATA cb8e4901d<>+8(SB)/8, $0xb8e4901db8e4901d
+GLOBL cb8e4901d<>(SB), RODATA|NOPTR, $16
+
+DATA c3b19f834<>+0(SB)/8, $0x3b19f8343b19f834
+DATA c3b19f834<>+8(SB)/8, $0x3b19f8343b19f834
+GLOBL c3b19f834<>(SB), RODATA|NOPTR, $16
+
+DATA c3c3d50dc<>+0(SB)/8, $0x3c3d50dc3c3d50dc
+DATA c3c3d50dc<>+8(SB)/8, $0x3c3d50dc3c3d50dc
+GLOBL c3c3d50dc<>(SB), RODATA|NOPTR, $16
+
+DATA cbe6d94c3<>+0(SB)/8, $0xbe6d94c3be6d94c3
+DATA cbe6d94c3<>+8(SB)/8, $0xbe6d94c3be6d94c3
+GLOBL cbe6d94c3<>(SB), RODATA|NOPTR, $16
+
+DATA c3f62dfc5<>+0(SB)/8, $0x3f62dfc53f62dfc5
+DATA c3f62dfc5<>+8(SB)/8, $0x3f62dfc53f62dfc5
+GLOBL c3f62dfc5<>(SB), RODATA|NOPTR, $16
+
+DATA cc0c40000<>+0(SB)/8, $0xc0c40000c0c40000
+DATA cc0c40000<>+8(SB)/8, $0xc0c40000c0c40000
+GLOBL cc0c40000<>(SB), RODATA|NOPTR, $16
+
 DATA normalMax<>+0(SB)/8, $0x416c0000416c0000
 DATA normalMax<>+8(SB)/8, $0x416c0000416c0000
 GLOBL normalMax<>(SB), RODATA|NOPTR, $16
@@ -9874,6 +15188,18 @@ GLOBL twoMinus64<>(SB), RODATA|NOPTR, $16
 DATA density64<>+0(SB)/8, $0x5ecc422a5ecc422a
 DATA density64<>+8(SB)/8, $0x5ecc422a5ecc422a
 GLOBL density64<>(SB), RODATA|NOPTR, $16
+
+DATA c4effffff<>+0(SB)/8, $0x4effffff4effffff
+DATA c4effffff<>+8(SB)/8, $0x4effffff4effffff
+GLOBL c4effffff<>(SB), RODATA|NOPTR, $16
+
+DATA c7fffffff<>+0(SB)/8, $0x7fffffff7fffffff
+DATA c7fffffff<>+8(SB)/8, $0x7fffffff7fffffff
+GLOBL c7fffffff<>(SB), RODATA|NOPTR, $16
+
+DATA c00000000<>+0(SB)/8, $0x0000000000000000
+DATA c00000000<>+8(SB)/8, $0x0000000000000000
+GLOBL c00000000<>(SB), RODATA|NOPTR, $16
 
 DATA lowest<>+0(SB)/8, $0xff7fffffff7fffff
 DATA lowest<>+8(SB)/8, $0xff7fffffff7fffff

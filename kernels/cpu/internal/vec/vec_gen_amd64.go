@@ -64,6 +64,24 @@ func callBinary(wide bool, op binaryOp, dst, a, b *float32, n uintptr) {
 		} else {
 			sigmoidGradAVX2(dst, a, b, n)
 		}
+	case opPow:
+		if wide {
+			powAVX512(dst, a, b, n)
+		} else {
+			powAVX2(dst, a, b, n)
+		}
+	case opRem:
+		if wide {
+			remAVX512(dst, a, b, n)
+		} else {
+			remAVX2(dst, a, b, n)
+		}
+	case opAtan2:
+		if wide {
+			atan2AVX512(dst, a, b, n)
+		} else {
+			atan2AVX2(dst, a, b, n)
+		}
 	case opGeluGrad:
 		if wide {
 			geluGradAVX512(dst, a, b, n)
@@ -145,6 +163,114 @@ func callUnary(wide bool, op unaryOp, dst, x *float32, n uintptr) {
 		} else {
 			erfAVX2(dst, x, n)
 		}
+	case opFloor:
+		if wide {
+			floorAVX512(dst, x, n)
+		} else {
+			floorAVX2(dst, x, n)
+		}
+	case opCeil:
+		if wide {
+			ceilAVX512(dst, x, n)
+		} else {
+			ceilAVX2(dst, x, n)
+		}
+	case opRound:
+		if wide {
+			roundAVX512(dst, x, n)
+		} else {
+			roundAVX2(dst, x, n)
+		}
+	case opSign:
+		if wide {
+			signAVX512(dst, x, n)
+		} else {
+			signAVX2(dst, x, n)
+		}
+	case opExpm1:
+		if wide {
+			expm1AVX512(dst, x, n)
+		} else {
+			expm1AVX2(dst, x, n)
+		}
+	case opLog1p:
+		if wide {
+			log1pAVX512(dst, x, n)
+		} else {
+			log1pAVX2(dst, x, n)
+		}
+	case opSin:
+		if wide {
+			sinAVX512(dst, x, n)
+		} else {
+			sinAVX2(dst, x, n)
+		}
+	case opCos:
+		if wide {
+			cosAVX512(dst, x, n)
+		} else {
+			cosAVX2(dst, x, n)
+		}
+	case opTan:
+		if wide {
+			tanAVX512(dst, x, n)
+		} else {
+			tanAVX2(dst, x, n)
+		}
+	case opAsin:
+		if wide {
+			asinAVX512(dst, x, n)
+		} else {
+			asinAVX2(dst, x, n)
+		}
+	case opAcos:
+		if wide {
+			acosAVX512(dst, x, n)
+		} else {
+			acosAVX2(dst, x, n)
+		}
+	case opAtan:
+		if wide {
+			atanAVX512(dst, x, n)
+		} else {
+			atanAVX2(dst, x, n)
+		}
+	case opSinh:
+		if wide {
+			sinhAVX512(dst, x, n)
+		} else {
+			sinhAVX2(dst, x, n)
+		}
+	case opCosh:
+		if wide {
+			coshAVX512(dst, x, n)
+		} else {
+			coshAVX2(dst, x, n)
+		}
+	case opAsinh:
+		if wide {
+			asinhAVX512(dst, x, n)
+		} else {
+			asinhAVX2(dst, x, n)
+		}
+	case opAcosh:
+		if wide {
+			acoshAVX512(dst, x, n)
+		} else {
+			acoshAVX2(dst, x, n)
+		}
+	case opAtanh:
+		if wide {
+			atanhAVX512(dst, x, n)
+		} else {
+			atanhAVX2(dst, x, n)
+		}
+	case opErfInv:
+		if wide {
+			erfInvAVX512(dst, x, n)
+		} else {
+			erfInvAVX2(dst, x, n)
+		}
 	case opGelu:
 		if wide {
 			geluAVX512(dst, x, n)
@@ -206,6 +332,166 @@ func callLargest(wide bool, x *float32, n uintptr) float32 {
 		return largestAVX512(x, n)
 	}
 	return largestAVX2(x, n)
+}
+
+//go:noinline
+func callLargestAbs(wide bool, x *float32, n uintptr) float32 {
+	if wide {
+		return largestAbsAVX512(x, n)
+	}
+	return largestAbsAVX2(x, n)
+}
+
+//go:noinline
+func callLargestQuotient(wide bool, a, b *float32, n uintptr) float32 {
+	if wide {
+		return largestQuotientAVX512(a, b, n)
+	}
+	return largestQuotientAVX2(a, b, n)
+}
+
+//go:noinline
+func callCompare(wide bool, op compareOp, dst, a, b unsafe.Pointer, n uintptr) {
+	switch op {
+	case opFloatEqual:
+		if wide {
+			floatEqualAVX512(dst, a, b, n)
+		} else {
+			floatEqualAVX2(dst, a, b, n)
+		}
+	case opFloatNotEqual:
+		if wide {
+			floatNotEqualAVX512(dst, a, b, n)
+		} else {
+			floatNotEqualAVX2(dst, a, b, n)
+		}
+	case opFloatLess:
+		if wide {
+			floatLessAVX512(dst, a, b, n)
+		} else {
+			floatLessAVX2(dst, a, b, n)
+		}
+	case opFloatLessEqual:
+		if wide {
+			floatLessEqualAVX512(dst, a, b, n)
+		} else {
+			floatLessEqualAVX2(dst, a, b, n)
+		}
+	case opIntEqual:
+		if wide {
+			intEqualAVX512(dst, a, b, n)
+		} else {
+			intEqualAVX2(dst, a, b, n)
+		}
+	case opIntNotEqual:
+		if wide {
+			intNotEqualAVX512(dst, a, b, n)
+		} else {
+			intNotEqualAVX2(dst, a, b, n)
+		}
+	case opIntLess:
+		if wide {
+			intLessAVX512(dst, a, b, n)
+		} else {
+			intLessAVX2(dst, a, b, n)
+		}
+	case opIntLessEqual:
+		if wide {
+			intLessEqualAVX512(dst, a, b, n)
+		} else {
+			intLessEqualAVX2(dst, a, b, n)
+		}
+	}
+}
+
+//go:noinline
+func callTest(wide bool, op testOp, dst, x unsafe.Pointer, n uintptr) {
+	switch op {
+	case opFloatNotZero:
+		if wide {
+			floatNotZeroAVX512(dst, x, n)
+		} else {
+			floatNotZeroAVX2(dst, x, n)
+		}
+	case opFloatFinite:
+		if wide {
+			floatFiniteAVX512(dst, x, n)
+		} else {
+			floatFiniteAVX2(dst, x, n)
+		}
+	}
+}
+
+//go:noinline
+func callChoose(wide bool, dst, bytes, a, b unsafe.Pointer, n uintptr) {
+	if wide {
+		chooseAVX512(dst, bytes, a, b, n)
+	} else {
+		chooseAVX2(dst, bytes, a, b, n)
+	}
+}
+
+//go:noinline
+func callFromBytes(wide bool, dst, x unsafe.Pointer, n uintptr) {
+	if wide {
+		fromBytesAVX512(dst, x, n)
+	} else {
+		fromBytesAVX2(dst, x, n)
+	}
+}
+
+//go:noinline
+func callInteger(wide bool, op integerOp, dst, a, b unsafe.Pointer, n uintptr) {
+	switch op {
+	case opAddInt:
+		if wide {
+			addIntAVX512(dst, a, b, n)
+		} else {
+			addIntAVX2(dst, a, b, n)
+		}
+	case opSubInt:
+		if wide {
+			subIntAVX512(dst, a, b, n)
+		} else {
+			subIntAVX2(dst, a, b, n)
+		}
+	case opMulInt:
+		if wide {
+			mulIntAVX512(dst, a, b, n)
+		} else {
+			mulIntAVX2(dst, a, b, n)
+		}
+	case opMaxInt:
+		if wide {
+			maxIntAVX512(dst, a, b, n)
+		} else {
+			maxIntAVX2(dst, a, b, n)
+		}
+	case opMinInt:
+		if wide {
+			minIntAVX512(dst, a, b, n)
+		} else {
+			minIntAVX2(dst, a, b, n)
+		}
+	}
+}
+
+//go:noinline
+func callIntegerConversion(wide bool, op integerConversionOp, dst, x unsafe.Pointer, n uintptr) {
+	switch op {
+	case opIntToFloat:
+		if wide {
+			intToFloatAVX512(dst, x, n)
+		} else {
+			intToFloatAVX2(dst, x, n)
+		}
+	case opFloatToInt:
+		if wide {
+			floatToIntAVX512(dst, x, n)
+		} else {
+			floatToIntAVX2(dst, x, n)
+		}
+	}
 }
 
 //go:noinline
@@ -703,6 +989,24 @@ func sigmoidGradAVX2(dst, a, b *float32, n uintptr)
 func sigmoidGradAVX512(dst, a, b *float32, n uintptr)
 
 //go:noescape
+func powAVX2(dst, a, b *float32, n uintptr)
+
+//go:noescape
+func powAVX512(dst, a, b *float32, n uintptr)
+
+//go:noescape
+func remAVX2(dst, a, b *float32, n uintptr)
+
+//go:noescape
+func remAVX512(dst, a, b *float32, n uintptr)
+
+//go:noescape
+func atan2AVX2(dst, a, b *float32, n uintptr)
+
+//go:noescape
+func atan2AVX512(dst, a, b *float32, n uintptr)
+
+//go:noescape
 func mulAddAVX2(dst, a, b, c *float32, n uintptr)
 
 //go:noescape
@@ -769,6 +1073,114 @@ func erfAVX2(dst, x *float32, n uintptr)
 func erfAVX512(dst, x *float32, n uintptr)
 
 //go:noescape
+func floorAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func floorAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func ceilAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func ceilAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func roundAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func roundAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func signAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func signAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func expm1AVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func expm1AVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func log1pAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func log1pAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func sinAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func sinAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func cosAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func cosAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func tanAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func tanAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func asinAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func asinAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func acosAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func acosAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func atanAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func atanAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func sinhAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func sinhAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func coshAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func coshAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func asinhAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func asinhAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func acoshAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func acoshAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func atanhAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func atanhAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
+func erfInvAVX2(dst, x *float32, n uintptr)
+
+//go:noescape
+func erfInvAVX512(dst, x *float32, n uintptr)
+
+//go:noescape
 func geluAVX2(dst, x *float32, n uintptr)
 
 //go:noescape
@@ -821,6 +1233,132 @@ func largestAVX2(x *float32, n uintptr) float32
 
 //go:noescape
 func largestAVX512(x *float32, n uintptr) float32
+
+//go:noescape
+func largestAbsAVX2(x *float32, n uintptr) float32
+
+//go:noescape
+func largestAbsAVX512(x *float32, n uintptr) float32
+
+//go:noescape
+func largestQuotientAVX2(a, b *float32, n uintptr) float32
+
+//go:noescape
+func largestQuotientAVX512(a, b *float32, n uintptr) float32
+
+//go:noescape
+func floatEqualAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatEqualAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatNotEqualAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatNotEqualAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatLessAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatLessAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatLessEqualAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatLessEqualAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intEqualAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intEqualAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intNotEqualAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intNotEqualAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intLessAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intLessAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intLessEqualAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intLessEqualAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatNotZeroAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatNotZeroAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatFiniteAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatFiniteAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func chooseAVX2(dst, bytes, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func chooseAVX512(dst, bytes, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func fromBytesAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func fromBytesAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addIntAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addIntAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func subIntAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func subIntAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func mulIntAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func mulIntAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxIntAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxIntAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minIntAVX2(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minIntAVX512(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intToFloatAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intToFloatAVX512(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatToIntAVX2(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatToIntAVX512(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func expAffineAVX2(dst, x *float32, n uintptr, scalars unsafe.Pointer) float32

@@ -28,6 +28,12 @@ func callBinary(wide bool, op binaryOp, dst, a, b *float32, n uintptr) {
 		tanhGradNEON(dst, a, b, n)
 	case opSigmoidGrad:
 		sigmoidGradNEON(dst, a, b, n)
+	case opPow:
+		powNEON(dst, a, b, n)
+	case opRem:
+		remNEON(dst, a, b, n)
+	case opAtan2:
+		atan2NEON(dst, a, b, n)
 	case opGeluGrad:
 		geluGradNEON(dst, a, b, n)
 	}
@@ -61,6 +67,42 @@ func callUnary(wide bool, op unaryOp, dst, x *float32, n uintptr) {
 		sigmoidNEON(dst, x, n)
 	case opErf:
 		erfNEON(dst, x, n)
+	case opFloor:
+		floorNEON(dst, x, n)
+	case opCeil:
+		ceilNEON(dst, x, n)
+	case opRound:
+		roundNEON(dst, x, n)
+	case opSign:
+		signNEON(dst, x, n)
+	case opExpm1:
+		expm1NEON(dst, x, n)
+	case opLog1p:
+		log1pNEON(dst, x, n)
+	case opSin:
+		sinNEON(dst, x, n)
+	case opCos:
+		cosNEON(dst, x, n)
+	case opTan:
+		tanNEON(dst, x, n)
+	case opAsin:
+		asinNEON(dst, x, n)
+	case opAcos:
+		acosNEON(dst, x, n)
+	case opAtan:
+		atanNEON(dst, x, n)
+	case opSinh:
+		sinhNEON(dst, x, n)
+	case opCosh:
+		coshNEON(dst, x, n)
+	case opAsinh:
+		asinhNEON(dst, x, n)
+	case opAcosh:
+		acoshNEON(dst, x, n)
+	case opAtanh:
+		atanhNEON(dst, x, n)
+	case opErfInv:
+		erfInvNEON(dst, x, n)
 	case opGelu:
 		geluNEON(dst, x, n)
 	}
@@ -93,6 +135,84 @@ func callDot(wide bool, x, y *float32, n uintptr) float32 {
 //go:noinline
 func callLargest(wide bool, x *float32, n uintptr) float32 {
 	return largestNEON(x, n)
+}
+
+//go:noinline
+func callLargestAbs(wide bool, x *float32, n uintptr) float32 {
+	return largestAbsNEON(x, n)
+}
+
+//go:noinline
+func callLargestQuotient(wide bool, a, b *float32, n uintptr) float32 {
+	return largestQuotientNEON(a, b, n)
+}
+
+//go:noinline
+func callCompare(wide bool, op compareOp, dst, a, b unsafe.Pointer, n uintptr) {
+	switch op {
+	case opFloatEqual:
+		floatEqualNEON(dst, a, b, n)
+	case opFloatNotEqual:
+		floatNotEqualNEON(dst, a, b, n)
+	case opFloatLess:
+		floatLessNEON(dst, a, b, n)
+	case opFloatLessEqual:
+		floatLessEqualNEON(dst, a, b, n)
+	case opIntEqual:
+		intEqualNEON(dst, a, b, n)
+	case opIntNotEqual:
+		intNotEqualNEON(dst, a, b, n)
+	case opIntLess:
+		intLessNEON(dst, a, b, n)
+	case opIntLessEqual:
+		intLessEqualNEON(dst, a, b, n)
+	}
+}
+
+//go:noinline
+func callTest(wide bool, op testOp, dst, x unsafe.Pointer, n uintptr) {
+	switch op {
+	case opFloatNotZero:
+		floatNotZeroNEON(dst, x, n)
+	case opFloatFinite:
+		floatFiniteNEON(dst, x, n)
+	}
+}
+
+//go:noinline
+func callChoose(wide bool, dst, bytes, a, b unsafe.Pointer, n uintptr) {
+	chooseNEON(dst, bytes, a, b, n)
+}
+
+//go:noinline
+func callFromBytes(wide bool, dst, x unsafe.Pointer, n uintptr) {
+	fromBytesNEON(dst, x, n)
+}
+
+//go:noinline
+func callInteger(wide bool, op integerOp, dst, a, b unsafe.Pointer, n uintptr) {
+	switch op {
+	case opAddInt:
+		addIntNEON(dst, a, b, n)
+	case opSubInt:
+		subIntNEON(dst, a, b, n)
+	case opMulInt:
+		mulIntNEON(dst, a, b, n)
+	case opMaxInt:
+		maxIntNEON(dst, a, b, n)
+	case opMinInt:
+		minIntNEON(dst, a, b, n)
+	}
+}
+
+//go:noinline
+func callIntegerConversion(wide bool, op integerConversionOp, dst, x unsafe.Pointer, n uintptr) {
+	switch op {
+	case opIntToFloat:
+		intToFloatNEON(dst, x, n)
+	case opFloatToInt:
+		floatToIntNEON(dst, x, n)
+	}
 }
 
 //go:noinline
@@ -368,6 +488,15 @@ func tanhGradNEON(dst, a, b *float32, n uintptr)
 func sigmoidGradNEON(dst, a, b *float32, n uintptr)
 
 //go:noescape
+func powNEON(dst, a, b *float32, n uintptr)
+
+//go:noescape
+func remNEON(dst, a, b *float32, n uintptr)
+
+//go:noescape
+func atan2NEON(dst, a, b *float32, n uintptr)
+
+//go:noescape
 func mulAddNEON(dst, a, b, c *float32, n uintptr)
 
 //go:noescape
@@ -401,6 +530,60 @@ func sigmoidNEON(dst, x *float32, n uintptr)
 func erfNEON(dst, x *float32, n uintptr)
 
 //go:noescape
+func floorNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func ceilNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func roundNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func signNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func expm1NEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func log1pNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func sinNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func cosNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func tanNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func asinNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func acosNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func atanNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func sinhNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func coshNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func asinhNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func acoshNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func atanhNEON(dst, x *float32, n uintptr)
+
+//go:noescape
+func erfInvNEON(dst, x *float32, n uintptr)
+
+//go:noescape
 func geluNEON(dst, x *float32, n uintptr)
 
 //go:noescape
@@ -426,6 +609,69 @@ func dotNEON(x, y *float32, n uintptr) float32
 
 //go:noescape
 func largestNEON(x *float32, n uintptr) float32
+
+//go:noescape
+func largestAbsNEON(x *float32, n uintptr) float32
+
+//go:noescape
+func largestQuotientNEON(a, b *float32, n uintptr) float32
+
+//go:noescape
+func floatEqualNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatNotEqualNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatLessNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatLessEqualNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intEqualNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intNotEqualNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intLessNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intLessEqualNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatNotZeroNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatFiniteNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func chooseNEON(dst, bytes, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func fromBytesNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func addIntNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func subIntNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func mulIntNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func maxIntNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func minIntNEON(dst, a, b unsafe.Pointer, n uintptr)
+
+//go:noescape
+func intToFloatNEON(dst, x unsafe.Pointer, n uintptr)
+
+//go:noescape
+func floatToIntNEON(dst, x unsafe.Pointer, n uintptr)
 
 //go:noescape
 func expAffineNEON(dst, x *float32, n uintptr, scalars unsafe.Pointer) float32

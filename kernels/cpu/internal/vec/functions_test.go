@@ -1,0 +1,214 @@
+package vec
+
+import (
+	"flag"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+)
+
+var every = flag.Uint64("every", 4093, "test functions of one operand with each of so many float32: 1 for all")
+
+// ulps is the distance of got from want in units of the last place of want rounded to float32.
+func ulps(got float32, want float64) float64 {
+	if want != want {
+		if got != got {
+			return 0
+		}
+		return math.Inf(1)
+	}
+	rounded := float32(want)
+	if got == rounded {
+		if rounded == 0 && want == 0 && math.Signbit(want) != math.Signbit(float64(got)) {
+			return math.Inf(1)
+		}
+		return 0
+	}
+	if got != got || math.IsInf(want, 0) {
+		return math.Inf(1)
+	}
+	_, e := math.Frexp(want)
+	ulp := math.Ldexp(1, max(e, -125)-24)
+	if math.IsInf(float64(got), 0) { // just above the largest number
+		got64 := math.Copysign(math.Ldexp(1, 128), float64(got))
+		return math.Abs(got64-want) / ulp
+	}
+	return math.Abs(float64(got)-want) / ulp
+}
+
+// accurate are the functions of one operand, with the largest error in units of the last place.
+var accurate = []struct {
+	name string
+	run  func(dst, x []float32)
+	want func(float64) float64
+	ulps float64
+}{
+	{"Floor", Floor[float32], math.Floor, 0},
+	{"Ceil", Ceil[float32], math.Ceil, 0},
+	{"Round", Round[float32], math.RoundToEven, 0},
+	{"Sign", Sign[float32], sign, 0},
+	{"Expm1", Expm1[float32], math.Expm1, 2},
+	{"Log1p", Log1p[float32], math.Log1p, 2},
+	{"Sin", Sin[float32], math.Sin, 2},
+	{"Cos", Cos[float32], math.Cos, 2},
+	{"Tan", Tan[float32], math.Tan, 2},
+	{"Asin", Asin[float32], math.Asin, 2},
+	{"Acos", Acos[float32], math.Acos, 2},
+	{"Atan", Atan[float32], math.Atan, 2},
+	{"Sinh", Sinh[float32], math.Sinh, 2},
+	{"Cosh", Cosh[float32], math.Cosh, 2},
+	{"Asinh", Asinh[float32], asinh, 2},
+	{"Acosh", Acosh[float32], math.Acosh, 2},
+	{"Atanh", Atanh[float32], math.Atanh, 2},
+	{"ErfInv", ErfInv[float32], math.Erfinv, 2},
+}
+
+// visit calls f with all float32, or with a sample, which is denser where functions have their edges.
+func visit(f func(x []float32)) {
+	batch := append([]float32(nil), special...)
+	step := *every
+	if testing.Short() {
+		step *= 16
+	}
+	add := func(x float32) {
+		if batch = append(batch, x); len(batch) == 1<<12 {
+			f(batch)
+			batch = batch[:0]
+		}
+	}
+	for bits := uint64(0); bits < 1<<32; bits += step {
+		add(math.Float32frombits(uint32(bits)))
+	}
+	for i := range 1 << 18 {
+		add(float32(i-1<<17) * 0x1p-14)
+	}
+	f(batch)
+}
+
+func TestFunctions(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		for _, c := range accurate {
+			worst, at := 0.0, float32(0)
+			visit(func(x []float32) {
+				dst := make([]float32, len(x))
+				c.run(dst, x)
+				for i, got := range dst {
+					want := c.want(float64(x[i]))
+					if math.Abs(want) < 0x1p-126 && math.Abs(float64(got)-want) < 0x1p-126 {
+						continue // programs flush them
+					}
+					if d := ulps(got, want); d > worst {
+						worst, at = d, x[i]
+					}
+				}
+			})
+			got := make([]float32, 1)
+			c.run(got, []float32{at})
+			if worst > c.ulps {
+				t.Errorf("%s(%v) = %v, want %v: wrong by %.3g units of the last place, more than %v", c.name, at, got[0], c.want(float64(at)), worst, c.ulps)
+			}
+			t.Logf("%s: at most %.3f units of the last place", c.name, worst)
+		}
+	})
+}
+
+func TestFunctionsOfTwo(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		for _, c := range []struct {
+			name string
+			run  func(dst, a, b []float32)
+			want func(a, b float64) float64
+			ulps float64
+		}{
+			{"Pow", Pow[float32], math.Pow, 2},
+			{"Atan2", Atan2[float32], math.Atan2, 2},
+			{"Rem", Rem[float32], math.Mod, 0},
+		} {
+			r := rand.New(rand.NewPCG(1, 2))
+			worst := 0.0
+			var worstA, worstB, worstGot float32
+			check := func(a, b []float32) {
+				dst := make([]float32, len(a))
+				c.run(dst, a, b)
+				for i, got := range dst {
+					want := c.want(float64(a[i]), float64(b[i]))
+					if math.Abs(want) < 0x1p-126 && math.Abs(float64(got)) <= 0x1p-126 {
+						continue
+					}
+					if isDenormal(a[i]) || isDenormal(b[i]) {
+						continue // programs take them for zeros
+					}
+					if d := ulps(got, want); d > worst {
+						worst, worstA, worstB, worstGot = d, a[i], b[i], got
+					}
+				}
+			}
+			for _, a := range special {
+				for range 3 { // among others, and in the rest
+					b := append([]float32(nil), special...)
+					as := make([]float32, len(b))
+					for i := range as {
+						as[i] = a
+					}
+					check(as, b)
+				}
+			}
+			rounds := 3000
+			if testing.Short() {
+				rounds /= 10
+			}
+			for round := range rounds {
+				a, b := make([]float32, 1000), make([]float32, 1000)
+				for i := range a {
+					switch round % 4 {
+					case 0:
+						a[i], b[i] = float32(r.NormFloat64()), float32(r.NormFloat64())
+					case 1:
+						a[i], b[i] = float32(math.Exp(40*r.NormFloat64())), float32(r.NormFloat64()*4)
+					case 2:
+						a[i], b[i] = float32(1+r.NormFloat64()*0.1), float32(r.NormFloat64()*300)
+					default:
+						a[i], b[i] = float32(r.IntN(41)-20), float32(r.IntN(41)-20)/2
+					}
+				}
+				check(a, b)
+			}
+			if worst > c.ulps {
+				t.Errorf("%s(%v, %v) = %v, want %v: wrong by %.3g units of the last place, more than %v", c.name, worstA, worstB, worstGot,
+					c.want(float64(worstA), float64(worstB)), worst, c.ulps)
+			}
+			t.Logf("%s: at most %.3f units of the last place", c.name, worst)
+		}
+	})
+}
+
+func isDenormal(x float32) bool { return x != 0 && math.Abs(float64(x)) < 0x1p-126 }
+
+// The bits of a result depend neither on its place nor on the family of vectors.
+func TestFunctionsHaveTheSameBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	x := append(append([]float32(nil), special...), random[float32](r, 1003)...)
+	want := map[string][]float32{}
+	forLevels(t, func(t *testing.T) {
+		if isa.Active() == isa.Portable {
+			t.Skip("portable kernels may differ in the last bit")
+		}
+		for _, c := range accurate {
+			dst := make([]float32, len(x))
+			c.run(dst, x)
+			for i := range x {
+				one := make([]float32, 1)
+				c.run(one, x[i:i+1])
+				require.True(t, equal(dst[i], one[0]), "%s(%v): %v among others, %v alone", c.name, x[i], dst[i], one[0])
+				if w := want[c.name]; w != nil {
+					require.True(t, equal(dst[i], w[i]), "%s(%v): %v and %v", c.name, x[i], dst[i], w[i])
+				}
+			}
+			want[c.name] = dst
+		}
+	})
+}

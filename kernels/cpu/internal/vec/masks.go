@@ -1,0 +1,209 @@
+package vec
+
+import "math"
+
+// Relation is how two numbers compare. The others follow: a > b is b < a.
+type Relation int
+
+// The relations that there are loops for. NaN is equal to nothing and neither less nor greater.
+const (
+	Equal Relation = iota
+	NotEqual
+	Less
+	LessEqual
+)
+
+func (r Relation) of(less, equal bool) uint8 {
+	if r == Equal && equal || r == NotEqual && !equal || r == Less && less || r == LessEqual && (less || equal) {
+		return 1
+	}
+	return 0
+}
+
+// CompareFloats stores 1 where the relation of a to b holds, else 0.
+func CompareFloats(r Relation, dst []uint8, a, b []float32) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	if compareWords(opFloatEqual+compareOp(r), dst, a, b) {
+		return
+	}
+	for i, v := range a {
+		dst[i] = r.of(v < b[i], v == b[i])
+	}
+}
+
+// CompareInts is [CompareFloats] of integers.
+func CompareInts(r Relation, dst []uint8, a, b []int32) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	if compareWords(opIntEqual+compareOp(r), dst, a, b) {
+		return
+	}
+	for i, v := range a {
+		dst[i] = r.of(v < b[i], v == b[i])
+	}
+}
+
+// NotZero stores 1 where x is not 0, NaN included, else 0.
+func NotZero(dst []uint8, x []float32) {
+	x = x[:len(dst)]
+	if test32(opFloatNotZero, dst, x) {
+		return
+	}
+	for i, v := range x {
+		dst[i] = NotEqual.of(false, v == 0)
+	}
+}
+
+// Finite stores 1 where x is neither infinite nor NaN, else 0.
+func Finite(dst []uint8, x []float32) {
+	x = x[:len(dst)]
+	if test32(opFloatFinite, dst, x) {
+		return
+	}
+	for i, v := range x {
+		dst[i] = Equal.of(false, v-v == 0)
+	}
+}
+
+// Choose stores a where the mask is not 0, else b, whatever the 32 bits of an element mean.
+func Choose(dst []uint32, mask []uint8, a, b []uint32) {
+	mask, a, b = mask[:len(dst)], a[:len(dst)], b[:len(dst)]
+	if choose32(dst, mask, a, b) {
+		return
+	}
+	for i, m := range mask {
+		if m != 0 {
+			dst[i] = a[i]
+		} else {
+			dst[i] = b[i]
+		}
+	}
+}
+
+// BytesToFloats stores the bytes as floats.
+func BytesToFloats(dst []float32, x []uint8) {
+	x = x[:len(dst)]
+	if fromBytes32(dst, x) {
+		return
+	}
+	for i, v := range x {
+		dst[i] = float32(v)
+	}
+}
+
+// IntsToFloats stores the nearest floats.
+func IntsToFloats(dst []float32, x []int32) {
+	x = x[:len(dst)]
+	if convert32(opIntToFloat, dst, x) {
+		return
+	}
+	for i, v := range x {
+		dst[i] = float32(v)
+	}
+}
+
+// FloatsToInts rounds towards zero and saturates; NaN gives 0.
+func FloatsToInts(dst []int32, x []float32) {
+	x = x[:len(dst)]
+	if convert32(opFloatToInt, dst, x) {
+		return
+	}
+	for i, v := range x {
+		switch {
+		case v != v:
+			dst[i] = 0
+		case v >= 1<<31:
+			dst[i] = math.MaxInt32
+		case v < -1<<31:
+			dst[i] = math.MinInt32
+		default:
+			dst[i] = int32(v)
+		}
+	}
+}
+
+// AddInts, SubInts and MulInts wrap around.
+func AddInts(dst, a, b []int32) {
+	integers(opAddInt, func(x, y int32) int32 { return x + y }, dst, a, b)
+}
+
+// SubInts stores a − b.
+func SubInts(dst, a, b []int32) {
+	integers(opSubInt, func(x, y int32) int32 { return x - y }, dst, a, b)
+}
+
+// MulInts stores a·b.
+func MulInts(dst, a, b []int32) {
+	integers(opMulInt, func(x, y int32) int32 { return x * y }, dst, a, b)
+}
+
+// MaxInts stores the larger of a and b.
+func MaxInts(dst, a, b []int32) {
+	integers(opMaxInt, func(x, y int32) int32 { return max(x, y) }, dst, a, b)
+}
+
+// MinInts stores the smaller of a and b.
+func MinInts(dst, a, b []int32) {
+	integers(opMinInt, func(x, y int32) int32 { return min(x, y) }, dst, a, b)
+}
+
+func integers(op integerOp, f func(x, y int32) int32, dst, a, b []int32) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	if integers32(op, dst, a, b) {
+		return
+	}
+	for i, v := range a {
+		dst[i] = f(v, b[i])
+	}
+}
+
+// Bits stores the bitwise and, or, or exclusive or of a and b, eight bytes at a time.
+func Bits(op BitOp, dst, a, b []uint8) {
+	a, b = a[:len(dst)], b[:len(dst)]
+	d, x, y := words(dst), words(a), words(b)
+	switch op {
+	case And:
+		for i, v := range x {
+			d[i] = v & y[i]
+		}
+	case Or:
+		for i, v := range x {
+			d[i] = v | y[i]
+		}
+	default:
+		for i, v := range x {
+			d[i] = v ^ y[i]
+		}
+	}
+	for i := 8 * len(d); i < len(dst); i++ {
+		switch op {
+		case And:
+			dst[i] = a[i] & b[i]
+		case Or:
+			dst[i] = a[i] | b[i]
+		default:
+			dst[i] = a[i] ^ b[i]
+		}
+	}
+}
+
+// BitOp is what [Bits] computes.
+type BitOp int
+
+// The operations of [Bits].
+const (
+	And BitOp = iota
+	Or
+	Xor
+)
+
+// Flip stores the bits of x, changed where those of mask are set in every eight bytes.
+func Flip(dst, x []uint8, mask uint64) {
+	x = x[:len(dst)]
+	d, s := words(dst), words(x)
+	for i, v := range s {
+		d[i] = v ^ mask
+	}
+	for i := 8 * len(d); i < len(dst); i++ {
+		dst[i] = x[i] ^ uint8(mask)
+	}
+}
