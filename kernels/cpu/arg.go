@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -38,20 +39,82 @@ func argOf[T number](b *build) func() {
 	in, out := b.in(0), b.out(0)
 	g := lines(in.typ.Shape, b.n.Attrs.(ir.AxisAttrs).Axis)
 	largest := b.n.Op == ir.ArgMax
-	return b.rt().parallel(g.outer*g.inner, grain(g.length), func(_ *worker, lo, hi int) {
+	b.rt().need(columnBlock * 8)
+	return b.rt().parallel(g.outer*g.inner, grain(g.length), func(w *worker, lo, hi int) {
 		x, y := data[T](in), data[int32](out)
-		for k := lo; k < hi; k++ {
-			first := k/g.inner*g.length*g.inner + k%g.inner
-			best, at := x[first], 0
-			for i := 1; i < g.length && best == best; i++ {
-				v := x[first+i*g.inner]
-				if largest && v > best || !largest && v < best || v != v {
-					best, at = v, i
-				}
+		for k := lo; k < hi; {
+			o, c := k/g.inner, k%g.inner
+			if g.inner == 1 {
+				y[k] = int32(argOfRow(x[o*g.length:(o+1)*g.length], largest))
+				k++
+				continue
 			}
-			y[k] = int32(at)
+			n := min(hi-k, g.inner-c, columnBlock)
+			argOfColumns(x[o*g.length*g.inner+c:(o+1)*g.length*g.inner], y[k:k+n], scratchOf[T](w, n), g.inner, largest)
+			k += n
 		}
 	})
+}
+
+// beyond reports whether v takes the place of best, which is not NaN.
+func beyond[T number](v, best T, largest bool) bool {
+	return largest && v > best || !largest && v < best || v != v
+}
+
+// argBlock is how many elements are searched for the place of their extreme.
+const argBlock = 512
+
+// argOfRow looks for the extreme of each block, and for its place in the first block that has the extreme of all.
+func argOfRow[T number](x []T, largest bool) int {
+	f, ok := any(x).([]float32)
+	if !ok {
+		best, at := x[0], 0
+		for i := 1; i < len(x) && best == best; i++ {
+			if v := x[i]; beyond(v, best, largest) {
+				best, at = v, i
+			}
+		}
+		return at
+	}
+	extreme := vec.MinOf[float32]
+	if largest {
+		extreme = vec.MaxOf[float32]
+	}
+	best, from := extreme(f[:min(argBlock, len(f))]), 0
+	for i := argBlock; i < len(f) && best == best; i += argBlock {
+		if v := extreme(f[i:min(i+argBlock, len(f))]); beyond(v, best, largest) {
+			best, from = v, i
+		}
+	}
+	for i, v := range f[from:] {
+		if v == best || v != v {
+			return from + i
+		}
+	}
+	return from // not reached: the block has its extreme
+}
+
+// argOfColumns goes through rows that lie stride elements apart.
+func argOfColumns[T number](x []T, at []int32, best []T, stride int, largest bool) {
+	n := len(at)
+	copy(best, x[:n])
+	clear(at)
+	for i := 1; i*stride < len(x); i++ {
+		row := x[i*stride : i*stride+n]
+		if largest {
+			for c, v := range row {
+				if v > best[c] || v != v && best[c] == best[c] {
+					best[c], at[c] = v, int32(i)
+				}
+			}
+			continue
+		}
+		for c, v := range row {
+			if v < best[c] || v != v && best[c] == best[c] {
+				best[c], at[c] = v, int32(i)
+			}
+		}
+	}
 }
 
 func buildCumulative(b *build) (func(), error) {
@@ -83,35 +146,106 @@ func cumulate[T number](b *build, highest T) func() {
 	in, out := b.in(0), b.out(0)
 	a := b.n.Attrs.(ir.CumulativeAttrs)
 	g := lines(in.typ.Shape, a.Axis)
-	identity := reductionOf(a.Kind, highest).identity
-	combine := func(x, y T) T { return x + y }
-	switch a.Kind {
-	case ir.Prod:
-		combine = func(x, y T) T { return x * y }
-	case ir.Max:
-		combine = func(x, y T) T { return max(x, y) }
-	case ir.Min:
-		combine = func(x, y T) T { return min(x, y) }
-	}
-	return b.rt().parallel(g.outer*g.inner, grain(2*g.length), func(_ *worker, lo, hi int) {
+	s := scan[T]{kind: a.Kind, identity: reductionOf(a.Kind, highest).identity, exclusive: a.Exclusive}
+	b.rt().need(2 * columnBlock * 8)
+	return b.rt().parallel(g.outer*g.inner, grain(2*g.length), func(w *worker, lo, hi int) {
 		x, y := data[T](in), data[T](out)
-		for k := lo; k < hi; k++ {
-			at, step := k/g.inner*g.length*g.inner+k%g.inner, g.inner
+		for k := lo; k < hi; {
+			o, c := k/g.inner, k%g.inner
+			n := min(hi-k, g.inner-c, columnBlock)
+			first, step := o*g.length*g.inner+c, g.inner
 			if a.Reverse {
-				at, step = at+(g.length-1)*g.inner, -g.inner
+				first, step = first+(g.length-1)*g.inner, -g.inner
 			}
-			acc := identity
-			for range g.length {
-				v := x[at]
-				if a.Exclusive {
-					y[at] = acc
-				}
-				acc = combine(acc, v)
-				if !a.Exclusive {
-					y[at] = acc
-				}
-				at += step
+			if n == 1 {
+				s.line(y, x, first, step, g.length)
+			} else {
+				s.rows(y, x, scratchOf[T](w, 2*n), first, step, g.length)
 			}
+			k += n
 		}
 	})
+}
+
+// scan is a kind of cumulation.
+type scan[T number] struct {
+	kind      ir.Kind
+	identity  T
+	exclusive bool
+}
+
+// line goes through n elements that lie step apart.
+func (s *scan[T]) line(y, x []T, at, step, n int) {
+	acc := s.identity
+	if s.kind == ir.Sum && !s.exclusive {
+		for range n {
+			acc += x[at]
+			y[at] = acc
+			at += step
+		}
+		return
+	}
+	for range n {
+		v := x[at]
+		if s.exclusive {
+			y[at] = acc
+		}
+		switch s.kind {
+		case ir.Sum:
+			acc += v
+		case ir.Prod:
+			acc *= v
+		case ir.Max:
+			acc = max(acc, v)
+		default:
+			acc = min(acc, v)
+		}
+		if !s.exclusive {
+			y[at] = acc
+		}
+		at += step
+	}
+}
+
+// rows goes through n rows that lie step apart, all columns side by side; scratch has room for two rows.
+func (s *scan[T]) rows(y, x, scratch []T, at, step, n int) {
+	columns := len(scratch) / 2
+	acc, row := scratch[:columns], scratch[columns:]
+	fillWith(acc, s.identity)
+	for range n {
+		copy(row, x[at:at+columns]) // y may be x
+		if s.exclusive {
+			copy(y[at:at+columns], acc)
+		}
+		s.combine(acc, row)
+		if !s.exclusive {
+			copy(y[at:at+columns], acc)
+		}
+		at += step
+	}
+}
+
+func (s *scan[T]) combine(acc, row []T) {
+	switch s.kind {
+	case ir.Sum:
+		if a, ok := any(acc).([]float32); ok {
+			vec.Add(a, a, any(row).([]float32))
+			return
+		}
+		for i, v := range row {
+			acc[i] += v
+		}
+	case ir.Prod:
+		for i, v := range row {
+			acc[i] *= v
+		}
+	case ir.Max:
+		for i, v := range row {
+			acc[i] = max(acc[i], v)
+		}
+	default:
+		for i, v := range row {
+			acc[i] = min(acc[i], v)
+		}
+	}
 }

@@ -3,6 +3,8 @@ package cpu
 import (
 	"slices"
 	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
 )
 
 const maxAxes = 12
@@ -85,22 +87,27 @@ func (c *ndCopy) row(dst, src unsafe.Pointer, n int) {
 	last := len(c.dims) - 1
 	switch {
 	case c.dst[last] != c.size:
-		switch c.size {
-		case 1:
-			scatterStrided[uint8](dst, src, c.dst[last], c.src[last], n)
-		case 2:
-			scatterStrided[uint16](dst, src, c.dst[last], c.src[last], n)
-		case 4:
-			scatterStrided[uint32](dst, src, c.dst[last], c.src[last], n)
-		default:
-			scatterStrided[uint64](dst, src, c.dst[last], c.src[last], n)
-		}
+		scatterElements(dst, src, c.size, c.dst[last], c.src[last], n)
 	case c.src[last] == c.size:
 		copy(bytesAt(dst, n*c.size), bytesAt(src, n*c.size))
 	case c.src[last] == 0:
 		fillElement(dst, src, c.size, n)
 	default:
 		gatherElements(dst, src, c.size, c.src[last], n)
+	}
+}
+
+// scatterElements copies n elements between places that lie any number of bytes apart.
+func scatterElements(dst, src unsafe.Pointer, size, dstStride, srcStride, n int) {
+	switch size {
+	case 1:
+		scatterStrided[uint8](dst, src, dstStride, srcStride, n)
+	case 2:
+		scatterStrided[uint16](dst, src, dstStride, srcStride, n)
+	case 4:
+		scatterStrided[uint32](dst, src, dstStride, srcStride, n)
+	default:
+		scatterStrided[uint64](dst, src, dstStride, srcStride, n)
 	}
 }
 
@@ -149,7 +156,28 @@ func (c *ndCopy) runTiled(dst, src unsafe.Pointer, lo, hi int) {
 	}
 }
 
+// shortPlane is the number of rows or columns below which a plane is copied row by row.
+const shortPlane = 8
+
 func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
+	inner := len(c.dims) - 1
+	rows, cols, dstRow, srcCol := rowsTo-rowsFrom, c.dims[inner], c.dst[c.tile], c.src[inner]
+	switch {
+	case rows < shortPlane: // of the destination
+		for r := rowsFrom; r < rowsTo; r++ {
+			gatherElements(unsafe.Add(dst, r*dstRow), unsafe.Add(src, r*c.size), c.size, srcCol, cols)
+		}
+		return
+	case cols < shortPlane:
+		dst, src = unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*c.size)
+		for q := range cols {
+			scatterElements(unsafe.Add(dst, q*c.size), unsafe.Add(src, q*srcCol), c.size, dstRow, c.size, rows)
+		}
+		return
+	case c.size == 4 && dstRow > 0 && srcCol > 0:
+		transposeWords(unsafe.Add(dst, rowsFrom*dstRow), unsafe.Add(src, rowsFrom*4), rows, cols, dstRow/4, srcCol/4)
+		return
+	}
 	switch c.size {
 	case 1:
 		copyPlane[uint8](c, dst, src, rowsFrom, rowsTo)
@@ -159,6 +187,21 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 		copyPlane[uint32](c, dst, src, rowsFrom, rowsTo)
 	default:
 		copyPlane[uint64](c, dst, src, rowsFrom, rowsTo)
+	}
+}
+
+// transposeWords stores dst[r·to + q] = src[q·from + r] of 32-bit elements: a line of the destination's rows at a time, over pieces of the source's that
+// stay in the first-level cache's reach.
+func transposeWords(dst, src unsafe.Pointer, rows, cols, to, from int) {
+	const piece = 64
+	for r := 0; r < rows; r += piece {
+		m := min(piece, rows-r)
+		for q := 0; q < cols; q += tileSize {
+			n := min(tileSize, cols-q)
+			d := view[float32](unsafe.Add(dst, 4*(r*to+q)), (m-1)*to+n)
+			x := view[float32](unsafe.Add(src, 4*(q*from+r)), (n-1)*from+m)
+			micro.Transpose(d, x, n, m, to, from)
+		}
 	}
 }
 

@@ -27,7 +27,36 @@ type reduction[T number] struct {
 var (
 	floatSum32 = reduction[float32]{0, vec.Sum[float32], addRows[float32], true}
 	floatSum64 = reduction[float64]{0, vec.Sum[float64], addRows[float64], true}
+	floatMax32 = reduction[float32]{float32(math.Inf(-1)), vec.MaxOf[float32], vectorRows(vec.Max[float32], maxRows[float32]), true}
+	floatMin32 = reduction[float32]{float32(math.Inf(1)), vec.MinOf[float32], vectorRows(vec.Min[float32], minRows[float32]), true}
 )
+
+// vectorRows combines rows that are long enough with a vector kernel, others with a plain loop.
+func vectorRows[T float](f func(dst, a, b []T), short func(acc, x []T)) func(acc, x []T) {
+	return func(acc, x []T) {
+		n := len(acc)
+		if n < shortRow {
+			short(acc, x)
+			return
+		}
+		for c := 0; c < n; c += columnBlock { // what has been combined stays in the first-level cache
+			part := acc[c:min(c+columnBlock, n)]
+			for at := c; at+len(part) <= len(x); at += n {
+				f(part, part, x[at:at+len(part)])
+			}
+		}
+	}
+}
+
+// extreme returns the loops for the largest or smallest element of float32, if that is T.
+func extreme[T number](kind ir.Kind) (reduction[T], bool) {
+	r := floatMin32
+	if kind == ir.Max {
+		r = floatMax32
+	}
+	same, ok := any(r).(reduction[T])
+	return same, ok
+}
 
 // addRows adds the rows of x to acc.
 func addRows[T float](acc, x []T) {
@@ -111,7 +140,11 @@ func reductionOf[T number](kind ir.Kind, highest T) reduction[T] {
 			}
 			return p
 		}, func(acc, x []T) { eachRow(acc, x, func(a, v T) T { return a * v }) }, false}
-	case ir.Max:
+	}
+	if r, ok := extreme[T](kind); ok {
+		return r
+	}
+	if kind == ir.Max {
 		return reduction[T]{lowest, func(x []T) T { return maxRow(lowest, x) }, maxRows[T], true}
 	}
 	return reduction[T]{highest, func(x []T) T { return minRow(highest, x) }, minRows[T], true}

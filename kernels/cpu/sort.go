@@ -1,6 +1,10 @@
 package cpu
 
-import "github.com/gokeras/gokeras/kernels/ir"
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
 
 func buildSort(b *build) (func(), error) {
 	a := b.n.Attrs.(ir.SortAttrs)
@@ -49,20 +53,29 @@ func before[T number](x, y T, descending bool) bool {
 func sortLines[T number](b *build, g axisGroup, k int, descending bool) func() {
 	in, values, positions := b.in(0), b.out(0), b.out(1)
 	n := g.length
-	b.rt().need(2 * 4 * n)
+	radix := n >= radixLength && unsafe.Sizeof(T(0)) <= 4
+	if radix {
+		b.rt().need(2 * 8 * n)
+	} else {
+		b.rt().need(2 * 4 * n)
+	}
 	return b.rt().parallel(g.outer*g.inner, grain(20*n), func(w *worker, lo, hi int) {
 		x, y, at := data[T](in), data[T](values), data[int32](positions)
 		order := scratchOf[int32](w, 2*n)
 		for line := lo; line < hi; line++ {
 			o, c := line/g.inner, line%g.inner
 			l := lineOf[T]{x: x[min(o*n*g.inner+c, len(x)):], stride: g.inner, descending: descending}
+			to := o*k*g.inner + c
 			var sorted []int32
-			if k < n && k <= 16 {
+			switch {
+			case k < n && k <= 16:
 				sorted = l.selectFirst(order[:k], n)
-			} else {
+			case radix:
+				l.store(l.radixSort(scratchOf[uint64](w, 2*n)), y[to:], at[to:], k, g.inner)
+				continue
+			default:
 				sorted = l.sort(order[:n], order[n:])
 			}
-			to := o*k*g.inner + c
 			for i := range k {
 				y[to+i*g.inner], at[to+i*g.inner] = l.at(sorted[i]), sorted[i]
 			}

@@ -66,11 +66,17 @@ func (m machine) reductions() {
 	total(s)
 	end()
 
-	m.begin("", "largest", "x *float32, n uintptr", "float32")
-	x, n = param("x"), param("n")
-	largest, bad := m.vectors(4), m.vectors(4) // bad becomes NaN where an element was
-	for i := range largest {
-		VMOVUPS(constant("minusInfinity", 0xff800000), largest[i])
+	m.extreme("largest", 0xff800000, func(b, a, dst reg.VecVirtual) { VMAXPS(b, a, dst) })
+	m.extreme("smallest", 0x7f800000, func(b, a, dst reg.VecVirtual) { VMINPS(b, a, dst) })
+}
+
+// extreme emits the largest or the smallest of elements, from a start on; NaN if there is one.
+func (m machine) extreme(name string, start uint32, f func(b, a, dst reg.VecVirtual)) {
+	m.begin("", name, "x *float32, n uintptr", "float32")
+	x, n := param("x"), param("n")
+	most, bad := m.vectors(4), m.vectors(4) // bad becomes NaN where an element was
+	for i := range most {
+		VMOVUPS(pattern(start), most[i])
 		VXORPS(bad[i], bad[i], bad[i])
 	}
 	m.loop(4, n, []reg.GPVirtual{x}, func(offsets []int) {
@@ -78,15 +84,15 @@ func (m machine) reductions() {
 			v := m.vector()
 			VMOVUPS(Mem{Base: x, Disp: o}, v)
 			m.blend(m.compare(unordered, v, v), v, bad[i])
-			VMAXPS(largest[i], v, largest[i]) // NaN is passed over
+			f(most[i], v, most[i]) // NaN is passed over
 		}
 	})
 	for i := 1; i < 4; i++ {
-		VMAXPS(largest[i], largest[0], largest[0])
+		f(most[i], most[0], most[0])
 		VADDPS(bad[i], bad[0], bad[0])
 	}
-	result := m.fold(largest[0], func(a, b, dst reg.VecVirtual) { VMAXPS(a, b, dst) })
-	VADDSS(m.fold(bad[0], add), result, result)
+	result := m.fold(most[0], f)
+	VADDSS(m.fold(bad[0], func(a, b, dst reg.VecVirtual) { VADDPS(a, b, dst) }), result, result)
 	Store(result, ReturnIndex(0))
 	end()
 }

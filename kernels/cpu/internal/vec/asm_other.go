@@ -11,6 +11,7 @@ func mulAdd32(_, _, _, _ []float32) bool                                 { retur
 func sum32([]float32) (float32, bool)                                    { return 0, false }
 func dot32(_, _ []float32) (float32, bool)                               { return 0, false }
 func max32([]float32) (float32, bool)                                    { return 0, false }
+func min32([]float32) (float32, bool)                                    { return 0, false }
 func expAffine32(_, _ []float32, _ [3]float32) (float32, bool)           { return 0, false }
 func affineMul32(_, _, _ []float32, _ [2]float32) bool                   { return false }
 func addRows32(_, _ []float32, _, _ int) int                             { return 0 }

@@ -206,6 +206,26 @@ func max32(x []float32) (float32, bool) {
 	return m, true
 }
 
+func min32(x []float32) (float32, bool) {
+	wide, ok := vectors()
+	if !ok {
+		return 0, false
+	}
+	m := float32(math.Inf(1))
+	n := whole(wide, len(x))
+	for i := 0; i < n; i += callElements {
+		if v := callSmallest(wide, at(x, i), uintptr(min(callElements, n-i))); v < m || v != v {
+			m = v
+		}
+	}
+	for _, v := range x[n:] {
+		if v < m || v != v {
+			m = v
+		}
+	}
+	return m, true
+}
+
 func adam32(w, m, v, g []float32, scalars [6]float32) bool {
 	wide, ok := vectors()
 	if !ok {

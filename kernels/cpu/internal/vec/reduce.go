@@ -79,6 +79,22 @@ func MaxOf[T Float](x []T) T {
 	return m
 }
 
+// MinOf returns the smallest element of x, NaN if there is one, and +Inf for none.
+func MinOf[T Float](x []T) T {
+	if single[T]() {
+		if m, ok := min32(as32(x)); ok {
+			return T(m)
+		}
+	}
+	m := T(math.Inf(1))
+	for _, v := range x {
+		if v < m || v != v {
+			m = v
+		}
+	}
+	return m
+}
+
 // Softmax stores eˣ⁻ᵐ / Σ eˣ⁻ᵐ with m the maximum of x. A row that contains NaN or +Inf, or only −Inf, becomes NaN.
 func Softmax[T Float](dst, x []T) {
 	x = x[:len(dst)]

@@ -7114,13 +7114,13 @@ end1:
 TEXT ·largestAVX2(SB), NOSPLIT, $0-20
 	MOVQ    x+0(FP), AX
 	MOVQ    n+8(FP), CX
-	VMOVUPS minusInfinity<>+0(SB), Y0
+	VMOVUPS cff800000<>+0(SB), Y0
 	VXORPS  Y4, Y4, Y4
-	VMOVUPS minusInfinity<>+0(SB), Y1
+	VMOVUPS cff800000<>+0(SB), Y1
 	VXORPS  Y5, Y5, Y5
-	VMOVUPS minusInfinity<>+0(SB), Y2
+	VMOVUPS cff800000<>+0(SB), Y2
 	VXORPS  Y6, Y6, Y6
-	VMOVUPS minusInfinity<>+0(SB), Y3
+	VMOVUPS cff800000<>+0(SB), Y3
 	VXORPS  Y7, Y7, Y7
 
 loop4:
@@ -7173,6 +7173,83 @@ end1:
 	VMAXPS       X1, X0, X0
 	VPERMILPS    $0xb1, X0, X1
 	VMAXPS       X1, X0, X0
+	VMOVAPS      Y4, Y1
+	VEXTRACTF128 $0x01, Y1, X2
+	VEXTRACTF128 $0x00, Y1, X1
+	VADDPS       X2, X1, X1
+	VPERMILPS    $0x4e, X1, X2
+	VADDPS       X2, X1, X1
+	VPERMILPS    $0xb1, X1, X2
+	VADDPS       X2, X1, X1
+	VADDSS       X1, X0, X0
+	MOVSS        X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func smallestAVX2(x uintptr, n uintptr) float32
+// Requires: AVX, SSE
+TEXT ·smallestAVX2(SB), NOSPLIT, $0-20
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPS c7f800000<>+0(SB), Y0
+	VXORPS  Y4, Y4, Y4
+	VMOVUPS c7f800000<>+0(SB), Y1
+	VXORPS  Y5, Y5, Y5
+	VMOVUPS c7f800000<>+0(SB), Y2
+	VXORPS  Y6, Y6, Y6
+	VMOVUPS c7f800000<>+0(SB), Y3
+	VXORPS  Y7, Y7, Y7
+
+loop4:
+	CMPQ      CX, $0x00000020
+	JB        end4
+	VMOVUPS   (AX), Y8
+	VCMPPS    $0x03, Y8, Y8, Y9
+	VBLENDVPS Y9, Y8, Y4, Y4
+	VMINPS    Y0, Y8, Y0
+	VMOVUPS   32(AX), Y8
+	VCMPPS    $0x03, Y8, Y8, Y9
+	VBLENDVPS Y9, Y8, Y5, Y5
+	VMINPS    Y1, Y8, Y1
+	VMOVUPS   64(AX), Y8
+	VCMPPS    $0x03, Y8, Y8, Y9
+	VBLENDVPS Y9, Y8, Y6, Y6
+	VMINPS    Y2, Y8, Y2
+	VMOVUPS   96(AX), Y8
+	VCMPPS    $0x03, Y8, Y8, Y9
+	VBLENDVPS Y9, Y8, Y7, Y7
+	VMINPS    Y3, Y8, Y3
+	ADDQ      $0x00000080, AX
+	SUBQ      $0x00000020, CX
+	JMP       loop4
+
+end4:
+loop1:
+	CMPQ      CX, $0x00000008
+	JB        end1
+	VMOVUPS   (AX), Y8
+	VCMPPS    $0x03, Y8, Y8, Y9
+	VBLENDVPS Y9, Y8, Y4, Y4
+	VMINPS    Y0, Y8, Y0
+	ADDQ      $0x00000020, AX
+	SUBQ      $0x00000008, CX
+	JMP       loop1
+
+end1:
+	VMINPS       Y1, Y0, Y0
+	VADDPS       Y5, Y4, Y4
+	VMINPS       Y2, Y0, Y0
+	VADDPS       Y6, Y4, Y4
+	VMINPS       Y3, Y0, Y0
+	VADDPS       Y7, Y4, Y4
+	VMOVAPS      Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VEXTRACTF128 $0x00, Y0, X0
+	VMINPS       X1, X0, X0
+	VPERMILPS    $0x4e, X0, X1
+	VMINPS       X1, X0, X0
+	VPERMILPS    $0xb1, X0, X1
+	VMINPS       X1, X0, X0
 	VMOVAPS      Y4, Y1
 	VEXTRACTF128 $0x01, Y1, X2
 	VEXTRACTF128 $0x00, Y1, X1
@@ -16386,13 +16463,13 @@ end1:
 TEXT ·largestAVX512(SB), NOSPLIT, $0-20
 	MOVQ    x+0(FP), AX
 	MOVQ    n+8(FP), CX
-	VMOVUPS minusInfinity<>+0(SB), Z0
+	VMOVUPS cff800000<>+0(SB), Z0
 	VXORPS  Z4, Z4, Z4
-	VMOVUPS minusInfinity<>+0(SB), Z1
+	VMOVUPS cff800000<>+0(SB), Z1
 	VXORPS  Z5, Z5, Z5
-	VMOVUPS minusInfinity<>+0(SB), Z2
+	VMOVUPS cff800000<>+0(SB), Z2
 	VXORPS  Z6, Z6, Z6
-	VMOVUPS minusInfinity<>+0(SB), Z3
+	VMOVUPS cff800000<>+0(SB), Z3
 	VXORPS  Z7, Z7, Z7
 
 loop4:
@@ -16447,6 +16524,87 @@ end1:
 	VMAXPS        X1, X0, X0
 	VPERMILPS     $0xb1, X0, X1
 	VMAXPS        X1, X0, X0
+	VEXTRACTF64X4 $0x01, Z4, Y1
+	VEXTRACTF64X4 $0x00, Z4, Y2
+	VADDPS        Y1, Y2, Y2
+	VEXTRACTF128  $0x01, Y2, X1
+	VEXTRACTF128  $0x00, Y2, X2
+	VADDPS        X1, X2, X2
+	VPERMILPS     $0x4e, X2, X1
+	VADDPS        X1, X2, X2
+	VPERMILPS     $0xb1, X2, X1
+	VADDPS        X1, X2, X2
+	VADDSS        X2, X0, X0
+	MOVSS         X0, ret+16(FP)
+	VZEROUPPER
+	RET
+
+// func smallestAVX512(x uintptr, n uintptr) float32
+// Requires: AVX, AVX512DQ, AVX512F, SSE
+TEXT ·smallestAVX512(SB), NOSPLIT, $0-20
+	MOVQ    x+0(FP), AX
+	MOVQ    n+8(FP), CX
+	VMOVUPS c7f800000<>+0(SB), Z0
+	VXORPS  Z4, Z4, Z4
+	VMOVUPS c7f800000<>+0(SB), Z1
+	VXORPS  Z5, Z5, Z5
+	VMOVUPS c7f800000<>+0(SB), Z2
+	VXORPS  Z6, Z6, Z6
+	VMOVUPS c7f800000<>+0(SB), Z3
+	VXORPS  Z7, Z7, Z7
+
+loop4:
+	CMPQ    CX, $0x00000040
+	JB      end4
+	VMOVUPS (AX), Z8
+	VCMPPS  $0x03, Z8, Z8, K1
+	VMOVUPS Z8, K1, Z4
+	VMINPS  Z0, Z8, Z0
+	VMOVUPS 64(AX), Z8
+	VCMPPS  $0x03, Z8, Z8, K1
+	VMOVUPS Z8, K1, Z5
+	VMINPS  Z1, Z8, Z1
+	VMOVUPS 128(AX), Z8
+	VCMPPS  $0x03, Z8, Z8, K1
+	VMOVUPS Z8, K1, Z6
+	VMINPS  Z2, Z8, Z2
+	VMOVUPS 192(AX), Z8
+	VCMPPS  $0x03, Z8, Z8, K1
+	VMOVUPS Z8, K1, Z7
+	VMINPS  Z3, Z8, Z3
+	ADDQ    $0x00000100, AX
+	SUBQ    $0x00000040, CX
+	JMP     loop4
+
+end4:
+loop1:
+	CMPQ    CX, $0x00000010
+	JB      end1
+	VMOVUPS (AX), Z8
+	VCMPPS  $0x03, Z8, Z8, K1
+	VMOVUPS Z8, K1, Z4
+	VMINPS  Z0, Z8, Z0
+	ADDQ    $0x00000040, AX
+	SUBQ    $0x00000010, CX
+	JMP     loop1
+
+end1:
+	VMINPS        Z1, Z0, Z0
+	VADDPS        Z5, Z4, Z4
+	VMINPS        Z2, Z0, Z0
+	VADDPS        Z6, Z4, Z4
+	VMINPS        Z3, Z0, Z0
+	VADDPS        Z7, Z4, Z4
+	VEXTRACTF64X4 $0x01, Z0, Y1
+	VEXTRACTF64X4 $0x00, Z0, Y0
+	VMINPS        Y1, Y0, Y0
+	VEXTRACTF128  $0x01, Y0, X1
+	VEXTRACTF128  $0x00, Y0, X0
+	VMINPS        X1, X0, X0
+	VPERMILPS     $0x4e, X0, X1
+	VMINPS        X1, X0, X0
+	VPERMILPS     $0xb1, X0, X1
+	VMINPS        X1, X0, X0
 	VEXTRACTF64X4 $0x01, Z4, Y1
 	VEXTRACTF64X4 $0x00, Z4, Y2
 	VADDPS        Y1, Y2, Y2

@@ -8201,22 +8201,22 @@ end1:
 TEXT ·largestNEON(SB), NOSPLIT, $0-20
 	MOVD x+0(FP), R0
 	MOVD n+8(FP), R1
-	MOVD $minusInfinity<>(SB), R20
+	MOVD $cff800000<>(SB), R20
 	FMOVQ (R20), F0
 	VMOV V0.B16, V1.B16
 	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
 	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
-	MOVD $minusInfinity<>(SB), R20
+	MOVD $cff800000<>(SB), R20
 	FMOVQ (R20), F4
 	VMOV V4.B16, V5.B16
 	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
 	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
-	MOVD $minusInfinity<>(SB), R20
+	MOVD $cff800000<>(SB), R20
 	FMOVQ (R20), F8
 	VMOV V8.B16, V9.B16
 	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
 	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
-	MOVD $minusInfinity<>(SB), R20
+	MOVD $cff800000<>(SB), R20
 	FMOVQ (R20), F12
 	VMOV V12.B16, V13.B16
 	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
@@ -8375,6 +8375,199 @@ end1:
 	VMOV V31.B16, V0.B16
 	VREV64 V0.S4, V4.S4
 	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	VMOV V2.B16, V4.B16
+	VMOV V3.B16, V5.B16
+	VMOV V5.B16, V8.B16
+	VMOV V4.B16, V4.B16
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	VEXT $8, V4.B16, V4.B16, V8.B16
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	VREV64 V4.S4, V8.S4
+	WORD $0x4e28d484 // fadd v4.4S, v4.4S, v8.4S
+	WORD $0x4e24d400 // fadd v0.4S, v0.4S, v4.4S
+	FMOVS F0, ret+16(FP)
+	RET
+
+// smallestNEON is smallestAVX2 with two registers for one.
+TEXT ·smallestNEON(SB), NOSPLIT, $0-20
+	MOVD x+0(FP), R0
+	MOVD n+8(FP), R1
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+	WORD $0x6e221c42 // eor v2.4S, v2.4S, v2.4S
+	WORD $0x6e231c63 // eor v3.4S, v3.4S, v3.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F4
+	VMOV V4.B16, V5.B16
+	WORD $0x6e261cc6 // eor v6.4S, v6.4S, v6.4S
+	WORD $0x6e271ce7 // eor v7.4S, v7.4S, v7.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F8
+	VMOV V8.B16, V9.B16
+	WORD $0x6e2a1d4a // eor v10.4S, v10.4S, v10.4S
+	WORD $0x6e2b1d6b // eor v11.4S, v11.4S, v11.4S
+	MOVD $c7f800000<>(SB), R20
+	FMOVQ (R20), F12
+	VMOV V12.B16, V13.B16
+	WORD $0x6e2e1dce // eor v14.4S, v14.4S, v14.4S
+	WORD $0x6e2f1def // eor v15.4S, v15.4S, v15.4S
+loop4:
+	CMP $32, R1
+	BLO end4
+	FLDPQ 0(R0), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	VMOV V18.B16, V31.B16
+	WORD $0x6e621e1f // bsl v31.4S, v16.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V19.B16, V31.B16
+	WORD $0x6e631e3f // bsl v31.4S, v17.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6eb0e41f // fcmgt v31.4S, v0.4S, v16.4S
+	WORD $0x6e601e1f // bsl v31.4S, v16.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6eb1e43f // fcmgt v31.4S, v1.4S, v17.4S
+	WORD $0x6e611e3f // bsl v31.4S, v17.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	FLDPQ 32(R0), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	VMOV V18.B16, V31.B16
+	WORD $0x6e661e1f // bsl v31.4S, v16.4S, v6.4S
+	VMOV V31.B16, V6.B16
+	VMOV V19.B16, V31.B16
+	WORD $0x6e671e3f // bsl v31.4S, v17.4S, v7.4S
+	VMOV V31.B16, V7.B16
+	WORD $0x6eb0e49f // fcmgt v31.4S, v4.4S, v16.4S
+	WORD $0x6e641e1f // bsl v31.4S, v16.4S, v4.4S
+	VMOV V31.B16, V4.B16
+	WORD $0x6eb1e4bf // fcmgt v31.4S, v5.4S, v17.4S
+	WORD $0x6e651e3f // bsl v31.4S, v17.4S, v5.4S
+	VMOV V31.B16, V5.B16
+	FLDPQ 64(R0), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	VMOV V18.B16, V31.B16
+	WORD $0x6e6a1e1f // bsl v31.4S, v16.4S, v10.4S
+	VMOV V31.B16, V10.B16
+	VMOV V19.B16, V31.B16
+	WORD $0x6e6b1e3f // bsl v31.4S, v17.4S, v11.4S
+	VMOV V31.B16, V11.B16
+	WORD $0x6eb0e51f // fcmgt v31.4S, v8.4S, v16.4S
+	WORD $0x6e681e1f // bsl v31.4S, v16.4S, v8.4S
+	VMOV V31.B16, V8.B16
+	WORD $0x6eb1e53f // fcmgt v31.4S, v9.4S, v17.4S
+	WORD $0x6e691e3f // bsl v31.4S, v17.4S, v9.4S
+	VMOV V31.B16, V9.B16
+	FLDPQ 96(R0), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	VMOV V18.B16, V31.B16
+	WORD $0x6e6e1e1f // bsl v31.4S, v16.4S, v14.4S
+	VMOV V31.B16, V14.B16
+	VMOV V19.B16, V31.B16
+	WORD $0x6e6f1e3f // bsl v31.4S, v17.4S, v15.4S
+	VMOV V31.B16, V15.B16
+	WORD $0x6eb0e59f // fcmgt v31.4S, v12.4S, v16.4S
+	WORD $0x6e6c1e1f // bsl v31.4S, v16.4S, v12.4S
+	VMOV V31.B16, V12.B16
+	WORD $0x6eb1e5bf // fcmgt v31.4S, v13.4S, v17.4S
+	WORD $0x6e6d1e3f // bsl v31.4S, v17.4S, v13.4S
+	VMOV V31.B16, V13.B16
+	ADD $128, R0
+	SUBS $32, R1
+	B loop4
+end4:
+loop1:
+	CMP $8, R1
+	BLO end1
+	FLDPQ 0(R0), (F16, F17)
+	WORD $0x4e30e61f // fcmeq v31.4S, v16.4S, v16.4S
+	WORD $0x4e30e612 // fcmeq v18.4S, v16.4S, v16.4S
+	WORD $0x4e321fff // and v31.4S, v31.4S, v18.4S
+	WORD $0x6e205bf2 // not v18.16b, v31.16b
+	WORD $0x4e31e63f // fcmeq v31.4S, v17.4S, v17.4S
+	WORD $0x4e31e633 // fcmeq v19.4S, v17.4S, v17.4S
+	WORD $0x4e331fff // and v31.4S, v31.4S, v19.4S
+	WORD $0x6e205bf3 // not v19.16b, v31.16b
+	VMOV V18.B16, V31.B16
+	WORD $0x6e621e1f // bsl v31.4S, v16.4S, v2.4S
+	VMOV V31.B16, V2.B16
+	VMOV V19.B16, V31.B16
+	WORD $0x6e631e3f // bsl v31.4S, v17.4S, v3.4S
+	VMOV V31.B16, V3.B16
+	WORD $0x6eb0e41f // fcmgt v31.4S, v0.4S, v16.4S
+	WORD $0x6e601e1f // bsl v31.4S, v16.4S, v0.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6eb1e43f // fcmgt v31.4S, v1.4S, v17.4S
+	WORD $0x6e611e3f // bsl v31.4S, v17.4S, v1.4S
+	VMOV V31.B16, V1.B16
+	ADD $32, R0
+	SUBS $8, R1
+	B loop1
+end1:
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x4e26d442 // fadd v2.4S, v2.4S, v6.4S
+	WORD $0x4e27d463 // fadd v3.4S, v3.4S, v7.4S
+	WORD $0x6ea0e51f // fcmgt v31.4S, v8.4S, v0.4S
+	WORD $0x6e681c1f // bsl v31.4S, v0.4S, v8.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e53f // fcmgt v31.4S, v9.4S, v1.4S
+	WORD $0x6e691c3f // bsl v31.4S, v1.4S, v9.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x4e2ad442 // fadd v2.4S, v2.4S, v10.4S
+	WORD $0x4e2bd463 // fadd v3.4S, v3.4S, v11.4S
+	WORD $0x6ea0e59f // fcmgt v31.4S, v12.4S, v0.4S
+	WORD $0x6e6c1c1f // bsl v31.4S, v0.4S, v12.4S
+	VMOV V31.B16, V0.B16
+	WORD $0x6ea1e5bf // fcmgt v31.4S, v13.4S, v1.4S
+	WORD $0x6e6d1c3f // bsl v31.4S, v1.4S, v13.4S
+	VMOV V31.B16, V1.B16
+	WORD $0x4e2ed442 // fadd v2.4S, v2.4S, v14.4S
+	WORD $0x4e2fd463 // fadd v3.4S, v3.4S, v15.4S
+	VMOV V1.B16, V4.B16
+	VMOV V0.B16, V0.B16
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	VEXT $8, V0.B16, V0.B16, V4.B16
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V0.B16
+	VREV64 V0.S4, V4.S4
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
 	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
 	VMOV V31.B16, V0.B16
 	VMOV V2.B16, V4.B16

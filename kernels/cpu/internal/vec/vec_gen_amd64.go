@@ -335,6 +335,14 @@ func callLargest(wide bool, x *float32, n uintptr) float32 {
 }
 
 //go:noinline
+func callSmallest(wide bool, x *float32, n uintptr) float32 {
+	if wide {
+		return smallestAVX512(x, n)
+	}
+	return smallestAVX2(x, n)
+}
+
+//go:noinline
 func callLargestAbs(wide bool, x *float32, n uintptr) float32 {
 	if wide {
 		return largestAbsAVX512(x, n)
@@ -1233,6 +1241,12 @@ func largestAVX2(x *float32, n uintptr) float32
 
 //go:noescape
 func largestAVX512(x *float32, n uintptr) float32
+
+//go:noescape
+func smallestAVX2(x *float32, n uintptr) float32
+
+//go:noescape
+func smallestAVX512(x *float32, n uintptr) float32
 
 //go:noescape
 func largestAbsAVX2(x *float32, n uintptr) float32

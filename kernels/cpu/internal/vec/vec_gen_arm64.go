@@ -138,6 +138,11 @@ func callLargest(wide bool, x *float32, n uintptr) float32 {
 }
 
 //go:noinline
+func callSmallest(wide bool, x *float32, n uintptr) float32 {
+	return smallestNEON(x, n)
+}
+
+//go:noinline
 func callLargestAbs(wide bool, x *float32, n uintptr) float32 {
 	return largestAbsNEON(x, n)
 }
@@ -609,6 +614,9 @@ func dotNEON(x, y *float32, n uintptr) float32
 
 //go:noescape
 func largestNEON(x *float32, n uintptr) float32
+
+//go:noescape
+func smallestNEON(x *float32, n uintptr) float32
 
 //go:noescape
 func largestAbsNEON(x *float32, n uintptr) float32
