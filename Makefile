@@ -4,6 +4,7 @@ export CGO_ENABLED ?= 0
 
 .PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz harvest
 .PHONY: help build test test-python test-paths test-exhaustive check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
+.PHONY: help build test test-python test-paths test-exhaustive check arm64 mnist bench bench-peers bench-shapes bench-ops bench-ops-copies bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -66,6 +67,12 @@ bench-peers: ## this library beside TensorFlow, JAX, ONNX Runtime and PyTorch; d
 
 bench-shapes: ## layers of many shapes, with the percentage of the peak, beside PyTorch if TORCH_PY names a Python that has it
 	$(GO) run ./internal/benchpeers/shapes
+
+bench-ops: ## every function of keras.ops beside PyTorch and JAX at three sizes, into docs/operations.md; BENCH_PYTHON names a Python that has keras, torch and jax
+	$(GO) run ./internal/benchops -out docs/operations.md
+
+bench-ops-copies: ## the same, ours alone: fails where an operation takes many times as long as a copy of its bytes
+	$(GO) run ./internal/benchops -copies
 
 bench-collective: ## all-reduce between processes beside gloo, TensorFlow and a bare TCP exchange
 	./internal/benchcollective/run.sh

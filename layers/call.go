@@ -160,7 +160,7 @@ func (n *Node) Invoke(c *Context, value func(*KerasTensor) *ops.Tensor) []*ops.T
 		for i, t := range n.Inputs {
 			inputs[i] = value(t)
 		}
-		return invoke(o, c, inputs, func([]*ops.Tensor) []*ops.Tensor { return o.compute(c, *n.arguments, value) })
+		return invoke(o, c, inputs, func([]*ops.Tensor) []*ops.Tensor { return o.compute(c.Graph(), *n.arguments, value) })
 	}
 	inputs := make([]*ops.Tensor, len(n.call.inputs))
 	for i, t := range n.call.inputs {

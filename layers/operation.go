@@ -233,7 +233,7 @@ func (o *Operation) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		t := &KerasTensor{}
 		symbols[i], values[t] = t, x
 	}
-	return o.compute(c, Arguments{Positional: symbols}, func(t *KerasTensor) *ops.Tensor { return values[t] })
+	return o.compute(c.Graph(), Arguments{Positional: symbols}, func(t *KerasTensor) *ops.Tensor { return values[t] })
 }
 
 // Call applies the operation inside a trace.
@@ -245,11 +245,11 @@ func (o *Operation) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 func (o *Operation) keepsInputType() {}
 
 // compute binds the arguments of one call and computes it.
-func (o *Operation) compute(c *Context, call Arguments, value func(*KerasTensor) *ops.Tensor) []*ops.Tensor {
+func (o *Operation) compute(g *ops.Graph, call Arguments, value func(*KerasTensor) *ops.Tensor) []*ops.Tensor {
 	if o.kind == nil {
-		ops.Failf(c.Graph(), "the Operation is empty; make one with layers.Op")
+		ops.Failf(g, "the Operation is empty; make one with layers.Op")
 	}
-	a := &operands{graph: c.Graph(), values: map[string]any{}}
+	a := &operands{graph: g, values: map[string]any{}}
 	positional := call.Positional
 	used := 0
 	for _, p := range o.kind.params {
@@ -280,6 +280,53 @@ func (o *Operation) compute(c *Context, call Arguments, value func(*KerasTensor)
 		ops.Failf(a.graph, "%s takes other arguments than it was given: %d too many by position, %v by name", o.kind.name, len(positional), slices.Sorted(maps.Keys(call.Keywords)))
 	}
 	return o.kind.compute(a)
+}
+
+// Compute calls a function of keras.ops inside a trace and returns all its results. The arguments are those of [Op], with *ops.Tensor in place of
+// symbolic tensors; mistakes end the trace.
+func Compute(g *ops.Graph, name string, args ...any) []*ops.Tensor {
+	k := operationNames[name]
+	if k == nil {
+		ops.Failf(g, "there is no operation %q; %sknown: %s", name, config.Guess(name, OperationNames()), strings.Join(OperationNames(), ", "))
+	}
+	values := map[*KerasTensor]*ops.Tensor{}
+	settings, call, err := k.arrange(symbolic(args, values))
+	if err != nil {
+		ops.Failf(g, "operation %q: %v", name, err)
+	}
+	o := &Operation{kind: k, settings: settings}
+	return o.compute(g, call, func(t *KerasTensor) *ops.Tensor { return values[t] })
+}
+
+// symbolic replaces tensors by symbols for them, also in lists and keywords.
+func symbolic(args []any, values map[*KerasTensor]*ops.Tensor) []any {
+	replace := func(x *ops.Tensor) *KerasTensor {
+		t := &KerasTensor{}
+		values[t] = x
+		return t
+	}
+	out := make([]any, len(args))
+	for i, v := range args {
+		switch v := v.(type) {
+		case *ops.Tensor:
+			out[i] = replace(v)
+		case []*ops.Tensor:
+			list := make([]*KerasTensor, len(v))
+			for j, x := range v {
+				list[j] = replace(x)
+			}
+			out[i] = list
+		case Keywords:
+			named := Keywords{}
+			for key, x := range v {
+				named[key] = symbolic([]any{x}, values)[0]
+			}
+			out[i] = named
+		default:
+			out[i] = v
+		}
+	}
+	return out
 }
 
 // dtypeOf reads the name of an element type.

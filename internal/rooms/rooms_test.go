@@ -20,6 +20,7 @@ var floors = map[string]int{
 	"internal/benchpeers":      8,
 	"internal/benchcollective": 8,
 	"internal/harvest":         8,
+	"internal/benchops":        8,
 	"kernels":                  2,
 	"kernels/stablehlo":        2,
 	"kernels/reference":        3,

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// argument is one argument of a call: a tensor, a list of tensors, or a value of JSON.
+type argument struct {
+	Tensors []tensor `json:"tensors,omitempty"`
+	List    bool     `json:"list,omitempty"`
+	Value   any      `json:"value,omitempty"`
+}
+
+// tensor is an operand. Floats are drawn between Low and High, integers from 0 to below High.
+type tensor struct {
+	DType string  `json:"dtype"`
+	Shape []int   `json:"shape"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
+// benchmark is a call of a function of keras.ops.
+type benchmark struct {
+	Name      string         `json:"name"`
+	Function  string         `json:"function"`
+	Arguments []argument     `json:"arguments"`
+	Keywords  map[string]any `json:"keywords,omitempty"`
+}
+
+func floats(shape ...int) tensor { return tensor{"float32", shape, 0.05, 0.95} }
+func ints(shape ...int) tensor   { return tensor{"int32", shape, 0, 100} }
+func one(t tensor) argument      { return argument{Tensors: []tensor{t}} }
+func value(v any) argument       { return argument{Value: v} }
+
+// shape says what the operands of a function look like, for a number of elements.
+type shape func(n int) []argument
+
+// rows is a matrix of n elements with rows of 256.
+func rows(n int) tensor { return floats(n/256, 256) }
+
+// images are of 32 x 32 pixels with 16 channels.
+func images(n int) tensor { return floats(max(n/(32*32*16), 1), 32, 32, 16) }
+
+func on(t func(n int) tensor, more ...argument) shape {
+	return func(n int) []argument { return append([]argument{one(t(n))}, more...) }
+}
+
+// square is a batch of matrices of 16 x 16.
+func square(n int) tensor { return floats(max(n/256, 1), 16, 16) }
+
+func whole(n int) tensor { return ints(n/256, 256) }
+
+func both(t func(n int) tensor) shape {
+	return func(n int) []argument { return []argument{one(t(n)), one(t(n))} }
+}
+
+func lists(n int) []argument {
+	return []argument{{Tensors: []tensor{rows(n / 2), rows(n / 2)}, List: true}}
+}
+
+// special are the calls of functions that need other arguments than matrices of floats for all that they require.
+var special = map[string]shape{
+	"bitwise_and": both(whole), "bitwise_or": both(whole), "bitwise_xor": both(whole), "bitwise_invert": on(whole), "bitwise_not": on(whole),
+	"bitwise_left_shift": both(whole), "bitwise_right_shift": both(whole), "left_shift": both(whole), "right_shift": both(whole),
+	"concatenate": func(n int) []argument { return append(lists(n), value(-1)) }, "dstack": lists, "hstack": lists, "vstack": lists, "stack": lists,
+	"reshape": on(rows, value([]int{-1})), "broadcast_to": func(n int) []argument {
+		return []argument{one(floats(1, 256)), value([]int{n / 256, 256})}
+	},
+	"cast": on(rows, value("int32")), "saturate_cast": on(rows, value("int32")), "clip": on(rows, value(0.2), value(0.7)),
+	"expand_dims": on(rows, value(1)), "moveaxis": on(images, value(3), value(1)), "swapaxes": on(images, value(1), value(3)),
+	"transpose": on(images, value([]int{0, 3, 1, 2})), "one_hot": func(n int) []argument { return []argument{one(ints(n / 128)), value(128)} },
+	"pad": on(images, value([][]int{{0, 0}, {1, 1}, {1, 1}, {0, 0}})), "repeat": on(rows, value(2), value(1)), "tile": on(rows, value([]int{1, 2})),
+	"roll": on(rows, value(3), value(1)), "softmax": on(rows), "full_like": on(rows, value(3.0)), "threshold": on(rows, value(0.3), value(0.1)),
+	"take": func(n int) []argument {
+		return []argument{one(floats(1000, 64)), one(tensor{"int32", []int{n / 64}, 0, 1000}), value(0)}
+	},
+	"take_along_axis": func(n int) []argument {
+		return []argument{one(rows(n)), one(tensor{"int32", []int{n / 256, 256}, 0, 256}), value(1)}
+	},
+	"top_k": on(rows, value(8)), "split": on(rows, value(4), value(1)), "array_split": on(rows, value(4), value(1)), "hsplit": on(rows, value(4)),
+	"vsplit": on(rows, value(4)), "dsplit": on(images, value(4)), "moments": on(rows, value([]int{0})), "max_pool": on(images, value(2)),
+	"average_pool": on(images, value(2)), "adaptive_average_pool": on(images, value([]int{8, 8})), "adaptive_max_pool": on(images, value([]int{8, 8})),
+	"resize": on(images, value([]int{64, 64})), "conv": on(images, one(floats(3, 3, 16, 16))), "depthwise_conv": on(images, one(floats(3, 3, 16, 1))),
+	"conv_transpose": on(images, one(floats(3, 3, 16, 16))),
+	"separable_conv": on(images, one(floats(3, 3, 16, 1)), one(floats(1, 1, 16, 16))),
+	"matmul":         func(n int) []argument { return []argument{one(rows(n)), one(floats(256, 256))} },
+	"dot":            func(n int) []argument { return []argument{one(rows(n)), one(floats(256, 256))} },
+	"where": func(n int) []argument {
+		return []argument{one(tensor{"bool", []int{n / 256, 256}, 0, 2}), one(rows(n)), one(rows(n))}
+	},
+	"det": on(square), "inv": on(square), "logdet": on(square), "slogdet": on(square), "trace": on(square), "diagonal": on(rows),
+	"batch_normalization":      on(images, one(floats(16)), one(floats(16)), value(3)),
+	"categorical_crossentropy": both(rows),
+	"squeeze":                  on(func(n int) tensor { return floats(n/256, 1, 256) }),
+	"dot_product_attention": func(n int) []argument {
+		q := floats(max(n/(64*4*32), 1), 64, 4, 32)
+		return []argument{one(q), one(q), one(q)}
+	},
+	"rgb_to_grayscale": on(pictures), "rgb_to_hsv": on(pictures), "hsv_to_rgb": on(pictures), "sobel_edges": on(images), "gaussian_blur": on(images),
+	"extract_patches": on(images, value(4)), "depth_to_space": on(images, value(2)), "space_to_depth": on(images, value(2)),
+	"searchsorted": func(n int) []argument { return []argument{one(floats(1000)), one(floats(n))} },
+	"digitize":     func(n int) []argument { return []argument{one(rows(n)), value([]float64{0.2, 0.4, 0.6, 0.8})} },
+	"segment_sum":  segments, "segment_max": segments, "segment_min": segments, "segment_prod": segments,
+	"gcd": both(whole), "lcm": both(whole),
+	"cross":    func(n int) []argument { return []argument{one(floats(n/3, 3)), one(floats(n/3, 3))} },
+	"quantile": on(rows, value(0.3), value(1)), "percentile": on(rows, value(30.0), value(1)), "median": on(rows, value(1)),
+	"argpartition": on(rows, value(8)), "slice": on(rows, value([]int{1, 1}), value([]int{7, 100})),
+}
+
+func pictures(n int) tensor { return floats(max(n/(64*64*3), 1), 64, 64, 3) }
+
+func segments(n int) []argument {
+	return []argument{one(rows(n)), one(tensor{"int32", []int{n / 256}, 0, 64}), value(64)}
+}
+
+// leftOut are functions without a row, and why.
+var leftOut = map[string]string{
+	"convert_to_tensor": "computes nothing", "array": "computes nothing", "stop_gradient": "computes nothing", "copy": "computes nothing",
+	"linspace": "makes a few numbers of two", "meshgrid": "is broadcast_to", "vander": "is a table of powers for a vector",
+	"cholesky": "needs positive matrices: see det", "cholesky_inverse": "as cholesky", "eigh": "decompositions of matrices are not tuned",
+	"svd": "decompositions of matrices are not tuned", "qr": "decompositions of matrices are not tuned", "pinv": "decompositions of matrices are not tuned",
+	"lstsq": "decompositions of matrices are not tuned", "lu_factor": "decompositions of matrices are not tuned", "matrix_rank": "decompositions of matrices are not tuned",
+	"solve": "decompositions of matrices are not tuned", "solve_triangular": "decompositions of matrices are not tuned",
+	"einsum": "is matmul or transpose, by its subscripts", "tensordot": "is matmul", "inner": "is matmul", "vdot": "is a product and a sum", "outer": "is a product of broadcasts",
+	"kron": "is a product of broadcasts", "cdist": "is matmul and a sum", "corrcoef": "is matmul", "correlate": "is a convolution of one channel",
+	"crop_images": "is slice", "pad_images": "is pad", "get_item": "is slice", "unstack": "is split", "unravel_index": "is a few divisions",
+	"bincount": "needs the largest number beforehand", "scatter": "see segment_sum", "scatter_update": "see segment_sum", "slice_update": "is a copy", "select": "is where", "in_top_k": "is top_k",
+	"multi_hot": "is one_hot and a maximum", "sparse_categorical_crossentropy": "see the losses", "fold": "see extract_patches", "unfold": "see extract_patches",
+	"diag": "makes a large matrix of a vector", "diagflat": "makes a large matrix of a vector", "isin": "compares with a list", "psnr": "is a mean of squares",
+	"allclose": "is isclose", "append": "is concatenate", "nanpercentile": "is percentile", "nanquantile": "is quantile", "nanmedian": "is median",
+	"layer_normalization": "see bench-shapes", "trapezoid": "is a sum", "norm": "is a sum of squares", "conj": "computes nothing", "conjugate": "computes nothing",
+	"real": "computes nothing", "ldexp": "is a product with a power",
+}
+
+var required = regexp.MustCompile(`^\w+$`)
+
+// caseOf returns the call of a function with about n elements.
+func caseOf(name string, n int) (benchmark, error) {
+	b := benchmark{Name: name, Function: name}
+	if f := special[name]; f != nil {
+		b.Arguments = f(n)
+		return b, nil
+	}
+	signature, _, ok := layers.OperationSignature(name)
+	if !ok {
+		return b, fmt.Errorf("there is no function %q", name)
+	}
+	_, list, _ := strings.Cut(strings.TrimSuffix(signature, ")"), "(")
+	for _, p := range strings.Split(list, ", ") {
+		if !required.MatchString(p) {
+			break
+		}
+		b.Arguments = append(b.Arguments, one(rows(n)))
+	}
+	return b, nil
+}
+
+// program traces the call, and with gradients also the gradients of the sum of its first result.
+func (b *benchmark) program(gradients bool) (p *ir.Program, err error) {
+	defer ops.Catch(&err)
+	g := ops.NewGraph(b.Name)
+	var args []any
+	var sources []*ops.Tensor
+	for i, a := range b.Arguments {
+		var tensors []*ops.Tensor
+		for j, t := range a.Tensors {
+			d, err := ir.ParseDType(t.DType)
+			if err != nil {
+				return nil, err
+			}
+			x := g.Input(fmt.Sprintf("x%d.%d", i, j), d, t.Shape...)
+			tensors = append(tensors, x)
+			if d.IsFloat() {
+				sources = append(sources, x)
+			}
+		}
+		switch {
+		case a.List:
+			args = append(args, tensors)
+		case len(tensors) > 0:
+			args = append(args, tensors[0])
+		default:
+			args = append(args, a.Value)
+		}
+	}
+	results := layers.Compute(g, b.Function, args...)
+	if gradients {
+		if len(sources) == 0 || !results[0].DType().IsFloat() {
+			return nil, errNoGradient
+		}
+		ones := ops.OnesLike(results[0])
+		for i, d := range ops.VJP(results[:1], []*ops.Tensor{ones}, sources...) {
+			if d != nil {
+				g.Program().AddOutput(fmt.Sprint("gradient", i), d.Value())
+			}
+		}
+		if len(g.Program().Outputs) == 0 {
+			return nil, errNoGradient
+		}
+		return g.Program(), nil
+	}
+	for i, y := range results {
+		g.Program().AddOutput(fmt.Sprint("y", i), y.Value())
+	}
+	return g.Program(), nil
+}
+
+var errNoGradient = fmt.Errorf("has no gradient")
+
+// bytes is what the program reads and writes.
+func bytes(p *ir.Program) int {
+	n := 0
+	for _, in := range p.Inputs {
+		n += p.Type(in.Value).Bytes()
+	}
+	for _, out := range p.Outputs {
+		n += p.Type(out.Value).Bytes()
+	}
+	return max(n, 1)
+}
+
+// fill draws the elements of an operand.
+func fill(data []byte, t tensor) {
+	state := uint64(88172645463325252)
+	d, _ := ir.ParseDType(t.DType)
+	size := d.Size()
+	for i := 0; i < len(data); i += size {
+		state ^= state << 13
+		state ^= state >> 7
+		state ^= state << 17
+		u := float64(state>>11) / (1 << 53)
+		v := t.Low + (t.High-t.Low)*u
+		if !d.IsFloat() {
+			v = math.Floor(v)
+		}
+		copy(data[i:], ir.AppendElement(nil, d, v))
+	}
+}

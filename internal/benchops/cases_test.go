@@ -1,0 +1,41 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/layers"
+)
+
+// Every function has a row, or a reason to have none.
+func TestEveryFunctionIsTimed(t *testing.T) {
+	for _, name := range layers.OperationNames() {
+		if reason, out := leftOut[name]; out {
+			assert.NotEmpty(t, reason, name)
+			continue
+		}
+		b, err := caseOf(name, 1<<12)
+		require.NoError(t, err)
+		timer, err := newTimer(b, false)
+		if assert.NoError(t, err, "%s: name its arguments in special, or the reason for having no row in leftOut", name) {
+			timer.close()
+		}
+		if timer, err = newTimer(b, true); err != errNoGradient && assert.NoError(t, err, "the gradient of %s", name) {
+			timer.close()
+		}
+	}
+}
+
+// What is left out exists.
+func TestTablesNameFunctions(t *testing.T) {
+	for name := range leftOut {
+		_, _, ok := layers.OperationSignature(name)
+		assert.True(t, ok, "leftOut names %q, which is no function", name)
+	}
+	for name := range special {
+		_, _, ok := layers.OperationSignature(name)
+		assert.True(t, ok, "special names %q, which is no function", name)
+	}
+}

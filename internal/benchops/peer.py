@@ -1,0 +1,103 @@
+"""Answers lines of JSON: runs one function of keras.ops on the backend that KERAS_BACKEND names, and times it."""
+import json, os, sys, time
+
+answers = os.fdopen(os.dup(1), "w")
+os.dup2(2, 1)  # what libraries print must not mix with the answers
+import numpy as np
+import keras
+from keras import ops
+
+BACKEND = os.environ["KERAS_BACKEND"]
+if BACKEND == "torch":
+    import torch
+
+    torch.set_num_threads(1)
+else:
+    import jax
+
+
+def array(t):
+    r = np.random.default_rng(1)
+    if t["dtype"] == "float32":
+        return r.uniform(t["low"], t["high"], t["shape"]).astype("float32")
+    return r.integers(0, int(t["high"]), t["shape"]).astype(t["dtype"])
+
+
+def first(y):
+    while isinstance(y, (list, tuple)):
+        y = y[0]
+    return y
+
+
+def prepare(case, gradients):
+    function = getattr(ops, case["function"], None) or getattr(ops.image, case["function"])
+    values, places = [], []
+    for a in case["arguments"]:
+        if a.get("tensors"):
+            at = list(range(len(values), len(values) + len(a["tensors"])))
+            values += [array(t) for t in a["tensors"]]
+            places.append(("list", at) if a.get("list") else ("one", at[0]))
+        else:
+            places.append(("value", a.get("value")))
+
+    def call(*xs):
+        args = [xs[p] if kind == "one" else [xs[i] for i in p] if kind == "list" else p for kind, p in places]
+        return function(*args)
+
+    floats = [i for i, v in enumerate(values) if v.dtype == np.float32]
+    if BACKEND == "torch":
+        xs = [torch.from_numpy(v) for v in values]
+        if not gradients:
+            def run():
+                with torch.no_grad():
+                    call(*xs)
+            return run
+        for i in floats:
+            xs[i].requires_grad_(True)
+        ones = torch.ones_like(first(call(*xs)))
+
+        def run():
+            torch.autograd.grad(first(call(*xs)), [xs[i] for i in floats], ones, allow_unused=True)
+        return run
+    xs = [jax.numpy.asarray(v) for v in values]
+    if gradients:
+        def forward(*some):
+            full = list(xs)
+            for i, v in zip(floats, some):
+                full[i] = v
+            return first(call(*full))
+
+        def backward(*some):
+            y, pull = jax.vjp(forward, *some)
+            return pull(jax.numpy.ones_like(y))
+
+        compiled = jax.jit(backward)
+        some = [xs[i] for i in floats]
+        return lambda: jax.block_until_ready(compiled(*some))
+    compiled = jax.jit(lambda *v: call(*v))
+    return lambda: jax.block_until_ready(compiled(*xs))
+
+
+run = None
+for line in sys.stdin:
+    question = json.loads(line)
+    try:
+        answer = {"ok": True}
+        if "case" in question:
+            run = None
+            run = prepare(question["case"], question["gradients"])
+            run()
+        elif "measure" in question:
+            best, begin = float("inf"), time.perf_counter()
+            while True:
+                t = time.perf_counter()
+                run()
+                now = time.perf_counter()
+                best = min(best, now - t)
+                if now - begin > question["measure"]:
+                    break
+            answer["seconds"] = best
+    except Exception as e:
+        answer = {"ok": False, "error": str(e).splitlines()[0][:200] if str(e) else type(e).__name__}
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
