@@ -34,7 +34,7 @@ type benchmark struct {
 	Keywords  map[string]any `json:"keywords,omitempty"`
 }
 
-func floats(shape ...int) tensor { return tensor{"float32", shape, 0.05, 0.95} }
+func floats(shape ...int) tensor { return tensor{"float32", shape, -0.95, 0.95} }
 func ints(shape ...int) tensor   { return tensor{"int32", shape, 0, 100} }
 func one(t tensor) argument      { return argument{Tensors: []tensor{t}} }
 func value(v any) argument       { return argument{Value: v} }
@@ -139,6 +139,9 @@ var leftOut = map[string]string{
 	"real": "computes nothing", "ldexp": "is a product with a power",
 }
 
+// positive are the functions of numbers above 0.
+var positive = regexp.MustCompile(`^(log.*|sqrt|rsqrt|power|binary_crossentropy|categorical_crossentropy|arccosh)$`)
+
 var required = regexp.MustCompile(`^\w+$`)
 
 // caseOf returns the call of a function with about n elements.
@@ -157,7 +160,11 @@ func caseOf(name string, n int) (benchmark, error) {
 		if !required.MatchString(p) {
 			break
 		}
-		b.Arguments = append(b.Arguments, one(rows(n)))
+		x := rows(n)
+		if positive.MatchString(name) {
+			x.Low = 0.05
+		}
+		b.Arguments = append(b.Arguments, one(x))
 	}
 	return b, nil
 }

@@ -1,6 +1,8 @@
 """Answers lines of JSON: runs one function of keras.ops on the backend that KERAS_BACKEND names, and times it."""
 import json, os, sys, time
 
+if hasattr(os, "sched_setaffinity"):  # one thread means one processor: XLA has no other way to say it
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
 answers = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)  # what libraries print must not mix with the answers
 import numpy as np
@@ -29,6 +31,13 @@ def first(y):
     return y
 
 
+def materialize(y):
+    """Views of torch are made what the others return: elements in order."""
+    if isinstance(y, (list, tuple)):
+        return [materialize(v) for v in y]
+    return y.contiguous() if isinstance(y, torch.Tensor) else y
+
+
 def prepare(case, gradients):
     function = getattr(ops, case["function"], None) or getattr(ops.image, case["function"])
     values, places = [], []
@@ -50,14 +59,14 @@ def prepare(case, gradients):
         if not gradients:
             def run():
                 with torch.no_grad():
-                    call(*xs)
+                    materialize(call(*xs))
             return run
         for i in floats:
             xs[i].requires_grad_(True)
         ones = torch.ones_like(first(call(*xs)))
 
         def run():
-            torch.autograd.grad(first(call(*xs)), [xs[i] for i in floats], ones, allow_unused=True)
+            materialize(torch.autograd.grad(materialize(first(call(*xs))), [xs[i] for i in floats], ones, allow_unused=True))
         return run
     xs = [jax.numpy.asarray(v) for v in values]
     if gradients:
