@@ -2,13 +2,14 @@ package layers
 
 import (
 	"fmt"
-	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Unknown is the length of an axis that is known only at run time, as None in Keras. Axis 0, the batch, usually is.
@@ -83,7 +84,7 @@ func ShapeString(s ir.Shape) string {
 	parts := make([]string, len(s))
 	for i, d := range s {
 		parts[i] = fmt.Sprint(d)
-		if d == Unknown {
+		if d == Unknown || !dim.Known(d) {
 			parts[i] = "None"
 		}
 	}
@@ -143,13 +144,6 @@ func describe(l Layer) string {
 	return ClassName(l)
 }
 
-// probe sizes stand for open axes while shapes are worked out: a layer is traced twice, and a result axis whose length differs
-// between the two is open. The lengths of the batch are unlikely ones, to be told from others in the text of an error.
-type probe struct{ batch, other int }
-
-// probes are tried in order: networks that halve their images often need larger ones than others.
-var probes = [][2]probe{{{7919, 64}, {7927, 96}}, {{7919, 320}, {7927, 384}}}
-
 // InferTypes returns the types of a layer's results for inputs with open axes, building the layer on the way. After an error the
 // layers inside it that it has begun to build are as if untouched.
 func InferTypes(l Layer, inputs []ir.Type) ([]ir.Type, error) {
@@ -167,86 +161,18 @@ func inferTypes(l Layer, inputs []ir.Type, invoke func(*Context, []*ops.Tensor) 
 		return nil, err
 	}
 	built := builtLayers(l)
-	var first error
-	for _, pair := range probes {
-		types, err := probeTypes(inputs, pair, invoke)
-		if err == nil {
-			return types, nil
-		}
+	types, err := traceTypes(inputs, invoke)
+	if err != nil {
 		unbuild(l, built)
-		if first == nil {
-			first = err
-		}
-		if !slices.ContainsFunc(inputs, func(t ir.Type) bool { return len(t.Shape) > 1 && slices.Contains(t.Shape[1:], Unknown) }) {
-			break
-		}
 	}
-	return nil, first
+	return types, err
 }
 
-// probeTypes traces with two lengths for each open axis.
-func probeTypes(inputs []ir.Type, pair [2]probe, invoke func(*Context, []*ops.Tensor) []*ops.Tensor) ([]ir.Type, error) {
-	var seen [2][]ir.Type
-	for k, p := range pair {
-		types := make([]ir.Type, len(inputs))
-		for i, t := range inputs {
-			s := t.Shape.Clone()
-			for j, d := range s {
-				if d == Unknown && j == 0 {
-					s[j] = p.batch
-				} else if d == Unknown {
-					s[j] = p.other
-				}
-			}
-			types[i] = ir.Type{DType: t.DType, Shape: s}
-		}
-		var err error
-		if seen[k], err = traceTypes(types, invoke); err != nil {
-			if err = openBatch(err, p.batch); k > 0 {
-				err = fmt.Errorf("%w (open axes were tried with other lengths than before, and the layer needs a fixed one: give it in the shape of the input)", err)
-			}
-			return nil, err
-		}
-	}
-	return mergeTypes(seen), nil
-}
-
-// openBatch makes an error say None where it shows the length that stood for an open batch axis.
-func openBatch(err error, length int) error {
-	shown := regexp.MustCompile(fmt.Sprintf(`\b%d\b`, length))
-	text := err.Error()
-	if !shown.MatchString(text) {
-		return err
-	}
-	return &probeError{err, shown.ReplaceAllLiteralString(text, "None")}
-}
-
-// probeError is an error with another text.
-type probeError struct {
-	err  error
-	text string
-}
-
-func (e *probeError) Error() string { return e.text }
-func (e *probeError) Unwrap() error { return e.err }
-
-// mergeTypes compares the types of two traces with different lengths for open axes.
-func mergeTypes(seen [2][]ir.Type) []ir.Type {
-	out := make([]ir.Type, len(seen[0]))
-	for i, t := range seen[0] {
-		s := t.Shape.Clone()
-		for j := range s {
-			if len(seen[1][i].Shape) != len(s) || s[j] != seen[1][i].Shape[j] {
-				s[j] = Unknown
-			}
-		}
-		out[i] = ir.Type{DType: t.DType, Shape: s}
-	}
-	return out
-}
-
-func traceTypes(types []ir.Type, invoke func(*Context, []*ops.Tensor) []*ops.Tensor) (out []ir.Type, err error) {
+// traceTypes traces a layer once. Open axes are sizes of names: the batch, which all inputs share, and one for each other axis.
+func traceTypes(inputs []ir.Type, invoke func(*Context, []*ops.Tensor) []*ops.Tensor) (out []ir.Type, err error) {
 	defer ops.Catch(&err)
+	types := SymbolicTypes(inputs)
+	defer catchOpenMemory(types)
 	batch := 1
 	if len(types) > 0 && len(types[0].Shape) > 0 {
 		batch = types[0].Shape[0]
@@ -257,5 +183,56 @@ func traceTypes(types []ir.Type, invoke func(*Context, []*ops.Tensor) []*ops.Ten
 		in[i] = r.Graph().Input(fmt.Sprint("in", i), t.DType, t.Shape...)
 	}
 	r.Probing = true
-	return outputTypes(invoke(r.Inference(), in)), nil
+	return openTypes(outputTypes(invoke(r.Inference(), in))), nil
+}
+
+// catchOpenMemory reports memory of an open length that a layer asks for, which the runtime refuses.
+func catchOpenMemory(types []ir.Type) {
+	switch r := recover().(type) {
+	case nil:
+	case runtime.Error:
+		if strings.Contains(r.Error(), "makeslice") && slices.ContainsFunc(types, func(t ir.Type) bool { return !dim.AllKnown(t.Shape) }) {
+			ops.Failf(nil, "a layer asks for memory as long as an open axis (%v), whose length is not known while shapes are worked out; ask dim.Known first, use ops.Table, or give the axis a length in the shape of the input", r)
+		}
+		panic(r)
+	default:
+		panic(r)
+	}
+}
+
+// SymbolicTypes returns types in which the sizes "batch", "axis_1", "axis_2", ... of package dim stand for open axes; from the second
+// input on they are named "input_1_axis_1".
+func SymbolicTypes(types []ir.Type) []ir.Type {
+	out := make([]ir.Type, len(types))
+	for i, t := range types {
+		s := t.Shape.Clone()
+		for j, d := range s {
+			switch {
+			case d != Unknown:
+			case j == 0:
+				s[j] = dim.Symbol("batch")
+			case i == 0:
+				s[j] = dim.Symbol(fmt.Sprint("axis_", j))
+			default:
+				s[j] = dim.Symbol(fmt.Sprint("input_", i, "_axis_", j))
+			}
+		}
+		out[i] = ir.Type{DType: t.DType, Shape: s}
+	}
+	return out
+}
+
+// openTypes is the way back: what is no constant is Unknown.
+func openTypes(types []ir.Type) []ir.Type {
+	out := make([]ir.Type, len(types))
+	for i, t := range types {
+		s := t.Shape.Clone()
+		for j, d := range s {
+			if !dim.Known(d) {
+				s[j] = Unknown
+			}
+		}
+		out[i] = ir.Type{DType: t.DType, Shape: s}
+	}
+	return out
 }

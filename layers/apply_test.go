@@ -19,7 +19,7 @@ func TestApplyToOpenAxes(t *testing.T) {
 		assert.Equal(t, ir.Shape{none, none, none, 2}, y.Shape())
 	}
 	y := layers.Apply(&layers.Conv2D{Filters: 2, KernelSize: []int{300}}, layers.NewInput("x", ir.Float32, none, 64, none, 1))
-	require.ErrorContains(t, y.Err(), "longer than the input [None 64 64 1]")
+	require.ErrorContains(t, y.Err(), "longer than the input [None 64 None 1]")
 	y = layers.Apply(&layers.Dense{Units: 2}, layers.NewInput("x", ir.Float32, none, none))
-	require.ErrorContains(t, y.Err(), "the layer needs a fixed one")
+	require.ErrorContains(t, y.Err(), `weight "kernel" would have the shape [None 2], which follows an open axis`)
 }

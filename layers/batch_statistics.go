@@ -20,7 +20,7 @@ func (l *BatchNormalization) moments(c *Context, x, mask *ops.Tensor, axis int) 
 		kept = ops.BroadcastTo(ops.ExpandDims(mask, -1), x.Shape()...)
 	}
 	sum := func(t *ops.Tensor) *ops.Tensor { return ops.Sum(onlyKept(t, kept), axes...) }
-	count := ops.Full(x, x.DType(), float64(x.Shape().Without(axis).Size()), x.Dim(axis))
+	count := ops.BroadcastTo(ops.Length(x, x.DType(), x.Shape().Without(axis).Size()), x.Dim(axis))
 	if mask != nil {
 		count = sum(ops.OnesLike(x))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 	"github.com/gokeras/gokeras/layers/constraints"
 	"github.com/gokeras/gokeras/layers/initializers"
 	"github.com/gokeras/gokeras/layers/regularizers"
@@ -48,9 +49,12 @@ func (b *Builder) AddWeight(name string, shape ir.Shape, o WeightOptions) *distr
 	if spec.DType == ir.Invalid {
 		spec.DType = b.policy.Variable
 	}
+	if !dim.AllKnown(shape) {
+		b.Fail("weight %q would have the shape %v, which follows an open axis of the input; weights are made once and need fixed lengths: give the axis a length in the shape of the input", name, shape)
+	}
 	size := 1.0
 	for _, d := range shape {
-		size *= float64(d)
+		size *= float64(d) //dim:known
 	}
 	if size *= float64(spec.DType.Size()); size > maxWeight {
 		b.Fail("weight %q of %v would take %.3g bytes, more than a machine can address; check the layer's sizes and the shape of its input", name, ir.Type{DType: spec.DType, Shape: shape}, size)

@@ -2,6 +2,7 @@ package layers
 
 import (
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // CategoryEncoding writes whole numbers from 0 to NumTokens-1 as rows of NumTokens zeros and ones, or counts:
@@ -38,7 +39,7 @@ func (l *CategoryEncoding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		if mode != CountMode {
 			ops.Failf(c.Graph(), "takes weights only with OutputMode %q, received %q", CountMode, mode)
 		}
-		if weights = in[1]; !weights.Shape().Equal(in[0].Shape()) {
+		if weights = in[1]; !dim.ShapesMayEqual(weights.Shape(), in[0].Shape()) {
 			ops.Failf(c.Graph(), "weights have shape %v, the numbers %v; the two must be equal", weights.Shape(), in[0].Shape())
 		}
 		in = in[:1]

@@ -2,6 +2,7 @@ package layers
 
 import (
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // CenterCrop cuts the middle out of images:
@@ -30,13 +31,17 @@ func (l *CenterCrop) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := ops.Cast(one(c, in), c.ComputeDType())
 	axes, _ := imageAxes(x, l.DataFormat)
 	needSize(x, l.Height, l.Width)
-	h, w := x.Dim(axes[0])-l.Height, x.Dim(axes[1])-l.Width
-	if h < 0 || w < 0 {
+	h, w := dim.Sub(x.Dim(axes[0]), l.Height), dim.Sub(x.Dim(axes[1]), l.Width)
+	if !dim.Known(h) || !dim.Known(w) {
+		c.Graph().OnlyShapes() // whether images are cut or enlarged shows later
+	}
+	if dim.Less(h, 0) || dim.Less(w, 0) {
 		x = cropToAspectRatio(x, axes, l.Height, l.Width)
 		return []*ops.Tensor{resizeImages(x, axes, l.Height, l.Width, "bilinear", false)}
 	}
-	x = ops.SliceAxis(x, axes[0], h/2, h/2+l.Height)
-	return []*ops.Tensor{ops.SliceAxis(x, axes[1], w/2, w/2+l.Width)}
+	top, left := dim.FloorDiv(h, 2), dim.FloorDiv(w, 2)
+	x = ops.SliceAxis(x, axes[0], top, dim.Add(top, l.Height))
+	return []*ops.Tensor{ops.SliceAxis(x, axes[1], left, dim.Add(left, l.Width))}
 }
 
 // Call applies the layer inside a trace.

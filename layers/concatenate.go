@@ -3,6 +3,7 @@ package layers
 import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Concatenate joins its inputs along an axis.
@@ -30,7 +31,7 @@ func (l *Concatenate) axis() int {
 func (l *Concatenate) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	axis := in[0].Axis(l.axis())
 	for _, x := range in {
-		if x.Rank() != in[0].Rank() || !x.Shape().WithOnes(axis).Equal(in[0].Shape().WithOnes(axis)) {
+		if x.Rank() != in[0].Rank() || !dim.ShapesMayEqual(x.Shape().WithOnes(axis), in[0].Shape().WithOnes(axis)) {
 			ops.Failf(c.Graph(), "expected inputs whose shapes agree on all axes but axis %d, received %v", axis, shapesOf(in))
 		}
 	}

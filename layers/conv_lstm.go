@@ -6,6 +6,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // convLSTM is what ConvLSTM1D, 2D and 3D have in common once their fields are read. Inside, channels come last.
@@ -121,14 +122,14 @@ func (l *convLSTMCell) OutputSize() int { return l.cfg.filters }
 func (l *convLSTMCell) stateShapes(c *Context, step ir.Shape) []ir.Shape {
 	s := ir.Shape{step[0]}
 	for i := range l.cfg.rank {
-		n, span := step[i+1], (l.conv.kernelSize[i]-1)*l.conv.dilation[i]+1
+		n, span := step[i+1], (l.conv.kernelSize[i]-1)*l.conv.dilation[i]+1 //dim:known windows are constants
 		if l.conv.same {
-			n, span = n+l.conv.strides[i]-1, l.conv.strides[i]
+			n, span = dim.Add(n, l.conv.strides[i]-1), l.conv.strides[i] //dim:known
 		}
-		if n < span {
+		if dim.Less(n, span) {
 			ops.Failf(c.Graph(), "the window %v (dilated %v) is longer than the steps %v, so the result would be empty; use a smaller KernelSize, or Padding %q", l.conv.kernelSize, l.conv.dilation, step, Same)
 		}
-		s = append(s, (n-span)/l.conv.strides[i]+1)
+		s = append(s, dim.Add(dim.FloorDiv(dim.Sub(n, span), l.conv.strides[i]), 1))
 	}
 	s = append(s, l.cfg.filters)
 	return []ir.Shape{s, s}
@@ -142,7 +143,7 @@ func (l *convLSTMCell) Start(c *Context, _ int) CellRun {
 
 func (l *convLSTMCell) startShaped(c *Context, step ir.Shape) CellRun {
 	kernel, matrix := c.Weight(l.conv.kernel), c.Weight(l.recurrentKernel)
-	if step[len(step)-1] != kernel.Dim(-2) {
+	if !dim.MayEqual(step[len(step)-1], kernel.Dim(-2)) {
 		ops.Failf(c.Graph(), "expected inputs with %d channels, as the layer was built for, received %d", kernel.Dim(-2), step[len(step)-1])
 	}
 	draw := func(rate float64, shape ir.Shape) []*ops.Tensor {

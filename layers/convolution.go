@@ -6,6 +6,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // convolution is what the convolution layers have in common once their fields are read.
@@ -69,7 +70,7 @@ func (v *convolution) channels(x ir.Shape) int {
 
 // enter brings the input into the order (batch, spatial..., channels) and checks its channels.
 func (v *convolution) enter(x *ops.Tensor, channels int) *ops.Tensor {
-	if x.Rank() != v.rank+2 || v.channels(x.Shape()) != channels {
+	if x.Rank() != v.rank+2 || !dim.MayEqual(v.channels(x.Shape()), channels) {
 		ops.Failf(x.Graph(), "expected an input %s with %d channels (the layer was built with that many), received shape %v", spatialForm(v.rank, v.channelsFirst), channels, x.Shape())
 	}
 	return toLast(x, v.channelsFirst)
@@ -90,14 +91,14 @@ func (v *convolution) options(x *ops.Tensor, groups int) ops.ConvOptions {
 	case v.same:
 		o.PadLow, o.PadHigh = samePads(x, v.kernelSize, v.strides, v.dilation)
 	case v.causal:
-		o.PadLow, o.PadHigh = []int{v.dilation[0] * (v.kernelSize[0] - 1)}, []int{0}
+		o.PadLow, o.PadHigh = []int{v.dilation[0] * (v.kernelSize[0] - 1)}, []int{0} //dim:known windows are constants
 	}
 	for i, k := range v.kernelSize {
 		length := x.Dim(i + 1)
 		if o.PadLow != nil {
-			length += o.PadLow[i] + o.PadHigh[i]
+			length = dim.Add(length, o.PadLow[i], o.PadHigh[i])
 		}
-		if span := (k-1)*v.dilation[i] + 1; span > length {
+		if span := (k-1)*v.dilation[i] + 1; dim.Less(length, span) { //dim:known windows are constants
 			ops.Failf(x.Graph(), "the window %v (dilated %v) is longer than the input %v, so the result would be empty; use a smaller KernelSize, or Padding %q", v.kernelSize, v.dilation, x.Shape(), Same)
 		}
 	}
@@ -110,16 +111,18 @@ func (v *convolution) buildConv(b *Builder, x ir.Shape, filters, groups int, o W
 	needFilters(b, filters)
 	groups = max(groups, 1)
 	channels := v.channels(x)
-	if channels%groups != 0 || filters%groups != 0 {
+	b.fixedChannels(x, channels)
+	if channels%groups != 0 || filters%groups != 0 { //dim:known
 		b.Fail("Groups %d must divide both the %d input channels and Filters %d", groups, channels, filters)
 	}
-	v.kernel = b.AddWeight("kernel", slices.Concat(v.kernelSize, ir.Shape{channels / groups, filters}), o)
+	v.kernel = b.AddWeight("kernel", slices.Concat(v.kernelSize, ir.Shape{channels / groups, filters}), o) //dim:known
 }
 
 // buildTransposed makes the kernel (window..., filters, channels).
 func (v *convolution) buildTransposed(b *Builder, x ir.Shape, filters int, o WeightOptions) {
 	v.oneOfStridesAndDilation(b)
 	needFilters(b, filters)
+	b.fixedChannels(x, v.channels(x))
 	v.kernel = b.AddWeight("kernel", slices.Concat(v.kernelSize, ir.Shape{filters, v.channels(x)}), o)
 }
 
@@ -129,8 +132,9 @@ func (v *convolution) buildDepthwise(b *Builder, name string, x ir.Shape, multip
 		b.Fail("DepthMultiplier must be positive, received %d", multiplier)
 	}
 	multiplier = max(multiplier, 1)
+	b.fixedChannels(x, v.channels(x))
 	v.kernel = b.AddWeight(name, slices.Concat(v.kernelSize, ir.Shape{v.channels(x), multiplier}), o)
-	return v.channels(x) * multiplier
+	return v.channels(x) * multiplier //dim:known
 }
 
 // buildPointwise makes the kernel (1..., channels, filters).
@@ -155,7 +159,7 @@ func needFilters(b *Builder, filters int) {
 // forwardConv convolves with the kernel (window..., channels/groups, filters).
 func (v *convolution) forwardConv(c *Context, x *ops.Tensor, groups int) *ops.Tensor {
 	kernel := c.Weight(v.kernel)
-	x = v.enter(x, kernel.Dim(-2)*groups)
+	x = v.enter(x, kernel.Dim(-2)*groups) //dim:known weights have fixed axes
 	return ops.Conv(x, kernel, v.options(x, groups))
 }
 
@@ -164,7 +168,7 @@ func (v *convolution) depthwise(c *Context, x *ops.Tensor) *ops.Tensor {
 	kernel := c.Weight(v.kernel)
 	channels := kernel.Dim(-2)
 	x = v.enter(x, channels)
-	flat := slices.Concat(kernel.Shape()[:v.rank], ir.Shape{1, channels * kernel.Dim(-1)})
+	flat := slices.Concat(kernel.Shape()[:v.rank], ir.Shape{1, dim.Mul(channels, kernel.Dim(-1))})
 	return ops.Conv(x, ops.Reshape(kernel, flat...), v.options(x, channels))
 }
 
@@ -185,10 +189,11 @@ func (v *convolution) spread(x, kernel *ops.Tensor) *ops.Tensor {
 			padding = v.outputPadding[i]
 		}
 		left, right := transposedPads(v.kernelSize[i], v.strides[i], v.dilation[i], padding, v.same)
-		span := (v.kernelSize[i]-1)*v.dilation[i] + 1
-		shape[i+1] = (x.Dim(i+1)-1)*v.strides[i] + 1 + left + right - (span - 1)
+		span := (v.kernelSize[i]-1)*v.dilation[i] + 1 //dim:known windows are constants
+		between := dim.Mul(dim.Sub(x.Dim(i+1), 1), v.strides[i])
+		shape[i+1] = dim.Sub(dim.Add(between, left, right, 2), span)
 		// The forward convolution pads what is missing here; cells that it would never reach stay zero.
-		o.PadLow[i], o.PadHigh[i] = span-1-left, max(span-1-right, 0)
+		o.PadLow[i], o.PadHigh[i] = span-1-left, max(span-1-right, 0) //dim:known windows are constants
 		if shape[i+1] < 1 {
 			ops.Failf(x.Graph(), "the result would have length %d on spatial axis %d for an input %v; use a larger OutputPadding or KernelSize", shape[i+1], i, x.Shape())
 		}
@@ -198,6 +203,8 @@ func (v *convolution) spread(x, kernel *ops.Tensor) *ops.Tensor {
 
 // transposedPads returns the zeros before and after an axis that is spread out by its stride and then convolved, by Keras's
 // rule. outputPadding is -1 where it is not given.
+//
+//dim:known windows are constants
 func transposedPads(window, stride, dilation, outputPadding int, same bool) (left, right int) {
 	span := (window-1)*dilation + 1
 	if !same {
@@ -212,4 +219,11 @@ func transposedPads(window, stride, dilation, outputPadding int, same bool) (lef
 	}
 	left = min(total/2+total%2, span-1)
 	return left, total - left
+}
+
+// fixedChannels reports channels of the input that are open, for which no kernel can be made.
+func (b *Builder) fixedChannels(x ir.Shape, channels int) {
+	if !dim.Known(channels) {
+		b.Fail("the channel axis of the input must have a fixed length, received shape %v; give it one in the shape of the input", x)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 	"github.com/gokeras/gokeras/layers/activations"
 )
 
@@ -55,7 +56,7 @@ func (l *Dense) Build(b *Builder, in []ir.Shape) {
 func (l *Dense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	kernel := c.Weight(l.kernel)
-	if x.Dim(-1) != kernel.Dim(0) {
+	if !dim.MayEqual(x.Dim(-1), kernel.Dim(0)) {
 		ops.Failf(c.Graph(), "expected inputs whose last axis has length %d (the layer was built with that many features), received shape %v", kernel.Dim(0), x.Shape())
 	}
 	y := ops.Matmul(x, kernel)

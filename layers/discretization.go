@@ -107,7 +107,7 @@ func (l *Discretization) AdaptBatches(batches iter.Seq2[kernels.Array, error]) e
 		if i++; err != nil {
 			return fmt.Errorf("layers: %s: Adapt: batch %d: %w", Name(l), i, err)
 		}
-		values := make([]float32, b.Type.Shape.Size())
+		values := make([]float32, b.Type.Shape.Size()) //dim:known data
 		for j := range values {
 			if values[j] = float32(b.At(j)); values[j] != values[j] {
 				return fmt.Errorf("layers: %s: Adapt: element %d of batch %d is NaN, which has no rank; leave such examples out", Name(l), j, i)

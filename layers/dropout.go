@@ -3,6 +3,7 @@ package layers
 import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Dropout sets, in training, each element to 0 with probability Rate and multiplies the others by 1/(1-Rate), so that the expected
@@ -44,7 +45,7 @@ func noiseShape(c *Context, x *ops.Tensor, shape []int) ir.Shape {
 		if n == Unknown || i == 0 && n > 1 && !c.Training {
 			out[i] = x.Dim(i)
 		}
-		if out[i] != 1 && out[i] != x.Dim(i) {
+		if out[i] != 1 && !dim.MayEqual(out[i], x.Dim(i)) {
 			ops.Failf(x.Graph(), "NoiseShape %v must have 1 or the input's length on each axis, the input is %v", shape, x.Shape())
 		}
 	}

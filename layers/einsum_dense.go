@@ -8,6 +8,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
@@ -120,7 +121,7 @@ func parseEinsumDense(b *Builder, equation string, x ir.Shape, outputShape []int
 	}
 	for i, name := range e.output {
 		e.outputLength[name] = full[outputFrom+i]
-		if n, shared := e.inputLength[name]; shared && full[outputFrom+i] >= 0 && n != full[outputFrom+i] {
+		if n, shared := e.inputLength[name]; shared && full[outputFrom+i] != Unknown && !dim.MayEqual(n, full[outputFrom+i]) {
 			b.Fail("Equation %q: axis %q has length %d in the input %v, but OutputShape says %d", equation, string(name), n, x, full[outputFrom+i])
 		}
 		if !strings.ContainsRune(e.input, name) && !strings.ContainsRune(e.weight, name) {

@@ -3,6 +3,7 @@ package layers
 import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Equalization spreads, in training, the values of each channel so that their histogram becomes flat. Otherwise y = x.
@@ -55,7 +56,7 @@ func (l *Equalization) transform(x *ops.Tensor, _ drawn) *ops.Tensor {
 	scaled := ops.Clip(ops.DivideScalar(ops.MultiplyScalar(y, float64(bins-1)), 255), 0, float64(bins-1))
 	place := ops.Add(ops.Cast(scaled, ir.Int32), ops.MultiplyScalar(ops.Iota(y, ir.Int32, 0, channels), float64(bins)))
 	flat := ops.Ravel(place)
-	counts := ops.Reshape(ops.SegmentSum(ops.OnesLike(flat), flat, channels*bins), channels, bins)
+	counts := ops.Reshape(ops.SegmentSum(ops.OnesLike(flat), flat, dim.Mul(channels, bins)), channels, bins)
 	cdf := ops.Cast(ops.Cumsum(counts, 1), y.DType())
 	total := ops.SliceAxis(cdf, 1, bins-1, bins)
 	lowest := ops.ExpandDims(ops.Min(ops.Where(ops.CompareScalar(ir.Gt, cdf, 0), cdf, total), 1), 1)

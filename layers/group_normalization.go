@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // GroupNormalization cuts the channels of each example into groups and gives each group mean 0 and variance 1, then a learned
@@ -43,6 +44,7 @@ type GroupNormalization struct {
 
 // groups returns the number of groups for the given number of channels.
 func (l *GroupNormalization) groups(g *ops.Graph, channels int) int {
+	ops.Fixed(g, "group normalization", channels)
 	n := l.Groups
 	switch {
 	case n == 0:
@@ -50,7 +52,7 @@ func (l *GroupNormalization) groups(g *ops.Graph, channels int) int {
 	case n == -1:
 		n = channels
 	}
-	if n < 1 || channels%max(n, 1) != 0 {
+	if n < 1 || channels%max(n, 1) != 0 { //dim:known
 		ops.Failf(g, "Groups %d must divide the %d channels; use a divisor, or -1 for one group for each channel", n, channels)
 	}
 	return n
@@ -75,7 +77,9 @@ func (l *GroupNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 		y := ops.GroupNormalization(x, orFull(gamma, x, 1, channels), orFull(beta, x, 0, channels), groups, number(l.Epsilon, 1e-3))
 		return []*ops.Tensor{ops.Cast(y, c.ComputeDType())}
 	}
-	split := func(s ir.Shape) ir.Shape { return slices.Insert(s.WithOnes(axis), axis+1, channels/groups) }
+	split := func(s ir.Shape) ir.Shape {
+		return slices.Insert(s.WithOnes(axis), axis+1, dim.FloorDiv(channels, groups))
+	}
 	grouped := split(x.Shape())
 	grouped[axis] = groups
 	z := ops.Reshape(x, grouped...)
@@ -88,7 +92,7 @@ func (l *GroupNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 	mean, variance := ops.Moments(z, axes...)
 	scale := ops.Rsqrt(ops.AddScalar(ops.KeepDims(variance, z, axes...), number(l.Epsilon, 1e-3)))
 	perChannel := slices.Repeat([]int{1}, z.Rank())
-	perChannel[axis], perChannel[axis+1] = groups, channels/groups
+	perChannel[axis], perChannel[axis+1] = groups, dim.FloorDiv(channels, groups)
 	gamma, beta := l.affineWeights(c, x)
 	if gamma != nil {
 		scale = ops.Multiply(scale, ops.Reshape(gamma, perChannel...))

@@ -68,7 +68,7 @@ func (l *HashedCrossing) Transform(inputs ...HostArray) (HostArray, error) {
 	if err != nil {
 		return HostArray{}, fmt.Errorf("layers: %s: %w", Name(l), err)
 	}
-	out := make([]int64, product(shapes[0]))
+	out := make([]int64, product(shapes[0])) //dim:known text comes with the shapes of data
 	for i := range out {
 		h := uint64(crossKey)
 		for _, x := range inputs {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // headAttention is what the attention layers with heads do between their projections. Projected tensors have the axes of the inputs
@@ -215,7 +216,7 @@ func attentionInputs(c *Context, in []*ops.Tensor) (query, value, key, mask *ops
 	if len(in) == 3 {
 		key = in[2]
 	}
-	if key.Rank() != value.Rank() || key.Rank() > 1 && !key.Shape()[1:key.Rank()-1].Equal(value.Shape()[1:value.Rank()-1]) {
+	if key.Rank() != value.Rank() || key.Rank() > 1 && !dim.ShapesMayEqual(key.Shape()[1:key.Rank()-1], value.Shape()[1:value.Rank()-1]) {
 		ops.Failf(c.Graph(), "key and value must have the same positions, received shapes %v and %v", key.Shape(), value.Shape())
 	}
 	return query, value, key, mask

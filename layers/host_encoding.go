@@ -22,10 +22,10 @@ func encodeHost(numbers []int64, shape []int, mode string, depth int) (HostArray
 		shape = []int{1}
 	}
 	out := encodedShape(shape, mode, depth)
-	if n := float64(product(out[:len(out)-1])) * float64(depth); n > maxHostElements {
+	if n := float64(product(out[:len(out)-1])) * float64(depth); n > maxHostElements { //dim:known the shapes of data
 		return HostArray{}, fmt.Errorf("OutputMode %q makes rows of %d numbers, %.3g in all for an input of shape %v; at most %d fit into one batch", mode, depth, n, shape, maxHostElements)
 	}
-	values := make([]float64, product(out))
+	values := make([]float64, product(out)) //dim:known the shapes of data
 	if mode == OneHotMode {
 		for i, n := range numbers {
 			if n >= 0 && n < int64(depth) {
@@ -40,7 +40,7 @@ func encodeHost(numbers []int64, shape []int, mode string, depth int) (HostArray
 		if n < 0 || n >= int64(depth) {
 			continue
 		}
-		at := ((i/(inner*shape[axis]))*inner+i%inner)*depth + int(n)
+		at := ((i/(inner*shape[axis]))*inner+i%inner)*depth + int(n) //dim:known the shapes of data
 		if values[at]++; mode == MultiHotMode {
 			values[at] = 1
 		}
@@ -81,7 +81,7 @@ func encodedType(shape ir.Shape, mode string, depth int) (ir.Type, error) {
 func product(shape []int) int {
 	n := 1
 	for _, d := range shape {
-		n *= d
+		n *= d //dim:known the shapes of data
 	}
 	return n
 }

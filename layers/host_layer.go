@@ -36,10 +36,10 @@ func HostInts(values []int64, shape ...int) HostArray {
 func (a HostArray) check() error {
 	n := 1
 	for _, d := range a.Shape {
-		if d < 0 {
+		if d < 0 { //dim:known the shapes of data
 			return fmt.Errorf("an array has the shape %v; lengths cannot be negative", a.Shape)
 		}
-		n *= d
+		n *= d //dim:known
 	}
 	if held := len(a.Strings) + len(a.Ints) + len(a.Floats); held != n {
 		return fmt.Errorf("an array of shape %v holds %d elements; expected %d", a.Shape, held, n)
@@ -100,9 +100,8 @@ func inferHostTypes(l HostLayer, inputs []ir.Type) ([]ir.Type, error) {
 	if err != nil {
 		return nil, fmt.Errorf("layers: %s: %w", Name(l), err)
 	}
-	types := []ir.Type{t}
-	b.built, b.probed = true, [2][]ir.Type{types, types}
-	return types, nil
+	b.built, b.results = true, []ir.Type{t}
+	return b.results, nil
 }
 
 // refuseText reports text as an input of a layer of the program.

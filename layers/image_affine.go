@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // affineMap says for each image where its cells come from: the cell in column x and row y of the result is sampled at column
@@ -57,15 +58,15 @@ type tap struct {
 // read samples images x (batch, height, width, channels) at rows and columns (batch, height', width').
 func (s sampling) read(x, rows, columns *ops.Tensor) *ops.Tensor {
 	n, h, w, channels := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)
-	flat := ops.Reshape(x, n*h*w, channels)
+	flat := ops.Reshape(x, dim.Mul(n, h, w), channels)
 	index := ir.Int32
-	if n*h*w > math.MaxInt32 {
+	if cells := dim.Mul(n, h, w); dim.Known(cells) && cells > math.MaxInt32 {
 		index = ir.Int64
 	}
-	base := ops.MultiplyScalar(ops.Iota(x, index, 0, n, 1, 1), float64(h*w))
+	base := ops.MultiplyByLength(ops.Iota(x, index, 0, n, 1, 1), dim.Mul(h, w))
 	var sum *ops.Tensor
 	for _, r := range s.taps(rows, h) {
-		line := ops.Add(ops.MultiplyScalar(ops.Cast(r.cell, index), float64(w)), base)
+		line := ops.Add(ops.MultiplyByLength(ops.Cast(r.cell, index), w), base)
 		for _, c := range s.taps(columns, w) {
 			part := ops.Take(flat, ops.Add(line, ops.Cast(c.cell, index)), 0)
 			if r.inside != nil {
@@ -102,7 +103,7 @@ func (s sampling) taps(at *ops.Tensor, length int) []tap {
 // fix brings cells outside of [0, length) inside, by the fill mode. "reflect" mirrors at the border: d c b a | a b c d | d c b a,
 // "mirror" at the outermost cell: d c b | a b c d | c b a.
 func (s sampling) fix(cell *ops.Tensor, length int) tap {
-	n := float64(length)
+	n := lengthNumber(cell, length)
 	switch s.fillMode {
 	case "wrap":
 		return tap{cell: ops.Mod(cell, ops.Scalar(cell, n))}
@@ -118,4 +119,9 @@ func (s sampling) fix(cell *ops.Tensor, length int) tap {
 		return tap{cell: ops.Clip(cell, 0, n-1), inside: inside}
 	}
 	return tap{cell: ops.Clip(cell, 0, n-1)}
+}
+
+// lengthNumber is the length of an axis as a number; of an open one see [ops.Number].
+func lengthNumber(x ops.Traced, n int) float64 {
+	return ops.Number(x, func() float64 { return float64(n) }, n) //dim:known
 }

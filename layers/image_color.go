@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // needColours reports images with another number of channels than one of those given.
@@ -80,12 +81,13 @@ func fromHSV(hue, saturation, value *ops.Tensor, axis int) *ops.Tensor {
 // blurAxis sums neighbours along an axis by a vector of weights of odd length, with zeros beyond the ends.
 func blurAxis(x *ops.Tensor, axis int, weights *ops.Tensor) *ops.Tensor {
 	n := weights.Dim(0)
+	ops.Fixed(x, "a blur", n)
 	pads := make([]int, x.Rank())
-	pads[axis] = n / 2
+	pads[axis] = n / 2 //dim:known
 	wide := ops.Pad(x, pads, pads, 0)
 	var sum *ops.Tensor
-	for i := range n {
-		part := ops.Multiply(ops.SliceAxis(wide, axis, i, i+x.Dim(axis)), ops.Index(weights, 0, i))
+	for i := range n { //dim:known
+		part := ops.Multiply(ops.SliceAxis(wide, axis, i, dim.Add(i, x.Dim(axis))), ops.Index(weights, 0, i))
 		if sum == nil {
 			sum = part
 		} else {

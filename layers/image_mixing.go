@@ -3,6 +3,7 @@ package layers
 import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // mixing is implemented by the layers that mix the examples of a batch with each other, so that what belongs to the images changes
@@ -51,7 +52,7 @@ func mixExamples(c *Context, l mixing, in []*ops.Tensor) []*ops.Tensor {
 func mixedInputs(x *ops.Tensor, in []*ops.Tensor) (masks int) {
 	names := mixedNames(x.Rank(), len(in), func(i int) int { return in[i].Rank() })
 	for i := 1; i < len(in); i++ {
-		if names == nil || x.Rank() == 4 && in[i].Dim(0) != x.Dim(0) {
+		if names == nil || x.Rank() == 4 && !dim.MayEqual(in[i].Dim(0), x.Dim(0)) {
 			ops.Failf(x.Graph(), "images of shape %v may come with labels (batch, classes) and after them segmentation masks with %d axes; received shape %v as input %d; give labels that are class numbers as one-hot vectors",
 				x.Shape(), x.Rank(), in[i].Shape(), i)
 		}

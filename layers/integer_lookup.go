@@ -231,13 +231,13 @@ func (l *IntegerLookup) AdaptBatches(batches iter.Seq2[kernels.Array, error]) er
 			return fmt.Errorf("layers: %s: Adapt: %w", Name(l), failed)
 		}
 		shape := b.Type.Shape
-		if n := shape.Size(); err == nil && n > 0 {
+		if n := shape.Size(); err == nil && n > 0 { //dim:known the shapes of data
 			rows := 1
 			if len(shape) > 0 {
 				rows = shape[0]
 			}
-			example := make([]int64, n/rows)
-			for i := range n {
+			example := make([]int64, n/rows) //dim:known
+			for i := range n {               //dim:known
 				if example[i%len(example)] = int64(b.At(i)); i%len(example) == len(example)-1 {
 					c.add(example)
 				}

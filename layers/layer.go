@@ -9,6 +9,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Context is what a layer gets to know when it is called; see [distribute.Context].
@@ -57,9 +58,9 @@ type Base struct {
 	policy    string
 	weights   distribute.Variables
 	sublayers []Layer
-	shapes    []ir.Shape   // inputs at build time
-	probed    [2][]ir.Type // results in the last two traces that worked out shapes
-	probedIn  *ops.Graph   // the last of them
+	shapes    []ir.Shape // inputs at build time
+	results   []ir.Type  // of the last trace that worked out shapes, with Unknown for open axes
+	shapesIn  *ops.Graph // that trace
 	activity  func(*ops.Tensor) *ops.Tensor
 }
 
@@ -262,8 +263,8 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, compute func(in []*ops.Te
 	if len(outputs) == 0 || slices.Contains(outputs, nil) {
 		ops.Failf(c.Graph(), "Forward returned %d tensors, nil among them or none; expected at least one", len(outputs))
 	}
-	if c.Probing && b.probedIn != c.Graph() { // the first call of a shared layer stands for all
-		b.probed[0], b.probed[1], b.probedIn = b.probed[1], outputTypes(outputs), c.Graph()
+	if c.Probing && b.shapesIn != c.Graph() { // the first call of a shared layer stands for all
+		b.results, b.shapesIn = openTypes(outputTypes(outputs)), c.Graph()
 	}
 	if b.activity != nil {
 		for _, y := range outputs {
@@ -298,11 +299,7 @@ func outputTypes(ts []*ops.Tensor) []ir.Type {
 // OutputTypes returns the types of a layer's results as they were when its model was built, with Unknown for open axes; nil
 // before that.
 func OutputTypes(l Layer) []ir.Type {
-	b := attach(l)
-	if b.probed[0] == nil || len(b.probed[0]) != len(b.probed[1]) {
-		return nil
-	}
-	return mergeTypes(b.probed)
+	return attach(l).results
 }
 
 func setMasks(l Layer, c *Context, inputs, outputs []*ops.Tensor) {
@@ -325,7 +322,7 @@ func setMasks(l Layer, c *Context, inputs, outputs []*ops.Tensor) {
 // addActivityLoss adds the penalty of an activity regularizer, which Keras divides by the batch size.
 func (b *Base) addActivityLoss(c *Context, y *ops.Tensor) {
 	penalty := b.activity(ops.Cast(y, c.Policy.Float()))
-	c.AddLoss(ops.DivideScalar(penalty, float64(max(y.Dim(0), 1))))
+	c.AddLoss(ops.DivideByLength(penalty, dim.Max(y.Dim(0), 1)))
 }
 
 func (b *Base) dtypePolicy(c *Context) ops.DTypePolicy {
@@ -375,7 +372,7 @@ func unbuild(l Layer, keep map[*Base]bool) {
 }
 
 func (b *Base) reset() {
-	b.built, b.weights, b.shapes, b.probed, b.probedIn = false, nil, nil, [2][]ir.Type{}, nil
+	b.built, b.weights, b.shapes, b.results, b.shapesIn = false, nil, nil, nil, nil
 }
 
 // Reset takes a layer's variables away, so that the next call builds new ones. Values are lost.

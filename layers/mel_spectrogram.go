@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // MelSpectrogram turns sound into the loudness of bands of frequencies over time.
@@ -83,7 +84,7 @@ func (l *MelSpectrogram) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		x = ops.ExpandDims(x, 0)
 	}
 	half := fft / 2
-	if x.Dim(1) <= half {
+	if dim.Less(x.Dim(1), half+1) {
 		ops.Failf(g, "sound of %d samples is too short to be mirrored by half of FFTLength %d; expected more than %d", x.Dim(1), fft, half)
 	}
 	x = ops.PadMode(x, []int{0, half}, []int{0, half}, "reflect")

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // mergeInputs checks the inputs of a merging layer and gives them one rank: axes of length 1 are put in after the batch.
@@ -11,7 +12,7 @@ func mergeInputs(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	rank := 0
 	for _, x := range in {
 		rank = max(rank, x.Rank())
-		if x.Rank() == 0 || x.Dim(0) != in[0].Dim(0) {
+		if x.Rank() == 0 || !dim.MayEqual(x.Dim(0), in[0].Dim(0)) {
 			ops.Failf(c.Graph(), "expected inputs with one batch size, received shapes %v", shapesOf(in))
 		}
 	}
@@ -22,7 +23,7 @@ func mergeInputs(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		}
 		out[i] = x
 		for j, d := range x.Shape() {
-			if e := out[0].Dim(j); d != e && d != 1 && e != 1 {
+			if e := out[0].Dim(j); !dim.MayEqual(d, e) && d != 1 && e != 1 {
 				ops.Failf(c.Graph(), "expected inputs of shapes that broadcast to each other, received %v; axis %d has lengths %d and %d", shapesOf(in), j, e, d)
 			}
 		}

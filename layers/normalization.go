@@ -10,6 +10,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Normalization shifts and scales features by a mean and variance that are known beforehand:
@@ -95,8 +96,9 @@ func (l *Normalization) given(x *ops.Tensor, name string, values []float64, axes
 	}
 	size := 1
 	for _, a := range axes {
-		size *= x.Dim(a)
+		size = dim.Mul(size, x.Dim(a))
 	}
+	ops.Fixed(x, "normalization", size)
 	if len(values) != size {
 		ops.Failf(x.Graph(), "%s must have 1 or %d numbers for Axis %v of an input of shape %v, received %d", name, size, axes, x.Shape(), len(values))
 	}
@@ -162,6 +164,8 @@ func (l *Normalization) errNoData() error {
 
 // accumulateMoments takes a batch into running means and sums of squared deviations of n values each, and returns the new n
 // (Welford's method: no difference of large numbers).
+//
+//dim:known data
 func accumulateMoments(b kernels.Array, axes []int, n float64, mean, square []float64) float64 {
 	shape := b.Type.Shape
 	strides := make([]int, len(shape)) // into mean and square

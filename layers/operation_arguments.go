@@ -11,6 +11,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Slice selects Start, Start+Step, ... before Stop along one axis, as in Python; nil is the end of the axis, or a step of 1, and
@@ -332,7 +333,7 @@ const (
 
 // bounded reports a count that is too large to build.
 func (a *operands) bounded(what string, n, limit int) {
-	if n > limit {
+	if dim.Known(n) && n > limit {
 		ops.Failf(a.graph, "%s is %d; at most %d can be built", what, n, limit)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 func init() {
@@ -14,10 +15,10 @@ func init() {
 	define("nn", "Conv", `conv(inputs, kernel, *strides=1, *padding="valid", *data_format=null, *dilation_rate=1)`, oneResult(func(a *operands) *ops.Tensor {
 		x, kernel := a.tensor("inputs"), a.tensor("kernel")
 		return a.convolve(x, kernel, func(v *convolution, x *ops.Tensor) *ops.Tensor {
-			if in := kernel.Dim(-2); in < 1 || x.Dim(-1)%in != 0 {
+			if in := kernel.Dim(-2); in < 1 || !dim.MayEqual(dim.Mod(x.Dim(-1), in), 0) { //dim:known weights have fixed axes
 				ops.Failf(a.graph, "conv: the kernel %v does not divide the channels of %v", kernel.Shape(), x.Shape())
 			}
-			return ops.Conv(x, kernel, v.options(x, x.Dim(-1)/kernel.Dim(-2)))
+			return ops.Conv(x, kernel, v.options(x, dim.FloorDiv(x.Dim(-1), kernel.Dim(-2))))
 		})
 	}))
 	define("nn", "DepthwiseConv", `depthwise_conv(inputs, kernel, *strides=1, *padding="valid", *data_format=null, *dilation_rate=1)`, oneResult(func(a *operands) *ops.Tensor {
@@ -51,7 +52,7 @@ func init() {
 		if first {
 			axis = -3
 		}
-		if x.Rank() < 3 || x.Dim(axis) != 3 {
+		if x.Rank() < 3 || !dim.MayEqual(x.Dim(axis), 3) {
 			ops.Failf(a.graph, "rgb_to_grayscale: needs images with 3 channels, received shape %v", x.Shape())
 		}
 		wide := floating(x)
@@ -118,7 +119,7 @@ func resizeOperation(a *operands) *ops.Tensor {
 		axes = [2]int{x.Rank() - 2, x.Rank() - 1}
 	}
 	for i, axis := range axes {
-		a.bounded("the length of an image", max(size[i], x.Dim(axis)), maxParts)
+		a.bounded("the length of an image", dim.Max(size[i], x.Dim(axis)), maxParts)
 	}
 	switch {
 	case a.boolean("crop_to_aspect_ratio"):

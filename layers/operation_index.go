@@ -1,10 +1,12 @@
 package layers
 
 import (
+	"math"
 	"slices"
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 func init() {
@@ -148,10 +150,10 @@ func getItem(a *operands) *ops.Tensor {
 			axis++
 		case int64:
 			n := x.Dim(axis)
-			if k < -int64(n) || k >= int64(n) {
+			if k < math.MinInt32 || k > math.MaxInt32 || dim.Known(n) && (int(k) < -n || int(k) >= n) {
 				ops.Failf(a.graph, "index %d is outside axis %d of %v", k, axis, x.Shape())
 			}
-			x = ops.Index(x, axis, int((k+int64(n))%int64(n)))
+			x = ops.Index(x, axis, int(k))
 		case *ops.Tensor:
 			if picked || !k.DType().IsInteger() {
 				ops.Failf(a.graph, "an index can hold one tensor of whole numbers, received %v", k.Type())
@@ -177,29 +179,29 @@ func sliceOf(x *ops.Tensor, axis int, s Slice) *ops.Tensor {
 	}
 	first, last := 0, n // the bounds for positions, by direction
 	if step < 0 {
-		first, last = -1, n-1
+		first, last = -1, dim.Sub(n, 1)
 	}
 	bound := func(p *int, def int) int {
 		if p == nil {
 			return def
 		}
 		v := *p
-		if v < 0 {
-			v += n
+		if *p < 0 {
+			v = dim.Add(v, n)
 		}
-		return min(max(v, first), last)
+		return dim.Min(dim.Max(v, first), last)
 	}
 	if step > 0 {
 		from, until := bound(s.Start, 0), bound(s.Stop, n)
-		return strided(x, axis, from, max(until, from), step)
+		return strided(x, axis, from, dim.Max(until, from), step)
 	}
-	from, until := bound(s.Start, n-1), bound(s.Stop, -1)
-	count := max((from-until-step-1)/-step, 0)
+	from, until := bound(s.Start, last), bound(s.Stop, -1)
+	count := dim.Max(dim.CeilDiv(dim.Sub(from, until), -step), 0)
 	if count == 0 {
 		return ops.SliceAxis(x, axis, 0, 0)
 	}
-	lowest := from + (count-1)*step
-	return ops.Flip(strided(x, axis, lowest, from+1, -step), axis)
+	lowest := dim.Sub(from, dim.Mul(dim.Sub(count, 1), -step))
+	return ops.Flip(strided(x, axis, lowest, dim.Add(from, 1), -step), axis)
 }
 
 func strided(x *ops.Tensor, axis, from, until, step int) *ops.Tensor {

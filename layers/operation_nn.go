@@ -8,6 +8,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 	"github.com/gokeras/gokeras/layers/activations"
 )
 
@@ -175,10 +176,10 @@ func dotProductAttention(a *operands) *ops.Tensor {
 	if q.Rank() != 4 || k.Rank() != 4 || v.Rank() != 4 {
 		ops.Failf(a.graph, "dot_product_attention: needs query, key and value (batch, length, heads, depth), received %v, %v and %v", q.Shape(), k.Shape(), v.Shape())
 	}
-	if groups := k.Dim(2); groups != q.Dim(2) && groups > 0 && q.Dim(2)%groups == 0 {
-		k, v = ops.Repeat(k, q.Dim(2)/groups, 2), ops.Repeat(v, q.Dim(2)/groups, 2)
+	if groups := k.Dim(2); groups != q.Dim(2) && groups != 0 && dim.Mod(q.Dim(2), groups) == 0 {
+		k, v = ops.Repeat(k, dim.FloorDiv(q.Dim(2), groups), 2), ops.Repeat(v, dim.FloorDiv(q.Dim(2), groups), 2)
 	}
-	scale := 1 / math.Sqrt(float64(max(q.Dim(-1), 1)))
+	scale := 1 / math.Sqrt(lengthNumber(q, dim.Max(q.Dim(-1), 1)))
 	if a.given("scale") {
 		scale = a.number("scale")
 	}

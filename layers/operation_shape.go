@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 func joinOf(f func(xs ...*ops.Tensor) *ops.Tensor) func(*operands) []*ops.Tensor {
@@ -56,7 +57,7 @@ func init() {
 	define("numpy", "Dsplit", "dsplit(x, *indices_or_sections)", func(a *operands) []*ops.Tensor { return a.split(a.tensor("x"), 2, ops.Split) })
 	define("core", "Unstack", "unstack(x, *num=null, *axis=0)", func(a *operands) []*ops.Tensor {
 		x, axis := a.tensor("x"), a.integer("axis")
-		if a.given("num") && a.integer("num") != x.Dim(axis) {
+		if a.given("num") && !dim.MayEqual(a.integer("num"), x.Dim(axis)) {
 			ops.Failf(a.graph, "unstack: num is %d, axis %d of %v has length %d", a.integer("num"), axis, x.Shape(), x.Dim(axis))
 		}
 		a.bounded("the number of results", x.Dim(axis), maxParts)
@@ -239,7 +240,7 @@ func pad(a *operands) *ops.Tensor {
 	}
 	if mode := a.text("mode"); mode != "constant" {
 		for i, n := range x.Shape() {
-			a.bounded("the length of a padded axis", max(low[i], high[i], n, low[i]+n+high[i]), maxTable)
+			a.bounded("the length of a padded axis", dim.Add(low[i], n, high[i]), maxTable)
 		}
 		return ops.PadMode(x, low, high, mode)
 	}

@@ -78,14 +78,14 @@ func TestOperationErrors(t *testing.T) {
 		{layers.Op("mean", x, "all"), `argument "axis" must be a number, received all`},
 		{layers.Op("add", x, (*layers.KerasTensor)(nil)), "received a nil tensor"},
 		{layers.Op("add", 1, 2), "has no symbolic tensor among its arguments"},
-		{layers.Op("matmul", x, x), "matmul"},
+		{layers.Op("matmul", x, symbol(ir.Float32, 4, 3)), "matmul"},
 		{x.At(0, 0, 0), "the index has 3 entries"},
 		{x.At(layers.Slice{}, 3), "index 3 is outside axis 1"},
 		{x.At(layers.Slice{}, layers.Slice{Step: new(0)}), "must not be 0"},
 		{x.At("a"), "an index must be"},
 		{layers.Op("cast", x, "complex64"), "complex64"},
 		{layers.Op("where", x), "all three arguments"},
-		{layers.Op("reshape", x, []int{-1, 7}), "7"},
+		{layers.Op("reshape", symbol(ir.Float32, 2, 3), []int{-1, 7}), "7"},
 		{layers.Op("sum", layers.Failed(fmt.Errorf("earlier"))), "earlier"},
 	} {
 		assert.ErrorContains(t, row.got.Err(), row.want)

@@ -1,6 +1,9 @@
 package layers
 
-import "github.com/gokeras/gokeras/keras/ops"
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 // axisPairs reads a field of amounts before and after each of n axes: one number for all, one number for each axis, or a pair for
 // each axis. nil stands for the default.
@@ -52,8 +55,8 @@ func cropSpatial(x *ops.Tensor, format string, cropping [][2]int) []*ops.Tensor 
 	start, limit := make([]int, x.Rank()), x.Shape().Clone()
 	for i, axis := range spatialAxes(x, len(cropping), format) {
 		start[axis] = cropping[i][0]
-		limit[axis] -= cropping[i][1]
-		if start[axis] >= limit[axis] {
+		limit[axis] = dim.Sub(limit[axis], cropping[i][1])
+		if dim.Known(limit[axis]) && start[axis] >= limit[axis] {
 			ops.Failf(x.Graph(), "Cropping %v leaves nothing of axis %d of an input of shape %v; crop less", cropping, axis, x.Shape())
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // poolFields are the fields of the pooling layers.
@@ -30,7 +31,7 @@ func poolWindows(x *ops.Tensor, n int, f poolFields, pool func(*ops.Tensor, ops.
 		o.PadLow, o.PadHigh = samePads(x, o.Window, o.Strides, slices.Repeat([]int{1}, n))
 	} else {
 		for i, w := range o.Window {
-			if w > x.Dim(i+1) {
+			if dim.Less(x.Dim(i+1), w) {
 				ops.Failf(g, "the window %v is longer than the input %v, so the result would be empty; use a smaller PoolSize, or Padding %q", o.Window, x.Shape(), Same)
 			}
 		}
@@ -63,7 +64,7 @@ func poolAll(x *ops.Tensor, axes []int, keepDims bool, reduce func(*ops.Tensor, 
 
 // adaptiveBins returns the bounds of bin i of n over an axis of the given length: from floor(i·length/n) to ceil((i+1)·length/n).
 func adaptiveBins(i, n, length int) (from, until int) {
-	return i * length / n, ((i+1)*length + n - 1) / n
+	return dim.FloorDiv(dim.Mul(i, length), n), dim.CeilDiv(dim.Mul(i+1, length), n)
 }
 
 // poolAdaptively reduces each spatial axis to the given number of bins, one axis after the other.

@@ -38,6 +38,8 @@ func (l *RandomCrop) check(x *ops.Tensor) {
 }
 
 // draw draws the first row and column of the piece, as int32; none for images that are resized.
+//
+//dim:known drawn in training, for the shapes of a step
 func (l *RandomCrop) draw(c *Context, x *ops.Tensor) drawn {
 	axes, _ := imageAxes(x, l.DataFormat)
 	down, right := x.Dim(axes[0])-l.Height, x.Dim(axes[1])-l.Width
@@ -50,6 +52,7 @@ func (l *RandomCrop) draw(c *Context, x *ops.Tensor) drawn {
 	return drawn{"h_start": start(down), "w_start": start(right)}
 }
 
+//dim:known drawn in training, for the shapes of a step
 func (l *RandomCrop) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	axes, _ := imageAxes(x, l.DataFormat)
 	h, w := x.Dim(axes[0]), x.Dim(axes[1])

@@ -74,6 +74,7 @@ func (l *RandomElasticTransform) draw(c *Context, x *ops.Tensor) drawn {
 	return drawn{"apply_transform": apply, "distortion_factor": factor, "dx": noise(), "dy": noise()}
 }
 
+//dim:known drawn in training, for the shapes of a step
 func (l *RandomElasticTransform) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	_, probability := spread(orOne(l.Factor), 0)
 	_, scale := spread(orOne(l.Scale), 0)
@@ -98,6 +99,8 @@ func (l *RandomElasticTransform) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 
 // blurMatrix is the matrix (length, length) that blurs along an axis: entry (i, j) is the weight of neighbour j in cell i, which
 // depends on i - j alone. A sum over neighbours as a product takes two steps for an image, however many neighbours there are.
+//
+//dim:known drawn in training, for the shapes of a step
 func blurMatrix(sigma *ops.Tensor, length int) *ops.Tensor {
 	sigma = ops.Maximum(sigma, ops.Scalar(sigma, 1e-6)) // of a standard deviation 0, which blurs nothing
 	reach := ops.Floor(ops.MultiplyScalar(sigma, 3))

@@ -73,6 +73,8 @@ func (l *RandomErasing) draw(c *Context, x *ops.Tensor) drawn {
 }
 
 // drawSpan draws a piece of an axis, which is the given share of it for each image, and says which cells lie in it.
+//
+//dim:known drawn in training, for the shapes of a step
 func drawSpan(c *Context, x *ops.Tensor, seed *int, share *ops.Tensor, axis int) *ops.Tensor {
 	length := float64(x.Dim(axis))
 	size := ops.MultiplyScalar(share, length)

@@ -3,6 +3,7 @@ package layers
 import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // RandomPerspective shows, in training, images as from another place: it moves the corners of each image and what lies between them,
@@ -54,12 +55,14 @@ func (l *RandomPerspective) check(x *ops.Tensor) {
 	if s := number(l.Scale, 1); !(s >= 0 && s <= 1) {
 		ops.Failf(x.Graph(), "Scale must be from 0 to 1, received %v", s)
 	}
-	if x.Dim(axes[0]) < 2 || x.Dim(axes[1]) < 2 {
+	if dim.Less(x.Dim(axes[0]), 2) || dim.Less(x.Dim(axes[1]), 2) {
 		ops.Failf(x.Graph(), "expected images with a height and a width of at least 2, whose corners differ, received shape %v", x.Shape())
 	}
 }
 
 // draw draws which images are changed, and the corners of each before and after as (image, corner, column and row).
+//
+//dim:known drawn in training, for the shapes of a step
 func (l *RandomPerspective) draw(c *Context, x *ops.Tensor) drawn {
 	axes, _ := imageAxes(x, l.DataFormat)
 	right, bottom := float64(x.Dim(axes[1])-1), float64(x.Dim(axes[0])-1)
@@ -87,7 +90,8 @@ func (l *RandomPerspective) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 //	h0·p + h1·q + h2 - h6·p·s - h7·q·s = s,   h3·p + h4·q + h5 - h6·p·t - h7·q·t = t
 func perspective(from, to *ops.Tensor, height, width int) (rows, columns *ops.Tensor) {
 	wide, n := from.DType(), from.Dim(0)
-	size := ops.Constant(from, wide, ir.Shape{2}, []float64{float64(width - 1), float64(height - 1)})
+	across, down := lengthNumber(from, dim.Sub(width, 1)), lengthNumber(from, dim.Sub(height, 1))
+	size := ops.Constant(from, wide, ir.Shape{2}, []float64{across, down})
 	from, to = ops.Divide(from, size), ops.Divide(to, size)
 	part := func(points *ops.Tensor, axis int) *ops.Tensor { return ops.Index(points, 2, axis) }
 	s, t, p, q := part(from, 0), part(from, 1), part(to, 0), part(to, 1)
@@ -99,19 +103,19 @@ func perspective(from, to *ops.Tensor, height, width int) (rows, columns *ops.Te
 	matrix := ops.Concatenate(1, equations(s, p, q, unit, none, none, none), equations(t, none, none, none, p, q, unit))
 	solution := ops.Solve(matrix, ops.Concatenate(1, s, t))
 	h := func(i int) *ops.Tensor { return ops.Reshape(ops.Index(solution, 1, i), n, 1, 1) }
-	u := ops.DivideScalar(ops.Iota(from, wide, 2, 1, 1, width), float64(width-1))
-	v := ops.DivideScalar(ops.Iota(from, wide, 1, 1, height, 1), float64(height-1))
+	u := ops.DivideScalar(ops.Iota(from, wide, 2, 1, 1, width), across)
+	v := ops.DivideScalar(ops.Iota(from, wide, 1, 1, height, 1), down)
 	sum := func(i int) *ops.Tensor { return ops.Add(ops.Multiply(h(i), u), ops.Multiply(h(i+1), v)) }
 	depth := ops.AddScalar(sum(6), 1)
-	columns = ops.MultiplyScalar(ops.Divide(ops.Add(sum(0), h(2)), depth), float64(width-1))
-	rows = ops.MultiplyScalar(ops.Divide(ops.Add(sum(3), h(5)), depth), float64(height-1))
+	columns = ops.MultiplyScalar(ops.Divide(ops.Add(sum(0), h(2)), depth), across)
+	rows = ops.MultiplyScalar(ops.Divide(ops.Add(sum(3), h(5)), depth), down)
 	return rows, columns
 }
 
 // beside replaces places further than a cell beside an axis of the given length, also infinite and undefined ones, by one that is:
 // all of them are outside, and numbers stay small.
 func beside(at *ops.Tensor, length int) *ops.Tensor {
-	near := ops.LogicalAnd(ops.CompareScalar(ir.Ge, at, -2), ops.CompareScalar(ir.Le, at, float64(length+1)))
+	near := ops.LogicalAnd(ops.CompareScalar(ir.Ge, at, -2), ops.CompareLength(ir.Le, at, dim.Add(length, 1)))
 	return ops.Where(near, at, ops.FullLike(at, -2))
 }
 

@@ -61,6 +61,8 @@ func (l *RandomRotation) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 }
 
 // aroundCentre is the map with the given factors that leaves the centre of the images where it is.
+//
+//dim:known drawn in training, for the shapes of a step
 func aroundCentre(x, a0, a1, b0, b1 *ops.Tensor) affineMap {
 	cx, cy := float64(x.Dim(2)-1)/2, float64(x.Dim(1)-1)/2
 	shift := func(centre float64, p, q *ops.Tensor) *ops.Tensor {

@@ -48,6 +48,8 @@ func (l *RandomTranslation) check(x *ops.Tensor) {
 }
 
 // draw draws shifts in cells: for each image to the right and down.
+//
+//dim:known drawn in training, for the shapes of a step
 func (l *RandomTranslation) draw(c *Context, x *ops.Tensor) drawn {
 	axes, _ := imageAxes(x, l.DataFormat)
 	shift := func(factor []float64, axis int) *ops.Tensor {

@@ -62,6 +62,7 @@ func (l *RandomZoom) draw(c *Context, x *ops.Tensor) drawn {
 	return drawn{"height_zoom": height, "width_zoom": width}
 }
 
+//dim:known drawn in training, for the shapes of a step
 func (l *RandomZoom) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	x, restore := batchImages(x, l.DataFormat)
 	height, width := ops.Ravel(d["height_zoom"]), ops.Ravel(d["width_zoom"])

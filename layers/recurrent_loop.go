@@ -9,6 +9,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // recurrentLoop is what all recurrent layers do with their cell.
@@ -106,7 +107,7 @@ func stepMask(c *Context, x, mask *ops.Tensor) *ops.Tensor {
 	if mask == nil {
 		return nil
 	}
-	if mask.Rank() < 2 || mask.Dim(0) != x.Dim(0) || mask.Dim(1) != x.Dim(1) {
+	if mask.Rank() < 2 || !dim.MayEqual(mask.Dim(0), x.Dim(0)) || !dim.MayEqual(mask.Dim(1), x.Dim(1)) {
 		ops.Failf(c.Graph(), "the mask has shape %v; expected (batch, steps) of the input %v", mask.Shape(), x.Shape())
 	}
 	mask = ops.Cast(mask, ir.Bool)

@@ -3,6 +3,7 @@ package layers
 import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Rescaling brings numbers into another range:
@@ -41,7 +42,7 @@ func perChannel(x *ops.Tensor, name string, values []float64) *ops.Tensor {
 	if len(values) == 1 {
 		return ops.Scalar(x, values[0])
 	}
-	if x.Rank() == 0 || x.Dim(-1) != len(values) && x.Dim(-1) != 1 {
+	if x.Rank() == 0 || !dim.MayEqual(x.Dim(-1), len(values)) && x.Dim(-1) != 1 {
 		ops.Failf(x.Graph(), "%s must have one entry, or one for each channel (last axis) of the input %v, received %d", name, x.Shape(), len(values))
 	}
 	return ops.Constant(x, x.DType(), ir.Shape{len(values)}, values)

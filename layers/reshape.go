@@ -1,6 +1,9 @@
 package layers
 
-import "github.com/gokeras/gokeras/keras/ops"
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 // Reshape gives each example another shape with the same elements in row-major order.
 //
@@ -31,16 +34,16 @@ func (l *Reshape) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		case n < 0:
 			ops.Failf(c.Graph(), "TargetShape %v must have lengths of at least 0, and at most one -1", l.TargetShape)
 		default:
-			known *= n
+			known *= n //dim:known TargetShape is given
 		}
 		shape = append(shape, n)
 	}
-	if open >= 0 && known > 0 && size%known == 0 {
-		shape[open] = size / known
+	if open >= 0 && known > 0 && dim.MayEqual(dim.Mod(size, known), 0) { //dim:known TargetShape is given
+		shape[open] = dim.FloorDiv(size, known)
 		known = size
 	}
-	if known != size || open >= 0 && shape[open] < 0 {
-		ops.Failf(c.Graph(), "TargetShape %v does not hold the %d elements of an example of shape %v; change it so that the products agree", l.TargetShape, size, x.Shape()[1:])
+	if !dim.MayEqual(known, size) || open >= 0 && shape[open] == -1 {
+		ops.Failf(c.Graph(), "TargetShape %v does not hold the %s elements of an example of shape %v; change it so that the products agree", l.TargetShape, dim.String(size), x.Shape()[1:])
 	}
 	return []*ops.Tensor{ops.Reshape(x, shape...)}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // interpolations are the kernels of image resizing: the weight of a cell at a distance from the sampled point, and the distance
@@ -39,6 +40,8 @@ func lanczos(radius, d float64) float64 {
 // resizeAxis gives one axis another length. Cell i of the result is sampled at (i + ½)·old/new - ½ of the input, from the 2·radius
 // nearest cells; the weights of those outside go to the ones inside. With antialias the kernel is old/new times as wide where the
 // axis becomes shorter, so that every cell of the input counts.
+//
+//dim:known what is open is left at once
 func resizeAxis(x *ops.Tensor, axis, length int, interpolation string, antialias bool) *ops.Tensor {
 	kernel, ok := interpolations[interpolation]
 	if !ok {
@@ -48,6 +51,9 @@ func resizeAxis(x *ops.Tensor, axis, length int, interpolation string, antialias
 		x = ops.Cast(x, ir.Float32)
 	}
 	old, wide := x.Dim(axis), 1.0
+	if !dim.Known(old) || !dim.Known(length) {
+		return ops.Take(x, ops.Table(x, ir.Uint32, ir.Shape{length}, nil, old), axis)
+	}
 	if antialias {
 		wide = max(float64(old)/float64(length), 1)
 	}
@@ -88,6 +94,8 @@ func resizeAxis(x *ops.Tensor, axis, length int, interpolation string, antialias
 }
 
 // resizeByMatrix sums the cells of an axis by their weights.
+//
+//dim:known see resizeAxis
 func resizeByMatrix(x *ops.Tensor, axis, length int, cells, weights [][]float64) *ops.Tensor {
 	matrix := make([]float64, x.Dim(axis)*length)
 	for t := range cells {
@@ -104,11 +112,13 @@ func resizeByMatrix(x *ops.Tensor, axis, length int, cells, weights [][]float64)
 // resizeNearest gives one axis another length: cell i of the result is cell floor((i + ½)·old/new) of the input.
 func resizeNearest(x *ops.Tensor, axis, length int) *ops.Tensor {
 	old := x.Dim(axis)
-	cells := make([]float64, length)
-	for i := range cells {
-		cells[i] = float64((2*i + 1) * old / (2 * length))
-	}
-	return ops.Take(x, ops.Constant(x, ir.Uint32, ir.Shape{length}, cells), axis)
+	return ops.Take(x, ops.Table(x, ir.Uint32, ir.Shape{length}, func() []float64 {
+		cells := make([]float64, length) //dim:known
+		for i := range cells {
+			cells[i] = float64((2*i + 1) * old / (2 * length)) //dim:known
+		}
+		return cells
+	}, old), axis)
 }
 
 // resizeImages gives images a height and width; axes are those of the two. An axis that has its length already is left alone.
@@ -128,20 +138,24 @@ func resizeImages(x *ops.Tensor, axes [2]int, height, width int, interpolation s
 // cropToAspectRatio cuts the middle out of images, as large as it can be with the ratio of height to width.
 func cropToAspectRatio(x *ops.Tensor, axes [2]int, height, width int) *ops.Tensor {
 	h, w := x.Dim(axes[0]), x.Dim(axes[1])
-	cropHeight := max(min(h, w*height/width), 1)
-	cropWidth := max(min(w, h*width/height), 1)
-	top, left := (h-cropHeight)/2, (w-cropWidth)/2
-	x = ops.SliceAxis(x, axes[0], top, top+cropHeight)
-	return ops.SliceAxis(x, axes[1], left, left+cropWidth)
+	cropHeight := dim.Max(dim.Min(h, dim.FloorDiv(dim.Mul(w, height), width)), 1)
+	cropWidth := dim.Max(dim.Min(w, dim.FloorDiv(dim.Mul(h, width), height)), 1)
+	top, left := dim.FloorDiv(dim.Sub(h, cropHeight), 2), dim.FloorDiv(dim.Sub(w, cropWidth), 2)
+	x = ops.SliceAxis(x, axes[0], top, dim.Add(top, cropHeight))
+	return ops.SliceAxis(x, axes[1], left, dim.Add(left, cropWidth))
 }
 
 // padToAspectRatio puts a border of the given value around images so that they get the ratio of height to width, less one cell where
 // the border would be odd. Keras pads along the height, or else along the width.
 func padToAspectRatio(x *ops.Tensor, axes [2]int, height, width int, value float64) *ops.Tensor {
 	h, w := x.Dim(axes[0]), x.Dim(axes[1])
-	top, left := (max(h, w*height/width)-h)/2, (max(w, h*width/height)-w)/2
+	if !dim.Known(h) || !dim.Known(w) {
+		x.Graph().OnlyShapes() // which way the border goes shows later
+	}
+	top := dim.FloorDiv(dim.Sub(dim.Max(h, dim.FloorDiv(dim.Mul(w, height), width)), h), 2)
+	left := dim.FloorDiv(dim.Sub(dim.Max(w, dim.FloorDiv(dim.Mul(h, width), height)), w), 2)
 	pads := make([]int, x.Rank())
-	if top > 0 {
+	if top != 0 {
 		pads[axes[0]] = top
 	} else {
 		pads[axes[1]] = left

@@ -6,6 +6,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // ReversibleEmbedding looks up a vector for each number, as [Embedding] does, and turns vectors back into one score for each number,
@@ -90,7 +91,7 @@ func (l *ReversibleEmbedding) backward(c *Context, in []*ops.Tensor) []*ops.Tens
 	if !x.DType().IsFloat() {
 		ops.Failf(c.Graph(), "in reverse it takes vectors of a float type (..., %d), received %v", l.OutputDim, x.Type())
 	}
-	if x.Rank() == 0 || x.Dim(-1) != l.OutputDim {
+	if x.Rank() == 0 || !dim.MayEqual(x.Dim(-1), l.OutputDim) {
 		ops.Failf(c.Graph(), "in reverse it takes vectors of length OutputDim %d on the last axis, received shape %v", l.OutputDim, x.Shape())
 	}
 	dtype := c.ComputeDType()

@@ -6,6 +6,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
@@ -174,7 +175,7 @@ func (r *recurrent) startRun(c *Context, batch int, cfg recurrentConfig) *recurr
 
 // project returns the inputs' share of all gates: x·kernel + bias.
 func (r *recurrentRun) project(x *ops.Tensor) *ops.Tensor {
-	if features := r.kernel.Dim(0); x.Dim(-1) != features {
+	if features := r.kernel.Dim(0); !dim.MayEqual(x.Dim(-1), features) {
 		ops.Failf(r.c.Graph(), "expected inputs with %d features, as the layer was built for, received %d", features, x.Dim(-1))
 	}
 	return addBias(r.product(x, r.kernel, r.inputs, 0, r.cfg.gates), r.bias)
@@ -245,7 +246,7 @@ func checkStates(c *Context, states []*ops.Tensor, shapes []ir.Shape) {
 		ops.Failf(c.Graph(), "takes %d states, received %d", len(shapes), len(states))
 	}
 	for i, s := range states {
-		if !s.Shape().Equal(shapes[i]) {
+		if !dim.ShapesMayEqual(s.Shape(), shapes[i]) {
 			ops.Failf(c.Graph(), "state %d must have shape %v, received %v", i, shapes[i], s.Shape())
 		}
 	}

@@ -193,8 +193,8 @@ func (l *StringLookup) AdaptBatches(batches iter.Seq2[HostArray, error]) error {
 		if len(b.Shape) > 1 {
 			size = product(b.Shape[1:])
 		}
-		for i := 0; i+size <= len(b.Strings) && size > 0; i += size {
-			c.add(b.Strings[i : i+size])
+		for i := 0; i+size <= len(b.Strings) && size > 0; i += size { //dim:known the shapes of data
+			c.add(b.Strings[i : i+size]) //dim:known
 		}
 	}
 	return l.adopt(&c)

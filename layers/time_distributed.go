@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // TimeDistributed applies a layer to every step of a sequence, with the same weights:
@@ -47,7 +48,7 @@ func (l *TimeDistributed) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	if x.Rank() < 3 {
 		ops.Failf(c.Graph(), "expected an input (batch, steps, ...) of at least 3 axes, received shape %v", x.Shape())
 	}
-	if m := x.Mask(); m != nil && (m.Rank() < 2 || m.Dim(0) != x.Dim(0) || m.Dim(1) != x.Dim(1)) {
+	if m := x.Mask(); m != nil && (m.Rank() < 2 || !dim.MayEqual(m.Dim(0), x.Dim(0)) || !dim.MayEqual(m.Dim(1), x.Dim(1))) {
 		ops.Failf(c.Graph(), "the mask has shape %v; it must begin with (batch, steps) of the input %v", m.Shape(), x.Shape())
 	}
 	if c.Training && keepsState(l.Layer) || hasStatefulLoop(l.Layer) {
@@ -60,7 +61,7 @@ func (l *TimeDistributed) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 // joinSteps makes (batch·steps, ...) of (batch, steps, ...).
 func joinSteps(x *ops.Tensor) *ops.Tensor {
 	s := x.Shape()
-	return ops.Reshape(x, slices.Concat(ir.Shape{s[0] * s[1]}, s[2:])...)
+	return ops.Reshape(x, slices.Concat(ir.Shape{dim.Mul(s[0], s[1])}, s[2:])...)
 }
 
 // withMaskOf applies f to x and to its mask.
@@ -76,7 +77,8 @@ func (l *TimeDistributed) stepByStep(c *Context, x *ops.Tensor) *ops.Tensor {
 	if x.Dim(1) == 0 {
 		ops.Failf(c.Graph(), "the input %v has no steps", x.Shape())
 	}
-	ys := make([]*ops.Tensor, x.Dim(1))
+	ops.Fixed(c, "a layer that keeps a state from step to step", x.Dim(1))
+	ys := make([]*ops.Tensor, x.Dim(1)) //dim:known
 	for t := range ys {
 		ys[t] = Invoke(l.Layer, c, withMaskOf(x, func(x *ops.Tensor) *ops.Tensor { return ops.Index(x, 1, t) }))
 	}

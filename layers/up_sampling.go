@@ -1,6 +1,9 @@
 package layers
 
-import "github.com/gokeras/gokeras/keras/ops"
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 // UpSampling1D repeats each step of a sequence.
 //
@@ -62,7 +65,7 @@ func (l *UpSampling2D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		case "", "nearest":
 			x = ops.Repeat(x, n, axes[i])
 		default:
-			x = resizeAxis(x, axes[i], n*x.Dim(axes[i]), l.Interpolation, false)
+			x = resizeAxis(x, axes[i], dim.Mul(n, x.Dim(axes[i])), l.Interpolation, false)
 		}
 	}
 	return []*ops.Tensor{x}

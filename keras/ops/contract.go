@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Dot multiplies and sums over pairs of axes. The result has the batch axes, then the free axes of a, then those of b.
@@ -39,7 +40,7 @@ func Matmul(a, b *Tensor) *Tensor {
 	if b.Rank() > 1 {
 		inner = b.Axis(-2)
 	}
-	if a.Dim(-1) != b.Shape()[inner] {
+	if !dim.MayEqual(a.Dim(-1), b.Shape()[inner]) {
 		Failf(g, "matmul: shapes %v and %v do not fit: the last axis of the first (%d) must equal axis %d of the second (%d)",
 			a.Shape(), b.Shape(), a.Dim(-1), inner, b.Shape()[inner])
 	}

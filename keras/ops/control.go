@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // body starts the graph of a loop or branch body inside g. Tensors of g may be used in it freely.
@@ -112,7 +113,7 @@ func Scan(f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor,
 	length := o.Length
 	bodyTypes := types(carry)
 	for i, x := range xs {
-		if x.Rank() == 0 || i > 0 && x.Dim(0) != length {
+		if x.Rank() == 0 || i > 0 && !dim.MayEqual(x.Dim(0), length) {
 			Failf(g, "scan: stacked tensor %d has shape %v; all need the same number of steps as axis 0", i, x.Shape())
 		}
 		length = x.Dim(0)
@@ -124,7 +125,7 @@ func Scan(f func(carry, xs []*Tensor) (next, ys []*Tensor), carry, xs []*Tensor,
 			Failf(g, "scan: the body returned %d carried tensors for %d", len(next), len(carry))
 		}
 		for i := range next {
-			if !next[i].Type().Equal(carry[i].Type()) {
+			if !next[i].Type().Fits(carry[i].Type()) {
 				Failf(g, "scan: carried tensor %d begins as %v and the body returned %v; they must be of one type", i, carry[i].Type(), next[i].Type())
 			}
 		}

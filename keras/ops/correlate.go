@@ -10,17 +10,18 @@ func Correlate(a, b *Tensor, mode string) *Tensor {
 		Failf(graphOf(a, b), "correlate: needs two vectors that are not empty, received shapes %v and %v", a.Shape(), b.Shape())
 	}
 	n, m := a.Dim(0), b.Dim(0)
-	if m > n { // the other way round the result runs backwards
+	Fixed(a, "correlate", n, m)
+	if m > n { //dim:known the other way round the result runs backwards
 		return Flip(Correlate(b, a, mode), 0)
 	}
 	low, high := 0, 0
 	switch mode {
 	case "valid":
 	case "same":
-		low = m / 2
-		high = m - 1 - low
+		low = m / 2        //dim:known
+		high = m - 1 - low //dim:known
 	case "full":
-		low, high = m-1, m-1
+		low, high = m-1, m-1 //dim:known
 	default:
 		Failf(graphOf(a, b), "correlate: unknown mode %q; known: valid, same, full", mode)
 	}

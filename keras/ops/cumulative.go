@@ -32,7 +32,7 @@ func cumulativeRule(c *vjp) []*Tensor {
 	if a.Reverse {
 		x, dy = Flip(x, a.Axis), Flip(dy, a.Axis)
 	}
-	if a.Exclusive && x.Dim(a.Axis) > 0 {
+	if a.Exclusive && x.Dim(a.Axis) != 0 {
 		last := SliceAxis(ZerosLike(dy), a.Axis, 0, 1)
 		dy = Concatenate(a.Axis, SliceAxis(dy, a.Axis, 1, x.Dim(a.Axis)), last)
 	}

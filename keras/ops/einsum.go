@@ -6,6 +6,7 @@ import (
 	"unicode"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Einsum sums products under NumPy's notation: "ij,jk->ik" multiplies matrices. Letters name axes; one that is missing from the
@@ -86,9 +87,9 @@ func (e *einsum) measure(i int, x *Tensor) {
 			Failf(e.g, "einsum %q: %q does not name an axis; use letters", e.equation, string(name))
 		}
 		n, known := e.length[name]
-		if d := x.Shape()[a]; !known || n == 1 {
+		if d := x.Shape()[a]; !known || n == 1 || !dim.Known(n) && d != 1 {
 			e.length[name] = d
-		} else if d != n && d != 1 {
+		} else if !dim.MayEqual(d, n) && d != 1 {
 			Failf(e.g, "einsum %q: axis %q has lengths %d and %d", e.equation, string(name), n, d)
 		}
 	}

@@ -3,6 +3,8 @@ package ops
 import (
 	"errors"
 	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Error is a mistake found while a graph was built. It is the only value that graph-building code panics with.
@@ -31,6 +33,9 @@ func Failf(g *Graph, format string, args ...any) {
 
 // Fail is Failf with a ready error. An error that already has a path is passed on as it is.
 func Fail(g *Graph, err error) {
+	if text := err.Error(); dim.Readable(text) != text {
+		err = &readable{err, dim.Readable(text)}
+	}
 	var e *Error
 	if errors.As(err, &e) && e.Path != "" {
 		panic(&Error{Err: err})
@@ -41,6 +46,15 @@ func Fail(g *Graph, err error) {
 	}
 	panic(&Error{Path: path, Err: err})
 }
+
+// readable is an error whose text says None, or an expression, for open lengths.
+type readable struct {
+	err  error
+	text string
+}
+
+func (r *readable) Error() string { return r.text }
+func (r *readable) Unwrap() error { return r.err }
 
 // Catch turns the panic of Fail into an error; any other panic goes on. Use it as
 //

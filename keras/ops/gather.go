@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Take returns the slices of x at the given integer positions along axis: the axis is replaced by the axes of indices. Negative
@@ -26,8 +27,14 @@ func fromFront(indices *Tensor, n int) *Tensor {
 	if d.Size() < 4 {
 		indices = Cast(indices, ir.Int32) // n need not fit the narrow type
 	}
-	negative := LogicalAnd(CompareScalar(ir.Lt, indices, 0), CompareScalar(ir.Ge, indices, -float64(n)))
-	return Where(negative, AddScalar(indices, float64(n)), indices)
+	if !dim.Known(n) {
+		length := Length(indices, indices.DType(), n)
+		negative := LogicalAnd(CompareScalar(ir.Lt, indices, 0), GreaterEqual(indices, Negative(length)))
+		return Where(negative, Add(indices, length), indices)
+	}
+	length := float64(n) //dim:known
+	negative := LogicalAnd(CompareScalar(ir.Lt, indices, 0), CompareScalar(ir.Ge, indices, -length))
+	return Where(negative, AddScalar(indices, length), indices)
 }
 
 // Embedding returns the rows of table (rows, width) with the given numbers, of shape (indices..., width). Numbers must be in
@@ -78,15 +85,15 @@ func putAlong(shape ir.Shape, positions, updates *Tensor, axis int) *Tensor {
 // does not land in a neighbouring row.
 func flatPositions(shape ir.Shape, positions *Tensor, axis int) *Tensor {
 	d := ir.Int32
-	if shape.Size() > 1<<31-1 || positions.DType().Size() > 4 || positions.DType() == ir.Uint32 {
+	if n := shape.Size(); dim.Known(n) && n > 1<<31-1 || positions.DType().Size() > 4 || positions.DType() == ir.Uint32 {
 		d = ir.Int64
 	}
 	n, inner := shape[axis], shape[axis+1:].Size()
 	outer := shape[:axis].Size()
 	p := Reshape(Cast(positions, d), outer, positions.Dim(axis), inner)
-	valid := LogicalAnd(CompareScalar(ir.Ge, p, 0), CompareScalar(ir.Lt, p, float64(n)))
-	flat := MultiplyScalar(p, float64(inner))
-	flat = Add(flat, MultiplyScalar(Iota(p, d, 0, p.Shape()...), float64(n*inner)))
+	valid := LogicalAnd(CompareScalar(ir.Ge, p, 0), CompareLength(ir.Lt, p, n))
+	flat := MultiplyByLength(p, inner)
+	flat = Add(flat, MultiplyByLength(Iota(p, d, 0, p.Shape()...), dim.Mul(n, inner)))
 	flat = Add(flat, Iota(p, d, 2, p.Shape()...))
 	return Reshape(Where(valid, flat, FullLike(flat, -1)), positions.Shape()...)
 }
@@ -143,7 +150,7 @@ func SegmentProd(x, segments *Tensor, count int) *Tensor {
 }
 
 func segment(kind ir.Kind, x, segments *Tensor, count int, start float64) *Tensor {
-	if segments.Rank() != 1 || x.Rank() == 0 || x.Dim(0) != segments.Dim(0) {
+	if segments.Rank() != 1 || x.Rank() == 0 || !dim.MayEqual(x.Dim(0), segments.Dim(0)) {
 		Failf(graphOf(x, segments), "segment %s: segments %v must be a vector with one number for each slice of x %v", kind, segments.Shape(), x.Shape())
 	}
 	shape := append([]int{count}, x.Shape()[1:]...)

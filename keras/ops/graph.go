@@ -2,6 +2,7 @@ package ops
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -23,6 +24,7 @@ type Graph struct {
 	random   func() *Tensor
 	owner    any
 	streams  map[string]uint32
+	shapes   string // of the root: the path of what made it good for shapes alone
 }
 
 type capture struct {
@@ -60,6 +62,17 @@ func (g *Graph) SetOwner(owner any) { g.owner = owner }
 
 // Owner returns what SetOwner was given, or nil.
 func (g *Graph) Owner() any { return g.owner }
+
+// OnlyShapes marks the graph as good for its shapes alone: somewhere a number stands for one that follows from open axes.
+func (g *Graph) OnlyShapes() {
+	if root := g.Root(); root.shapes == "" {
+		root.shapes = "layer " + strconv.Quote(g.Path())
+	}
+}
+
+// ShapesOnly returns where numbers of the graph stand for others, because they follow from open axes in a way that a program cannot
+// express; "" where the graph computes what it should.
+func (g *Graph) ShapesOnly() string { return g.Root().shapes }
 
 // InScope runs f with name added to the path that nodes and errors carry.
 func (g *Graph) InScope(name string, f func()) {

@@ -5,17 +5,19 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // DepthwiseConv convolves each channel on its own: x is (batch, spatial..., channels), kernel (window..., channels, multiplier), and
 // each channel gives multiplier channels of the result.
 func DepthwiseConv(x, kernel *Tensor, o ConvOptions) *Tensor {
 	n := kernel.Rank() - 2
+	Fixed(x, "depthwise conv", x.Dim(-1))
 	if n < 1 || x.Dim(-1) != kernel.Dim(-2) {
 		Failf(graphOf(x, kernel), "depthwise conv: kernel %v must be (window..., channels, multiplier) for the %d channels of x %v", kernel.Shape(), x.Dim(-1), x.Shape())
 	}
 	o.Groups = x.Dim(-1)
-	shape := slices.Concat(kernel.Shape()[:n], ir.Shape{1, kernel.Dim(-2) * kernel.Dim(-1)})
+	shape := slices.Concat(kernel.Shape()[:n], ir.Shape{1, dim.Mul(kernel.Dim(-2), kernel.Dim(-1))})
 	return Conv(x, Reshape(kernel, shape...), o)
 }
 
@@ -33,12 +35,12 @@ func adaptive(x *Tensor, sizes []int, reduce func(x *Tensor, axes ...int) *Tenso
 	}
 	for i, m := range sizes {
 		axis, n := i+1, x.Dim(i+1)
-		if m < 1 || n < 1 {
+		if m < 1 || n == 0 {
 			Failf(x.g, "adaptive pooling: cannot make %d cells of the %d elements of axis %d", m, n, axis)
 		}
 		cells := make([]*Tensor, m)
 		for k := range cells {
-			cells[k] = reduce(SliceAxis(x, axis, k*n/m, ((k+1)*n+m-1)/m), axis)
+			cells[k] = reduce(SliceAxis(x, axis, dim.FloorDiv(dim.Mul(k, n), m), dim.CeilDiv(dim.Mul(k+1, n), m)), axis)
 		}
 		x = Stack(axis, cells...)
 	}
@@ -55,22 +57,22 @@ func AdaptiveMaxPool(x *Tensor, sizes ...int) *Tensor { return adaptive(x, sizes
 // DepthToSpace moves blocks of channels of x (batch, height, width, block²·channels) into space: (batch, height·block, width·block,
 // channels).
 func DepthToSpace(x *Tensor, block int) *Tensor {
-	if x.Rank() != 4 || block < 1 || x.Dim(3)%(block*block) != 0 {
+	if x.Rank() != 4 || block < 1 || !dim.MayEqual(dim.Mod(x.Dim(3), block*block), 0) {
 		Failf(x.g, "depth to space: needs (batch, height, width, channels) with channels divisible by %d², received %v", block, x.Shape())
 	}
-	b, h, w, c := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)/(block*block)
+	b, h, w, c := x.Dim(0), x.Dim(1), x.Dim(2), dim.FloorDiv(x.Dim(3), block*block)
 	y := Transpose(Reshape(x, b, h, w, block, block, c), 0, 1, 3, 2, 4, 5)
-	return Reshape(y, b, h*block, w*block, c)
+	return Reshape(y, b, dim.Mul(h, block), dim.Mul(w, block), c)
 }
 
 // SpaceToDepth is the inverse of [DepthToSpace]: x is (batch, height, width, channels).
 func SpaceToDepth(x *Tensor, block int) *Tensor {
-	if x.Rank() != 4 || block < 1 || x.Dim(1)%block != 0 || x.Dim(2)%block != 0 {
+	if x.Rank() != 4 || block < 1 || !dim.MayEqual(dim.Mod(x.Dim(1), block), 0) || !dim.MayEqual(dim.Mod(x.Dim(2), block), 0) {
 		Failf(x.g, "space to depth: needs (batch, height, width, channels) with height and width divisible by %d, received %v", block, x.Shape())
 	}
-	b, h, w, c := x.Dim(0), x.Dim(1)/block, x.Dim(2)/block, x.Dim(3)
+	b, h, w, c := x.Dim(0), dim.FloorDiv(x.Dim(1), block), dim.FloorDiv(x.Dim(2), block), x.Dim(3)
 	y := Transpose(Reshape(x, b, h, block, w, block, c), 0, 1, 3, 2, 4, 5)
-	return Reshape(y, b, h, w, block*block*c)
+	return Reshape(y, b, h, w, dim.Mul(block*block, c))
 }
 
 // MultiHot returns rows of length classes with ones at all places that the last axis of x numbers; numbers outside are left out.
@@ -92,16 +94,21 @@ func PadMode(x *Tensor, low, high []int, mode string) *Tensor {
 		if low[axis] < 0 || high[axis] < 0 || n == 0 {
 			Failf(x.g, "pad: cannot add %d and %d elements to axis %d of %v", low[axis], high[axis], axis, x.Shape())
 		}
-		places := make([]float64, low[axis]+n+high[axis])
-		for i := range places {
-			places[i] = float64(mirror(x.g, i-low[axis], n, mode))
-		}
-		x = Take(x, Constant(x, ir.Int32, ir.Shape{len(places)}, places), axis)
+		length := dim.Add(low[axis], n, high[axis])
+		x = Take(x, Table(x, ir.Int32, ir.Shape{length}, func() []float64 {
+			places := make([]float64, length) //dim:known
+			for i := range places {
+				places[i] = float64(mirror(x.g, i-low[axis], n, mode)) //dim:known
+			}
+			return places
+		}), axis)
 	}
 	return x
 }
 
 // mirror returns the element of an axis of length n that stands at place i, which may be outside.
+//
+//dim:known
 func mirror(g *Graph, i, n int, mode string) int {
 	period := func(p int) int { return (i%p + p) % p }
 	switch mode {
@@ -146,25 +153,25 @@ func ScatterReducePoints(x, indices, values *Tensor, reduction string) *Tensor {
 
 func scatterPoints(kind ir.Kind, x, indices, values *Tensor) *Tensor {
 	g := graphOf(x, indices, values)
-	if indices.Rank() == 0 || indices.Dim(-1) < 1 || indices.Dim(-1) > x.Rank() {
+	if indices.Rank() == 0 || !dim.Known(indices.Dim(-1)) || indices.Dim(-1) < 1 || indices.Dim(-1) > x.Rank() {
 		Failf(g, "scatter: the last axis of indices %v must hold positions along the first axes of %v", indices.Shape(), x.Shape())
 	}
 	k := indices.Dim(-1)
 	lead, rest := x.Shape()[:k], x.Shape()[k:]
 	var flat *Tensor
 	for i, part := range Unstack(Cast(indices, ir.Int32), -1) {
-		if lead.Size() > math.MaxInt32/(k+1) { // sums of k positions must fit
+		if n := lead.Size(); dim.Known(n) && n > math.MaxInt32/(k+1) { //dim:known sums of k positions must fit
 			Failf(g, "scatter: %v has more places than int32 can count", lead)
 		}
 		n := lead[i]
 		part = fromFront(part, n)
-		valid := LogicalAnd(CompareScalar(ir.Ge, part, 0), CompareScalar(ir.Lt, part, float64(n)))
+		valid := LogicalAnd(CompareScalar(ir.Ge, part, 0), CompareLength(ir.Lt, part, n))
 		// A position outside must not land in a neighbouring row: -n·size stays below zero whatever is added.
-		part = Where(valid, MultiplyScalar(part, float64(lead[i+1:].Size())), FullLike(part, -float64(lead.Size())))
+		part = Where(valid, MultiplyByLength(part, lead[i+1:].Size()), MultiplyByLength(FullLike(part, -1), lead.Size()))
 		flat = sumOf(flat, part)
 	}
 	// Negative sums are outside for certain; they must not count from the end.
-	flat = Where(CompareScalar(ir.Lt, flat, 0), FullLike(flat, float64(lead.Size())), flat)
+	flat = Where(CompareScalar(ir.Lt, flat, 0), MultiplyByLength(OnesLike(flat), lead.Size()), flat)
 	y := scatter(kind, Reshape(x, append([]int{lead.Size()}, rest...)...), flat, values, 0)
 	return Reshape(y, x.Shape()...)
 }

@@ -1,10 +1,13 @@
 package ops
 
-import "github.com/gokeras/gokeras/kernels/ir"
+import (
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 // planes cuts the three channels of images along an axis.
 func planes(what string, x *Tensor, axis int) [3]*Tensor {
-	if x.Rank() < 3 || !x.DType().IsFloat() || x.Dim(axis) != 3 {
+	if x.Rank() < 3 || !x.DType().IsFloat() || !dim.MayEqual(x.Dim(axis), 3) {
 		Failf(x.g, "%s: needs images of floats with 3 channels along axis %d, received %v %v", what, axis, x.DType(), x.Shape())
 	}
 	return [3]*Tensor{Index(x, axis, 0), Index(x, axis, 1), Index(x, axis, 2)}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // batched gives images of rank without a batch an axis for it, and returns what takes it away again.
@@ -28,9 +29,10 @@ func ExtractPatches(x *Tensor, window []int, o ConvOptions) *Tensor {
 		if n < 1 {
 			Failf(x.g, "extract patches: the window must be positive, received %v", window)
 		}
-		all *= n
+		all *= n //dim:known windows are constants
 	}
-	all *= x.Dim(-1)
+	Fixed(x, "extract patches", x.Dim(-1))
+	all *= x.Dim(-1) //dim:known
 	kernel = append(kernel, x.Dim(-1), all)
 	o.Groups = 1
 	return unbatched(Conv(x, Reshape(Identity(x, x.DType(), all), kernel...), o))
@@ -53,11 +55,11 @@ func (o *FoldOptions) positions(what string, g *Graph, size []int) (n []int, ful
 	}
 	full = FoldOptions{pair("Window", o.Window, 0, 1), pair("Dilation", o.Dilation, 1, 1), pair("Padding", o.Padding, 0, 0), pair("Strides", o.Strides, 1, 1)}
 	for i := range 2 {
-		room := size[i] + 2*full.Padding[i] - full.Dilation[i]*(full.Window[i]-1) - 1
-		if room < 0 {
+		room := dim.Sub(dim.Add(size[i], 2*full.Padding[i]), full.Dilation[i]*(full.Window[i]-1)+1)
+		if dim.Less(room, 0) {
 			Failf(g, "%s: a window of %v with dilation %v does not fit into an image of %v with padding %v", what, full.Window, full.Dilation, size, full.Padding)
 		}
-		n = append(n, room/full.Strides[i]+1)
+		n = append(n, dim.Add(dim.FloorDiv(room, full.Strides[i]), 1))
 	}
 	return n, full
 }
@@ -70,8 +72,8 @@ func Unfold(x *Tensor, o FoldOptions) *Tensor {
 	n, full := o.positions("unfold", x.g, x.Shape()[2:])
 	patches := ExtractPatches(Transpose(x, 0, 2, 3, 1), full.Window, full.conv())
 	batch, channels, window := x.Dim(0), x.Dim(1), full.Window[0]*full.Window[1]
-	patches = Transpose(Reshape(patches, batch, n[0]*n[1], window, channels), 0, 3, 2, 1)
-	return Reshape(patches, batch, channels*window, n[0]*n[1])
+	patches = Transpose(Reshape(patches, batch, dim.Mul(n...), window, channels), 0, 3, 2, 1)
+	return Reshape(patches, batch, dim.Mul(channels, window), dim.Mul(n...))
 }
 
 func (o *FoldOptions) conv() ConvOptions {
@@ -86,12 +88,12 @@ func Fold(x *Tensor, height, width int, o FoldOptions) *Tensor {
 	}
 	n, full := o.positions("fold", x.g, []int{height, width})
 	window := full.Window[0] * full.Window[1]
-	if x.Dim(1)%window != 0 || x.Dim(2) != n[0]*n[1] {
-		Failf(x.g, "fold: windows of %v on an image of %d by %d need shape (batch, channels·%d, %d), received %v", full.Window, height, width, window, n[0]*n[1], x.Shape())
+	if !dim.MayEqual(dim.Mod(x.Dim(1), window), 0) || !dim.MayEqual(x.Dim(2), dim.Mul(n...)) {
+		Failf(x.g, "fold: windows of %v on an image of %d by %d need shape (batch, channels·%d, %d), received %v", full.Window, height, width, window, dim.Mul(n...), x.Shape())
 	}
-	batch, channels := x.Dim(0), x.Dim(1)/window
-	patches := Reshape(Transpose(Reshape(x, batch, channels, window, n[0]*n[1]), 0, 3, 2, 1), batch, n[0], n[1], window*channels)
-	kernel := Reshape(Identity(x, x.DType(), window*channels), full.Window[0], full.Window[1], channels, window*channels)
+	batch, channels := x.Dim(0), dim.FloorDiv(x.Dim(1), window)
+	patches := Reshape(Transpose(Reshape(x, batch, channels, window, dim.Mul(n...)), 0, 3, 2, 1), batch, n[0], n[1], dim.Mul(window, channels))
+	kernel := Reshape(Identity(x, x.DType(), dim.Mul(window, channels)), full.Window[0], full.Window[1], channels, dim.Mul(window, channels))
 	return Transpose(ConvTranspose(patches, kernel, ir.Shape{batch, height, width, channels}, full.conv()), 0, 3, 1, 2)
 }
 
@@ -108,7 +110,7 @@ func PadImages(x *Tensor, top, left, bottom, right int) *Tensor {
 
 // CropImages cuts height by width pixels from images (..., height, width, channels), from row top and column left on.
 func CropImages(x *Tensor, top, left, height, width int) *Tensor {
-	if x.Rank() < 3 || min(top, left, height, width) < 0 || top+height > x.Dim(-3) || left+width > x.Dim(-2) {
+	if x.Rank() < 3 || min(top, left, height, width) < 0 || dim.Less(x.Dim(-3), top+height) || dim.Less(x.Dim(-2), left+width) {
 		Failf(x.g, "crop images: %d by %d from row %d and column %d do not lie within images %v", height, width, top, left, x.Shape())
 	}
 	return SliceAxis(SliceAxis(x, -3, top, top+height), -2, left, left+width)
@@ -118,6 +120,7 @@ func CropImages(x *Tensor, top, left, height, width int) *Tensor {
 func eachChannel(x *Tensor, kernel *Tensor) *Tensor {
 	h, w, channels := kernel.Dim(0), kernel.Dim(1), x.Dim(-1)
 	wide := BroadcastTo(Reshape(kernel, h, w, 1, 1), h, w, channels, 1)
+	//dim:known the kernel is given
 	return DepthwiseConv(x, wide, ConvOptions{PadLow: []int{(h - 1) / 2, (w - 1) / 2}, PadHigh: []int{h / 2, w / 2}})
 }
 

@@ -23,6 +23,8 @@ func epsilonOf(d ir.DType) float64 {
 }
 
 // moveOn lets the columns (or rows) along an axis of even length change partners: those of the first half play those of the second.
+//
+//dim:known matrices that are factorized have fixed axes
 func moveOn(x *Tensor, axis int) *Tensor {
 	n := x.Dim(axis)
 	h := n / 2
@@ -34,6 +36,8 @@ func moveOn(x *Tensor, axis int) *Tensor {
 }
 
 // turn applies rotations to the pairs of columns (or rows) along an axis. c and s have one element for each pair along that axis.
+//
+//dim:known matrices that are factorized have fixed axes
 func turn(x *Tensor, axis int, c, s *Tensor) *Tensor {
 	n := x.Dim(axis)
 	p, q := SliceAxis(x, axis, 0, n/2), SliceAxis(x, axis, n/2, n)
@@ -55,6 +59,8 @@ func rotation(alpha, beta, gamma, turn *Tensor) (c, s *Tensor) {
 }
 
 // sweeps repeats a step, which tells how many pairs it turned, as often as it takes. The state is that of the step.
+//
+//dim:known matrices that are factorized have fixed axes
 func sweeps(n int, step func(state []*Tensor) (next []*Tensor, turned *Tensor), state ...*Tensor) []*Tensor {
 	count := func(t Traced, v float64) *Tensor { return Full(t, ir.Float32, v) }
 	init := append([]*Tensor{count(state[0], 0), count(state[0], 1)}, state...)
@@ -82,6 +88,8 @@ func scaled(x *Tensor) (y, scale *Tensor) {
 }
 
 // evenly adds a column of zeros, and with square a row too, where the number of columns is odd.
+//
+//dim:known matrices that are factorized have fixed axes
 func evenly(x *Tensor, square bool) *Tensor {
 	if x.Dim(-1)%2 == 0 {
 		return x
@@ -106,6 +114,8 @@ func columnsBy(x, order *Tensor) *Tensor {
 
 // jacobiSvd returns the factors of x (..., m, n), m >= n > 0: u (..., m, n), or (..., m, m) with full set, s (..., n) in falling order and
 // v (..., n, n) with x = u·diag(s)·vᵀ.
+//
+//dim:known matrices that are factorized have fixed axes
 func jacobiSvd(x *Tensor, full bool) (u, s, v *Tensor) {
 	m, n := x.Dim(-2), x.Dim(-1)
 	x, scale := scaled(x)
@@ -142,6 +152,8 @@ func jacobiSvd(x *Tensor, full bool) (u, s, v *Tensor) {
 }
 
 // jacobiEigh returns the eigenvalues (..., n) in rising order and the eigenvectors, as columns, of symmetric x (..., n, n), n > 0.
+//
+//dim:known matrices that are factorized have fixed axes
 func jacobiEigh(x *Tensor) (w, v *Tensor) {
 	n := x.Dim(-1)
 	x, scale := scaled(x)

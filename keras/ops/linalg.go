@@ -1,10 +1,13 @@
 package ops
 
-import "github.com/gokeras/gokeras/kernels/ir"
+import (
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 // squareMatrix checks that x is (..., n, n) and returns it with a float type, and n.
 func squareMatrix(what string, x *Tensor) (*Tensor, int) {
-	if x.Rank() < 2 || x.Dim(-1) != x.Dim(-2) {
+	if x.Rank() < 2 || !dim.MayEqual(x.Dim(-1), x.Dim(-2)) {
 		Failf(x.g, "%s: needs square matrices (..., n, n), received shape %v", what, x.Shape())
 	}
 	return float(x), x.Dim(-1)
@@ -21,7 +24,7 @@ func Solve(a, b *Tensor) *Tensor {
 	if b.Rank() == a.Rank()-1 && b.Rank() > 0 && b.Dim(-1) == n {
 		return Squeeze(Solve(a, ExpandDims(b, -1)), -1)
 	}
-	if b.Rank() < 2 || b.Dim(-2) != n {
+	if b.Rank() < 2 || !dim.MayEqual(b.Dim(-2), n) {
 		Failf(graphOf(a, b), "solve: needs a right side (..., %d, m) or (..., %d) for matrices %v, received shape %v", n, n, a.Shape(), b.Shape())
 	}
 	a, b = sameBatch(a, b)

@@ -1,5 +1,7 @@
 package ops
 
+import "github.com/gokeras/gokeras/kernels/ir/dim"
+
 // Inner sums the products of a and b over the last axes of both; the result has the other axes of a, then those of b.
 func Inner(a, b *Tensor) *Tensor {
 	if a.Rank() == 0 || b.Rank() == 0 {
@@ -32,7 +34,7 @@ func Kron(a, b *Tensor) *Tensor {
 	var as, bs []int
 	for i := range shape {
 		as, bs = append(as, a.Dim(i), 1), append(bs, 1, b.Dim(i))
-		shape[i] = a.Dim(i) * b.Dim(i)
+		shape[i] = dim.Mul(a.Dim(i), b.Dim(i))
 	}
 	return Reshape(Multiply(Reshape(a, as...), Reshape(b, bs...)), shape...)
 }
@@ -40,11 +42,12 @@ func Kron(a, b *Tensor) *Tensor {
 // Cross returns the vector product over the last axes, of length 3; two of length 2 give the third component alone. Other axes
 // broadcast.
 func Cross(a, b *Tensor) *Tensor {
-	if a.Rank() == 0 || b.Rank() == 0 || a.Dim(-1) < 2 || a.Dim(-1) > 3 || b.Dim(-1) < 2 || b.Dim(-1) > 3 {
+	known := func(x *Tensor) bool { return x.Rank() > 0 && (x.Dim(-1) == 2 || x.Dim(-1) == 3) }
+	if !known(a) || !known(b) {
 		Failf(graphOf(a, b), "cross: the last axes must have length 2 or 3, received shapes %v and %v", a.Shape(), b.Shape())
 	}
 	part := func(x *Tensor, i int) *Tensor {
-		if i >= x.Dim(-1) {
+		if i == 2 && x.Dim(-1) == 2 {
 			return ZerosLike(Index(x, -1, 0))
 		}
 		return Index(x, -1, i)
@@ -73,7 +76,7 @@ func Normalize(x *Tensor, axis int, order, epsilon float64) *Tensor {
 
 // Cdist returns the Euclidean distances between the rows of a (..., m, d) and those of b (..., n, d), (..., m, n).
 func Cdist(a, b *Tensor) *Tensor {
-	if a.Rank() < 2 || b.Rank() < 2 || a.Dim(-1) != b.Dim(-1) {
+	if a.Rank() < 2 || b.Rank() < 2 || !dim.MayEqual(a.Dim(-1), b.Dim(-1)) {
 		Failf(graphOf(a, b), "cdist: needs (..., m, d) and (..., n, d), received %v and %v", a.Shape(), b.Shape())
 	}
 	return Norm(Subtract(ExpandDims(float(a), -2), ExpandDims(float(b), -3)), -1)

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // ForiLoop runs body for i = low ... high-1 on the carried tensors and returns the last ones. The number of steps is known, so it is
@@ -11,7 +12,7 @@ func ForiLoop(low, high int, body func(i *Tensor, state []*Tensor) []*Tensor, st
 	if g == nil {
 		Failf(nil, "fori_loop: needs at least one state tensor, received none")
 	}
-	steps := AddScalar(Arange(g, ir.Int32, max(high-low, 0)), float64(low))
+	steps := AddScalar(Arange(g, ir.Int32, dim.Max(dim.Sub(high, low), 0)), float64(low)) //dim:known loops begin at constants
 	final, _ := Scan(func(carry, xs []*Tensor) (next, ys []*Tensor) {
 		return body(xs[0], carry), nil
 	}, state, []*Tensor{steps}, ScanOptions{})
@@ -34,9 +35,10 @@ func AssociativeScan(f func(a, b *Tensor) *Tensor, x *Tensor, axis int, reverse 
 	}
 	// Kogge, Stone, 1973: after the step of distance d each element covers the 2d slices that end in it.
 	n := x.Dim(axis)
-	for d := 1; d < n; d *= 2 {
+	Fixed(x, "an associative scan", n)
+	for d := 1; d < n; d *= 2 { //dim:known
 		head := SliceAxis(x, axis, 0, d)
-		x = Concatenate(axis, head, f(SliceAxis(x, axis, 0, n-d), SliceAxis(x, axis, d, n)))
+		x = Concatenate(axis, head, f(SliceAxis(x, axis, 0, n-d), SliceAxis(x, axis, d, n))) //dim:known
 	}
 	return x
 }

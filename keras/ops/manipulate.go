@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // MoveAxis moves one axis to another place; the others keep their order.
@@ -30,14 +31,14 @@ func Repeat(x *Tensor, n, axis int) *Tensor {
 	wide := slices.Insert(x.Shape().Clone(), axis+1, n)
 	y := BroadcastTo(ExpandDims(x, axis+1), wide...)
 	out := x.Shape().Clone()
-	out[axis] *= n
+	out[axis] = dim.Mul(out[axis], n)
 	return Reshape(y, out...)
 }
 
 // RepeatEach repeats slice i along axis counts[i] times: [a b] with counts 1 and 2 becomes [a b b].
 func RepeatEach(x *Tensor, counts []int, axis int) *Tensor {
 	axis = x.Axis(axis)
-	if len(counts) != x.Dim(axis) {
+	if !dim.MayEqual(len(counts), x.Dim(axis)) {
 		Failf(x.g, "repeat: needs one count for each of the %d elements of axis %d, received %d", x.Dim(axis), axis, len(counts))
 	}
 	var places []float64
@@ -62,7 +63,7 @@ func Tile(x *Tensor, reps ...int) *Tensor {
 		if reps[i] < 0 {
 			Failf(x.g, "tile: the counts must not be negative, received %v", reps)
 		}
-		split, wide, out = append(split, 1, d), append(wide, reps[i], d), append(out, reps[i]*d)
+		split, wide, out = append(split, 1, d), append(wide, reps[i], d), append(out, dim.Mul(reps[i], d))
 	}
 	return Reshape(BroadcastTo(Reshape(x, split...), wide...), out...)
 }
@@ -71,10 +72,16 @@ func Tile(x *Tensor, reps ...int) *Tensor {
 func Roll(x *Tensor, shift, axis int) *Tensor {
 	axis = x.Axis(axis)
 	n := x.Dim(axis)
-	if n == 0 || shift%n == 0 {
-		return x
+	if dim.Known(n) {
+		if n == 0 || shift%n == 0 { //dim:known
+			return x
+		}
+		shift %= n //dim:known
 	}
-	cut := n - (shift%n+n)%n
+	cut := dim.Sub(0, shift)
+	if dim.Known(shift) && shift >= 0 {
+		cut = dim.Sub(n, shift)
+	}
 	return Concatenate(axis, SliceAxis(x, axis, cut, n), SliceAxis(x, axis, 0, cut))
 }
 
@@ -121,16 +128,17 @@ func Diagonal(x *Tensor, axis1, axis2 int) *Tensor {
 	rest := free(x, []int{axis1, axis2}, nil)
 	x = Transpose(x, append(slices.Clone(rest), axis1, axis2)...)
 	rows, columns := x.Dim(-2), x.Dim(-1)
-	n := min(rows, columns)
+	n := dim.Min(rows, columns)
 	lead := x.Shape()[:len(rest)].Clone()
 	if n == 0 {
 		return Reshape(SliceAxis(x, -1, 0, 0), append(lead, 0)...)
 	}
 	// Along the flat matrix diagonal elements are columns+1 apart.
-	flat := Reshape(x, append(slices.Clone(lead), rows*columns)...)
+	flat := Reshape(x, append(slices.Clone(lead), dim.Mul(rows, columns))...)
 	start, limit, stride := make([]int, flat.Rank()), flat.Shape().Clone(), orAll(nil, 1, flat.Rank())
-	limit[len(limit)-1] = (n-1)*(columns+1) + 1
-	stride[len(stride)-1] = columns + 1
+	Fixed(x, "a diagonal", columns)
+	stride[len(stride)-1] = columns + 1 //dim:known
+	limit[len(limit)-1] = dim.Add(dim.Mul(dim.Sub(n, 1), stride[len(stride)-1]), 1)
 	return StridedSlice(flat, start, limit, stride)
 }
 
@@ -138,10 +146,10 @@ func Diagonal(x *Tensor, axis1, axis2 int) *Tensor {
 // position along axis2 is that along axis1 plus offset.
 func DiagonalAt(x *Tensor, offset, axis1, axis2 int) *Tensor {
 	if a := x.Axis(axis2); offset > 0 {
-		x = SliceAxis(x, a, min(offset, x.Dim(a)), x.Dim(a))
+		x = SliceAxis(x, a, dim.Min(offset, x.Dim(a)), x.Dim(a))
 	}
 	if a := x.Axis(axis1); offset < 0 {
-		x = SliceAxis(x, a, min(-offset, x.Dim(a)), x.Dim(a))
+		x = SliceAxis(x, a, dim.Min(-offset, x.Dim(a)), x.Dim(a))
 	}
 	return Diagonal(x, axis1, axis2)
 }
@@ -154,7 +162,8 @@ func Ravel(x *Tensor) *Tensor { return Reshape(x, x.Shape().Size()) }
 
 // Unstack cuts x along axis into its slices, without that axis.
 func Unstack(x *Tensor, axis int) []*Tensor {
-	out := make([]*Tensor, x.Dim(axis))
+	Fixed(x, "taking an axis apart", x.Dim(axis))
+	out := make([]*Tensor, x.Dim(axis)) //dim:known
 	for i := range out {
 		out[i] = Index(x, axis, i)
 	}
@@ -167,7 +176,7 @@ func SplitAt(x *Tensor, positions []int, axis int) []*Tensor {
 	out := make([]*Tensor, 0, len(positions)+1)
 	from := 0
 	for _, to := range append(slices.Clone(positions), n) {
-		if to < from || to > n {
+		if dim.Less(to, from) || dim.Less(n, to) {
 			Failf(x.g, "split: positions %v must not decrease nor exceed the length %d of axis %d", positions, n, axis)
 		}
 		out = append(out, SliceAxis(x, axis, from, to))

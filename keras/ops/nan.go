@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Nanargmax is Argmax over the elements that are not NaN, -1 where all are.
@@ -43,7 +44,7 @@ func Nanquantile(x *Tensor, q float64, axis int) *Tensor {
 		return Squeeze(TakeAlongAxis(sorted, ExpandDims(Cast(i, ir.Int32), axis), axis), axis)
 	}
 	share := Subtract(at, low)
-	above := element(Minimum(AddScalar(low, 1), FullLike(low, float64(n-1))))
+	above := element(Minimum(AddScalar(low, 1), Length(low, low.DType(), dim.Sub(n, 1))))
 	// A share of 0 must not meet an infinity.
 	above = Where(CompareScalar(ir.Gt, share, 0), above, ZerosLike(above))
 	y := Add(Multiply(Subtract(OnesLike(share), share), element(low)), Multiply(share, above))

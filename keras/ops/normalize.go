@@ -1,6 +1,9 @@
 package ops
 
-import "github.com/gokeras/gokeras/kernels/ir"
+import (
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 // BatchNormalization normalises x (..., channels) over all axes but the last:
 //
@@ -90,12 +93,12 @@ func batchNormRule(c *vjp) []*Tensor {
 	if c.dys[0] != nil {
 		copy(grads, apply(ir.BatchNormGrad, c.node.Attrs, x, gamma, mean, variance, c.dy(0)))
 	}
-	n := float64(x.Shape().Size() / max(x.Dim(-1), 1))
+	n := dim.FloorDiv(x.Shape().Size(), dim.Max(x.Dim(-1), 1))
 	if c.dys[1] != nil {
-		grads[0] = sumOf(grads[0], BroadcastTo(DivideScalar(c.dy(1), n), x.Shape()...))
+		grads[0] = sumOf(grads[0], BroadcastTo(DivideByLength(c.dy(1), n), x.Shape()...))
 	}
 	if c.dys[2] != nil {
-		slope := MultiplyScalar(Subtract(x, mean), 2/n)
+		slope := MultiplyByInverse(Subtract(x, mean), 2, n)
 		grads[0] = sumOf(grads[0], Multiply(slope, c.dy(2)))
 	}
 	return grads
@@ -108,12 +111,12 @@ func layerNormRule(c *vjp) []*Tensor {
 	if c.dys[0] != nil {
 		copy(grads, apply(ir.LayerNormGrad, c.node.Attrs, x, gamma, mean, rstd, c.dy(0)))
 	}
-	n := float64(x.Dim(-1))
+	n := x.Dim(-1)
 	if c.dys[1] != nil {
-		grads[0] = sumOf(grads[0], BroadcastTo(ExpandDims(DivideScalar(c.dy(1), n), -1), x.Shape()...))
+		grads[0] = sumOf(grads[0], BroadcastTo(ExpandDims(DivideByLength(c.dy(1), n), -1), x.Shape()...))
 	}
 	if c.dys[2] != nil {
-		scale := MultiplyScalar(Multiply(c.dy(2), Multiply(rstd, Square(rstd))), -1/n)
+		scale := MultiplyByInverse(Multiply(c.dy(2), Multiply(rstd, Square(rstd))), -1, n)
 		grads[0] = sumOf(grads[0], Multiply(Subtract(x, ExpandDims(mean, -1)), ExpandDims(scale, -1)))
 	}
 	return grads
@@ -127,15 +130,15 @@ func groupNormRule(c *vjp) []*Tensor {
 		copy(grads, apply(ir.GroupNormGrad, c.node.Attrs, x, c.in(1), mean, rstd, c.dy(0)))
 	}
 	batch, groups := mean.Dim(0), mean.Dim(1)
-	positions, members := x.Shape()[1:x.Rank()-1].Size(), x.Dim(-1)/groups
+	positions, members := x.Shape()[1:x.Rank()-1].Size(), dim.FloorDiv(x.Dim(-1), groups)
 	perGroup := func(v *Tensor) *Tensor { return Reshape(v, batch, 1, groups, 1) }
-	n := float64(positions * members)
+	n := dim.Mul(positions, members)
 	if c.dys[1] != nil {
-		wide := BroadcastTo(perGroup(DivideScalar(c.dy(1), n)), batch, positions, groups, members)
+		wide := BroadcastTo(perGroup(DivideByLength(c.dy(1), n)), batch, positions, groups, members)
 		grads[0] = sumOf(grads[0], Reshape(wide, x.Shape()...))
 	}
 	if c.dys[2] != nil {
-		scale := MultiplyScalar(Multiply(c.dy(2), Multiply(rstd, Square(rstd))), -1/n)
+		scale := MultiplyByInverse(Multiply(c.dy(2), Multiply(rstd, Square(rstd))), -1, n)
 		centered := Subtract(Reshape(x, batch, positions, groups, members), perGroup(mean))
 		grads[0] = sumOf(grads[0], Reshape(Multiply(centered, perGroup(scale)), x.Shape()...))
 	}

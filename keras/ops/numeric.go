@@ -109,11 +109,12 @@ func Median(x *Tensor, axis int) *Tensor {
 	if n == 0 {
 		Failf(x.g, "median: axis %d of %v is empty", axis, x.Shape())
 	}
+	Fixed(x, "median", n)
 	sorted := Sort(x, axis)
-	middle := Index(sorted, axis, n/2)
-	if n%2 == 0 {
+	middle := Index(sorted, axis, n/2) //dim:known
+	if n%2 == 0 {                      //dim:known
 		middle = MultiplyScalar(Add(Index(sorted, axis, n/2-1), middle), 0.5)
 	}
-	last := Index(sorted, axis, n-1) // NaN sorts last
+	last := Index(sorted, axis, -1) // NaN sorts last
 	return Where(Isnan(last), last, middle)
 }

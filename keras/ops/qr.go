@@ -11,13 +11,14 @@ func Qr(x *Tensor, complete bool) (q, r *Tensor) {
 	if x.Rank() < 2 {
 		Failf(x.g, "qr: needs matrices (..., m, n), received shape %v", x.Shape())
 	}
+	Fixed(x, "qr", x.Dim(-2), x.Dim(-1))
 	x = float(x)
 	m, n := x.Dim(-2), x.Dim(-1)
-	if m < n { // Q is that of the first m columns
+	if m < n { //dim:known Q is that of the first m columns
 		q, left := Qr(SliceAxis(x, -1, 0, m), complete)
 		return q, Concatenate(-1, left, Matmul(adjoint(q), SliceAxis(x, -1, m, n)))
 	}
-	if complete && m > n {
+	if complete && m > n { //dim:known
 		return reflect(x)
 	}
 	out := CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {

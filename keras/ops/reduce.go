@@ -1,6 +1,9 @@
 package ops
 
-import "github.com/gokeras/gokeras/kernels/ir"
+import (
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 func reduce(kind ir.Kind, x *Tensor, axes []int) *Tensor {
 	all := allAxes(x, axes)
@@ -40,9 +43,9 @@ func Mean(x *Tensor, axes ...int) *Tensor {
 	x = float(x)
 	n := 1
 	for _, a := range allAxes(x, axes) {
-		n *= x.Shape()[a]
+		n = dim.Mul(n, x.Shape()[a])
 	}
-	return DivideScalar(Sum(x, axes...), float64(n))
+	return DivideByLength(Sum(x, axes...), n)
 }
 
 // Variance returns the biased variance (divided by the count) along the given axes.

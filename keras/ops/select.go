@@ -1,6 +1,9 @@
 package ops
 
-import "github.com/gokeras/gokeras/kernels/ir"
+import (
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 // Select takes, element by element, the choice of the first condition that holds, and otherwise where none does.
 func Select(conditions, choices []*Tensor, otherwise *Tensor) *Tensor {
@@ -23,7 +26,7 @@ func Ldexp(x, n *Tensor) *Tensor { x = float(x); return Multiply(x, Exp2(Cast(n,
 // Argpartition returns int32 positions that bring the k-th smallest element along axis to its place, the smaller ones before it and the
 // larger ones behind it; here that is the sorted order.
 func Argpartition(x *Tensor, k, axis int) *Tensor {
-	if n := x.Dim(axis); k < -n || k >= n {
+	if n := x.Dim(axis); dim.Known(n) && (k < -n || k >= n) {
 		Failf(x.g, "argpartition: there is no element %d among the %d of axis %d", k, n, axis)
 	}
 	return Argsort(x, axis)

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Reshape gives x a new shape with the same elements in row-major order; one axis may be -1 and is worked out.
@@ -15,10 +16,11 @@ func Reshape(x *Tensor, shape ...int) *Tensor {
 		}
 		s[i] = 1
 		rest := ir.Shape(s).Size()
-		if rest == 0 || x.Shape().Size()%rest != 0 {
-			Failf(x.g, "reshape: cannot work out the -1 in %v for %d elements of %v", shape, x.Shape().Size(), x.Shape())
+		size := x.Shape().Size()
+		if rest == 0 || !dim.MayEqual(dim.Mod(size, rest), 0) {
+			Failf(x.g, "reshape: cannot work out the -1 in %v for %s elements of %v", shape, dim.String(size), x.Shape())
 		}
-		s[i] = x.Shape().Size() / rest
+		s[i] = dim.FloorDiv(size, rest)
 	}
 	if x.Shape().Equal(s) {
 		return x
@@ -50,7 +52,7 @@ func BroadcastTo(x *Tensor, shape ...int) *Tensor {
 		return x
 	}
 	s, err := ir.BroadcastShapes(x.Shape(), shape)
-	if err != nil || !s.Equal(shape) {
+	if err != nil || !dim.ShapesMayEqual(s, shape) {
 		Failf(x.g, "cannot broadcast %v to %v", x.Shape(), shape)
 	}
 	axes := make([]int, x.Rank())
@@ -76,7 +78,7 @@ func Squeeze(x *Tensor, axes ...int) *Tensor {
 	}
 	for _, a := range axes {
 		a = x.Axis(a)
-		if x.Shape()[a] != 1 {
+		if !dim.MayEqual(x.Shape()[a], 1) {
 			Failf(x.g, "squeeze: axis %d of %v has length %d, not 1", a, x.Shape(), x.Shape()[a])
 		}
 		drop = append(drop, a)
@@ -105,25 +107,25 @@ func SliceAxis(x *Tensor, axis, start, limit int) *Tensor {
 // Index takes element i along one axis and removes that axis; a negative i counts from the end.
 func Index(x *Tensor, axis, i int) *Tensor {
 	axis = x.Axis(axis)
-	if i < -x.Dim(axis) || i >= x.Dim(axis) {
+	if n := x.Dim(axis); dim.Known(i) && i < 0 && dim.Less(dim.Add(n, i), 0) || dim.Less(n, dim.Add(i, 1)) {
 		Failf(x.g, "position %d is outside axis %d of %v", i, axis, x.Shape())
 	}
-	if i < 0 {
-		i += x.Dim(axis)
+	if dim.Known(i) && i < 0 {
+		i = dim.Add(i, x.Dim(axis))
 	}
-	return Squeeze(SliceAxis(x, axis, i, i+1), axis)
+	return Squeeze(SliceAxis(x, axis, i, dim.Add(i, 1)), axis)
 }
 
 // Split cuts x along axis into parts of equal length.
 func Split(x *Tensor, parts, axis int) []*Tensor {
 	axis = x.Axis(axis)
 	n := x.Dim(axis)
-	if parts <= 0 || n%parts != 0 {
+	if parts <= 0 || !dim.MayEqual(dim.Mod(n, parts), 0) {
 		Failf(x.g, "split: axis %d of %v does not divide into %d equal parts", axis, x.Shape(), parts)
 	}
-	out := make([]*Tensor, parts)
+	out, part := make([]*Tensor, parts), dim.FloorDiv(n, parts)
 	for i := range out {
-		out[i] = SliceAxis(x, axis, i*n/parts, (i+1)*n/parts)
+		out[i] = SliceAxis(x, axis, dim.Mul(i, part), dim.Mul(i+1, part))
 	}
 	return out
 }
@@ -210,9 +212,9 @@ func init() {
 		for i := range grads {
 			n := c.in(i).Dim(axis)
 			if c.needs(i) {
-				grads[i] = SliceAxis(c.dy(0), axis, at, at+n)
+				grads[i] = SliceAxis(c.dy(0), axis, at, dim.Add(at, n))
 			}
-			at += n
+			at = dim.Add(at, n)
 		}
 		return grads
 	}
@@ -244,8 +246,8 @@ func sliceRule(c *vjp) []*Tensor {
 	attrs := ir.PadAttrs{Low: a.Start, High: make([]int, x.Rank()), Interior: make([]int, x.Rank())}
 	for i, d := range x.Shape() {
 		n := dy.Shape()[i]
-		attrs.Interior[i] = a.Stride[i] - 1
-		attrs.High[i] = d - a.Start[i] - n - max(n-1, 0)*attrs.Interior[i]
+		attrs.Interior[i] = a.Stride[i] - 1 //dim:known strides are constants
+		attrs.High[i] = dim.Sub(d, dim.Add(a.Start[i], n, dim.Mul(dim.Max(dim.Sub(n, 1), 0), attrs.Interior[i])))
 	}
 	return []*Tensor{apply1(ir.Pad, attrs, dy, Scalar(dy, 0))}
 }
@@ -258,8 +260,8 @@ func padRule(c *vjp) []*Tensor {
 		cut := ir.PadAttrs{Low: make([]int, x.Rank()), High: make([]int, x.Rank()), Interior: make([]int, x.Rank())}
 		stride := make([]int, x.Rank())
 		for i := range stride {
-			cut.Low[i], cut.High[i] = -a.Low[i], -a.High[i]
-			stride[i] = a.Interior[i] + 1
+			cut.Low[i], cut.High[i] = dim.Sub(0, a.Low[i]), dim.Sub(0, a.High[i])
+			stride[i] = a.Interior[i] + 1 //dim:known strides are constants
 		}
 		dx := apply1(ir.Pad, cut, dy, Scalar(dy, 0))
 		return StridedSlice(dx, make([]int, x.Rank()), dx.Shape(), stride)

@@ -59,11 +59,12 @@ func ArraySplit(x *Tensor, parts, axis int) []*Tensor {
 		Failf(x.Graph(), "array split: needs at least one part, received %d", parts)
 	}
 	n := x.Dim(axis)
+	Fixed(x, "array split", n)
 	var positions []int
 	for i, at := 0, 0; i < parts-1; i++ {
-		at += n / parts
-		if i < n%parts {
-			at++
+		at += n / parts  //dim:known
+		if i < n%parts { //dim:known
+			at++ //dim:known
 		}
 		positions = append(positions, at)
 	}

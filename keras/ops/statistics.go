@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Amax is [Max] under its name in NumPy.
@@ -25,7 +26,7 @@ func Diff(x *Tensor, n, axis int) *Tensor {
 		if m == 0 {
 			return x
 		}
-		x = Subtract(SliceAxis(x, axis, 1, m), SliceAxis(x, axis, 0, m-1))
+		x = Subtract(SliceAxis(x, axis, 1, m), SliceAxis(x, axis, 0, dim.Sub(m, 1)))
 	}
 	return x
 }
@@ -37,7 +38,7 @@ func Trapezoid(y *Tensor, dx float64, axis int) *Tensor {
 	if n == 0 {
 		return Sum(y, axis)
 	}
-	pairs := Add(SliceAxis(y, axis, 1, n), SliceAxis(y, axis, 0, n-1))
+	pairs := Add(SliceAxis(y, axis, 1, n), SliceAxis(y, axis, 0, dim.Sub(n, 1)))
 	return MultiplyScalar(Sum(pairs, axis), dx/2)
 }
 
@@ -53,7 +54,8 @@ func QuantileMethod(x *Tensor, q float64, method string, axis int) *Tensor {
 	if n == 0 || !(q >= 0 && q <= 1) {
 		Failf(x.g, "quantile: needs at least one element along axis %d of %v and q in [0, 1], received %v", axis, x.Shape(), q)
 	}
-	at := q * float64(n-1)
+	Fixed(x, "quantile", n)
+	at := q * float64(n-1) //dim:known
 	switch method {
 	case "linear":
 	case "lower":
@@ -73,7 +75,7 @@ func QuantileMethod(x *Tensor, q float64, method string, axis int) *Tensor {
 	if share := at - float64(low); share > 0 {
 		y = Add(MultiplyScalar(y, 1-share), MultiplyScalar(Index(sorted, axis, low+1), share))
 	}
-	last := Index(sorted, axis, n-1) // NaN sorts last
+	last := Index(sorted, axis, -1) // NaN sorts last
 	return Where(Isnan(last), last, y)
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // matrices checks that x is (..., m, n) and returns it in a type that factorizations are computed in, with a function that brings results
@@ -12,6 +13,7 @@ func matrices(what string, x *Tensor) (*Tensor, func(*Tensor) *Tensor) {
 	if x.Rank() < 2 {
 		Failf(x.g, "%s: needs matrices (..., m, n), received shape %v", what, x.Shape())
 	}
+	Fixed(x, what, x.Dim(-2), x.Dim(-1))
 	x = float(x)
 	d := x.DType()
 	if d.Size() < 4 {
@@ -31,7 +33,7 @@ func matrices(what string, x *Tensor) (*Tensor, func(*Tensor) *Tensor) {
 func Svd(x *Tensor, full bool) (u, s, vh *Tensor) {
 	x, back := matrices("svd", x)
 	m, n := x.Dim(-2), x.Dim(-1)
-	if m < n {
+	if m < n { //dim:known
 		u, s, vh = Svd(adjoint(x), full)
 		return back(adjoint(vh)), back(s), back(adjoint(u))
 	}
@@ -127,7 +129,7 @@ func Eigh(x *Tensor) (w, v *Tensor) {
 // 1973; where values other than zero are cut off, it is, as on Keras's backends, that of a rank which stays.
 func Pinv(x *Tensor, cutoff *float64) *Tensor {
 	x, back := matrices("pinv", x)
-	limit := 10 * float64(max(x.Dim(-1), x.Dim(-2))) * epsilonOf(x.DType())
+	limit := 10 * float64(max(x.Dim(-1), x.Dim(-2))) * epsilonOf(x.DType()) //dim:known
 	if cutoff != nil {
 		limit = *cutoff
 	}
@@ -168,7 +170,7 @@ func MatrixRank(x *Tensor, tolerance *float64) *Tensor {
 	if s.Dim(-1) == 0 {
 		return Cast(Sum(s, -1), ir.Int32)
 	}
-	floor := MultiplyScalar(Max(s, -1), float64(max(x.Dim(-1), x.Dim(-2)))*epsilonOf(x.DType()))
+	floor := MultiplyScalar(Max(s, -1), float64(max(x.Dim(-1), x.Dim(-2)))*epsilonOf(x.DType())) //dim:known
 	if tolerance != nil {
 		floor = FullLike(floor, *tolerance)
 	}
@@ -178,12 +180,12 @@ func MatrixRank(x *Tensor, tolerance *float64) *Tensor {
 // Lstsq returns the x of least length among those that make |a·x - b| least, for a (m, n) and b (m) or (m, k). Singular values of a
 // below cutoff times the largest one count as zero; nil is Keras's default, max(m, n)·ε, and so is ε for a negative one.
 func Lstsq(a, b *Tensor, cutoff *float64) *Tensor {
-	if a.Rank() != 2 || b.Rank() < 1 || b.Rank() > 2 || a.Dim(0) != b.Dim(0) {
+	if a.Rank() != 2 || b.Rank() < 1 || b.Rank() > 2 || !dim.MayEqual(a.Dim(0), b.Dim(0)) {
 		Failf(graphOf(a, b), "lstsq: needs a matrix (m, n) and a right side (m) or (m, k), received shapes %v and %v", a.Shape(), b.Shape())
 	}
 	a, back := matrices("lstsq", a)
 	b = Cast(b, a.DType())
-	limit := float64(max(a.Dim(0), a.Dim(1))) * epsilonOf(a.DType())
+	limit := float64(max(a.Dim(0), a.Dim(1))) * epsilonOf(a.DType()) //dim:known
 	if cutoff != nil {
 		if limit = *cutoff; math.Signbit(limit) {
 			limit = epsilonOf(a.DType())
@@ -202,7 +204,7 @@ func Lstsq(a, b *Tensor, cutoff *float64) *Tensor {
 func LuFactor(x *Tensor) (lu, pivots *Tensor) {
 	x, back := matrices("lu factor", x)
 	m, n := x.Dim(-2), x.Dim(-1)
-	k := min(m, n)
+	k := min(m, n) //dim:known
 	lead := x.Shape()[:x.Rank()-2]
 	if k == 0 {
 		return back(x), Zeros(x, ir.Int32, append(lead.Clone(), 0)...)

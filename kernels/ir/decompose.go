@@ -1,6 +1,10 @@
 package ir
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 // decompositions maps each composite to the program text that defines it. The files decompose_*.go fill it, one family each.
 //
@@ -51,6 +55,16 @@ func (b *builder) shape(v Value) Shape { return b.p.Type(v).Shape }
 func (b *builder) like(v Value, x float64) Value {
 	t := b.typ(v)
 	return b.op(Constant, ConstantAttrs{Scalar(t.DType, x, t.Shape...)})
+}
+
+// length fills the type of v with a length. An open one is counted when the program runs.
+func (b *builder) length(v Value, n int) Value {
+	if dim.Known(n) {
+		return b.like(v, float64(n)) //dim:known
+	}
+	t := b.typ(v)
+	count := b.reduce(Sum, b.op(Constant, ConstantAttrs{Scalar(Int32, 1, n)}), 0)
+	return b.op(Broadcast, BroadcastAttrs{Shape: t.Shape}, b.convert(count, t.DType))
 }
 
 func (b *builder) scalar(d DType, x float64) Value {

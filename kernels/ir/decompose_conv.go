@@ -1,6 +1,10 @@
 package ir
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 func init() {
 	decompositions[Conv] = decomposeConv
@@ -57,10 +61,13 @@ func (w window) cells(b *builder, padded Value, tap []int) Value {
 	start, limit := make([]int, len(w.size)), make([]int, len(w.size))
 	for i := range start {
 		start[i] = tap[i] * w.dilation[i]
-		limit[i] = start[i] + (w.output[i]-1)*w.stride[i] + 1
+		limit[i] = dim.Add(start[i], w.reach(i))
 	}
 	return b.op(Slice, SliceAttrs{around(0, start, 0), around(w.batch, limit, channels), around(1, w.stride, 1)}, padded)
 }
+
+// reach is the distance from the cell that the first output position sees to the one behind the last.
+func (w window) reach(i int) int { return dim.Add(dim.Mul(dim.Sub(w.output[i], 1), w.stride[i]), 1) }
 
 // spreadCells is the transpose of cells: it puts (batch, output..., channels) where the tap's cells lie in an otherwise zero
 // padded input.
@@ -68,7 +75,7 @@ func (w window) spreadCells(b *builder, v Value, tap []int) Value {
 	low, high, interior := make([]int, len(w.size)), make([]int, len(w.size)), make([]int, len(w.size))
 	for i := range low {
 		low[i] = tap[i] * w.dilation[i]
-		high[i] = w.low[i] + w.input[i] + w.high[i] - (low[i] + (w.output[i]-1)*w.stride[i] + 1)
+		high[i] = dim.Sub(dim.Add(w.low[i], w.input[i], w.high[i]), dim.Add(low[i], w.reach(i)))
 		interior[i] = w.stride[i] - 1
 	}
 	return b.op(Pad, PadAttrs{around(0, low, 0), around(0, high, 0), around(0, interior, 0)}, v, b.scalar(b.typ(v).DType, 0))
@@ -78,7 +85,7 @@ func (w window) spreadCells(b *builder, v Value, tap []int) Value {
 func (w window) cropped(b *builder, v Value) Value {
 	limit := make([]int, len(w.size))
 	for i := range limit {
-		limit[i] = w.low[i] + w.input[i]
+		limit[i] = dim.Add(w.low[i], w.input[i])
 	}
 	ones := slices.Repeat([]int{1}, len(w.size))
 	return b.op(Slice, SliceAttrs{around(0, w.low, 0), around(w.batch, limit, b.shape(v)[len(w.size)+1]), around(1, ones, 1)}, v)
@@ -108,7 +115,7 @@ func (b *builder) zeros(t Type) Value {
 func (b *builder) grouped(v Value, groups int) Value {
 	s := b.shape(v)
 	n := len(s) - 1
-	return b.reshape(v, append(slices.Clone(s[:n]), groups, s[n]/groups)...)
+	return b.reshape(v, append(slices.Clone(s[:n]), groups, dim.FloorDiv(s[n], groups))...)
 }
 
 // kernelTap cuts the (in, groups, out of a group) matrices of one tap out of a kernel (window..., in, out).
@@ -117,10 +124,10 @@ func (b *builder) kernelTap(kernel Value, tap []int, groups int) Value {
 	n := len(tap)
 	start, limit := append(slices.Clone(tap), 0, 0), append(slices.Clone(tap), s[n], s[n+1])
 	for i := range n {
-		limit[i]++
+		limit[i] = tap[i] + 1
 	}
 	matrix := b.op(Slice, SliceAttrs{start, limit, slices.Repeat([]int{1}, n+2)}, kernel)
-	return b.reshape(matrix, s[n], groups, s[n+1]/groups)
+	return b.reshape(matrix, s[n], groups, dim.FloorDiv(s[n+1], groups))
 }
 
 // groupsLast moves the groups axis, which Dot puts first, before the last axis and joins the two.
@@ -128,7 +135,7 @@ func (b *builder) groupsLast(v Value) Value {
 	s := b.shape(v)
 	n := len(s)
 	perm := append(append(upTo(n)[1:n-1], 0), n-1)
-	joined := append(slices.Clone(s[1:n-1]), s[0]*s[n-1])
+	joined := append(slices.Clone(s[1:n-1]), dim.Mul(s[0], s[n-1]))
 	return b.reshape(b.transpose(v, perm...), joined...)
 }
 

@@ -1,6 +1,10 @@
 package ir
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 func init() {
 	decompositions[LstmCell] = decomposeLstmCell
@@ -14,7 +18,7 @@ func cellOperands(gates, state Type, count int, attrs Attrs) error {
 	}
 	rank := len(state.Shape)
 	if !gates.DType.IsFloat() || gates.DType != state.DType || rank == 0 || len(gates.Shape) != rank ||
-		!gates.Shape[:rank-1].Equal(state.Shape[:rank-1]) || gates.Shape[rank-1] != count*state.Shape[rank-1] {
+		!dim.ShapesMayEqual(gates.Shape[:rank-1], state.Shape[:rank-1]) || !dim.MayEqual(gates.Shape[rank-1], dim.Mul(count, state.Shape[rank-1])) {
 		return fmt.Errorf("gates must be floats (..., %d·units) and the state (..., units), received %v and %v", count, gates, state)
 	}
 	return nil
@@ -39,8 +43,8 @@ func (b *builder) gate(v Value, i, count int) Value {
 		stride[k] = 1
 	}
 	last := len(s) - 1
-	units := s[last] / count
-	start[last], limit[last] = i*units, (i+1)*units
+	units := dim.FloorDiv(s[last], count)
+	start[last], limit[last] = dim.Mul(i, units), dim.Mul(i+1, units)
 	return b.op(Slice, SliceAttrs{start, limit, stride}, v)
 }
 

@@ -1,5 +1,7 @@
 package ir
 
+import "github.com/gokeras/gokeras/kernels/ir/dim"
+
 func init() {
 	decompositions[BatchNorm] = decomposeBatchNorm
 	decompositions[BatchNormGrad] = decomposeBatchNormGrad
@@ -13,10 +15,10 @@ func init() {
 func (b *builder) mean(x Value, axes ...int) Value {
 	count := 1
 	for _, a := range axes {
-		count *= b.shape(x)[a]
+		count = dim.Mul(count, b.shape(x)[a])
 	}
 	sum := b.reduce(Sum, x, axes...)
-	return b.div(sum, b.like(sum, float64(count)))
+	return b.div(sum, b.length(sum, count))
 }
 
 // moments returns the mean and biased variance of x over the axes and x minus its mean.
@@ -94,7 +96,7 @@ func decomposeLayerNormGrad(b *builder, n *Node) []Value {
 // byGroup returns (batch, positions, groups, channels of a group), the shape in which a group's statistics are those over axes 1 and 3.
 func byGroup(s Shape, groups int) Shape {
 	last := len(s) - 1
-	return Shape{s[0], s[1:last].Size(), groups, s[last] / groups}
+	return Shape{s[0], s[1:last].Size(), groups, dim.FloorDiv(s[last], groups)}
 }
 
 func decomposeGroupNorm(b *builder, n *Node) []Value {

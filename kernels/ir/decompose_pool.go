@@ -1,6 +1,11 @@
 package ir
 
-import "math"
+import (
+	"math"
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 func init() {
 	decompositions[MaxPool] = decomposeMaxPool
@@ -65,7 +70,12 @@ func decomposeMaxPoolGrad(b *builder, n *Node) []Value {
 }
 
 // cellCounts is a constant of the type of v, (batch, output..., channels): the number of real cells in each window.
+//
+//dim:known open axes are counted by countedCells
 func (w window) cellCounts(b *builder, v Value) Value {
+	if !dim.AllKnown(slices.Concat(w.input, w.output, w.low)) {
+		return w.countedCells(b, v)
+	}
 	counts := make([]float64, w.output.Size())
 	at := make([]int, len(w.output))
 	for i := range counts {
@@ -86,6 +96,25 @@ func (w window) cellCounts(b *builder, v Value) Value {
 		panic(buildError{err})
 	}
 	return b.op(Broadcast, BroadcastAttrs{b.shape(v), upTo(len(at) + 1)[1:]}, b.op(Constant, ConstantAttrs{literal}))
+}
+
+// countedCells counts the real cells of windows over open axes when the program runs: it slides the windows over ones.
+func (w window) countedCells(b *builder, v Value) Value {
+	t := b.typ(v)
+	ones := b.op(Constant, ConstantAttrs{Scalar(t.DType, 1, around(1, w.input, 1)...)})
+	padded := w.padded(b, ones, b.scalar(t.DType, 0))
+	single := w
+	single.batch = 1
+	var sum Value
+	for i, tap := range w.taps() {
+		if cells := single.cells(b, padded, tap); i == 0 {
+			sum = cells
+		} else {
+			sum = b.add(sum, cells)
+		}
+	}
+	axes := upTo(len(w.output) + 1)[1:]
+	return b.op(Broadcast, BroadcastAttrs{t.Shape, axes}, b.reshape(sum, w.output...))
 }
 
 func decomposeAvgPool(b *builder, n *Node) []Value {

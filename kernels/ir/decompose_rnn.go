@@ -1,5 +1,7 @@
 package ir
 
+import "github.com/gokeras/gokeras/kernels/ir/dim"
+
 func init() { decompositions[RnnScan] = decomposeRnnScan }
 
 // decomposeRnnScan runs one cell step as the body of a Scan over time. The scan carries the states and, where a masked step
@@ -79,7 +81,7 @@ func (b *builder) rnnCell(a RnnAttrs, x Value, states, constants []Value) []Valu
 	}
 	blocks := func(v Value, from, to int) Value { // columns of the gates from, ..., to-1
 		s := b.shape(v)
-		return b.op(Slice, SliceAttrs{[]int{0, from * units}, []int{s[0], to * units}, []int{1, 1}}, v)
+		return b.op(Slice, SliceAttrs{[]int{0, dim.Mul(from, units)}, []int{s[0], dim.Mul(to, units)}, []int{1, 1}}, v)
 	}
 	mix := func(z, candidate Value) Value { // z∘h + (1-z)∘candidate
 		return b.add(b.mul(z, h), b.mul(b.sub(b.like(z, 1), z), candidate))

@@ -3,23 +3,27 @@ package ir
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // SamePadding returns the zeros before and after an axis that make the result ceil(in/stride) long; the extra one goes to
 // the end, as in Keras.
 func SamePadding(in, window, stride, dilation int) (low, high int) {
-	out := (in + stride - 1) / stride
-	total := max((out-1)*stride+(window-1)*dilation+1-in, 0)
-	return total / 2, total - total/2
+	span := (window-1)*dilation + 1
+	total := max(span-stride, 0) // of a length that the stride divides
+	if dim.Mod(in, stride) != 0 {
+		covered := dim.Mul(dim.Sub(dim.CeilDiv(in, stride), 1), stride)
+		total = dim.Max(dim.Sub(dim.Add(covered, span), in), 0)
+	}
+	low = dim.FloorDiv(total, 2)
+	return low, dim.Sub(total, low)
 }
 
 // windowOut is the number of window positions along a padded axis.
 func windowOut(in, window, stride, dilation int) int {
-	span := (window-1)*dilation + 1
-	if in < span {
-		return 0
-	}
-	return (in-span)/stride + 1
+	span := dim.Add(dim.Mul(dim.Sub(window, 1), dilation), 1)
+	return dim.Max(dim.Add(dim.FloorDiv(dim.Sub(in, span), stride), 1), 0)
 }
 
 func windowShape(spatial, window, strides, dilation, low, high []int) (Shape, error) {
@@ -33,10 +37,10 @@ func windowShape(spatial, window, strides, dilation, low, high []int) (Shape, er
 		if dilation != nil {
 			d = dilation[i]
 		}
-		if window[i] < 1 || strides[i] < 1 || d < 1 || low[i] < 0 || high[i] < 0 {
+		if window[i] < 1 || strides[i] < 1 || d < 1 || dim.Known(low[i]) && low[i] < 0 || dim.Known(high[i]) && high[i] < 0 {
 			return nil, fmt.Errorf("window %v, strides %v and dilation %v must be positive, padding %v and %v not negative", window, strides, dilation, low, high)
 		}
-		out[i] = windowOut(spatial[i]+low[i]+high[i], window[i], strides[i], d)
+		out[i] = windowOut(dim.Add(spatial[i], low[i], high[i]), window[i], strides[i], d)
 	}
 	return out, nil
 }
@@ -48,8 +52,8 @@ func ConvShape(x, kernel Shape, a ConvAttrs) (Shape, error) {
 		return nil, fmt.Errorf("x %v must be (batch, spatial..., channels) and kernel %v (window..., in, out) of the same rank", x, kernel)
 	}
 	groups, in, out := a.Groups, kernel[n], kernel[n+1]
-	if groups < 1 || x[n+1] != in*groups || out%groups != 0 {
-		return nil, fmt.Errorf("%d input channels and kernel %v do not fit %d groups", x[n+1], kernel, groups)
+	if groups < 1 || !dim.MayEqual(x[n+1], dim.Mul(in, groups)) || !dim.MayEqual(dim.Mod(out, groups), 0) {
+		return nil, fmt.Errorf("%s input channels and kernel %v do not fit %d groups", dim.String(x[n+1]), kernel, groups)
 	}
 	spatial, err := windowShape(x[1:n+1], kernel[:n], a.Strides, a.Dilation, a.PadLow, a.PadHigh)
 	if err != nil {
@@ -79,7 +83,7 @@ func convTypes(in []Type, x, kernel Shape, a ConvAttrs, want []Shape) ([]Type, e
 	if want == nil {
 		return []Type{{in[0].DType, out}}, nil
 	}
-	if !out.Equal(want[0]) {
+	if !dim.ShapesMayEqual(out, want[0]) {
 		return nil, fmt.Errorf("a convolution of %v with %v has shape %v, the gradient received is %v", x, kernel, out, want[0])
 	}
 	return []Type{{in[0].DType, want[1]}}, nil
@@ -111,7 +115,7 @@ func poolShape(x Shape, a PoolAttrs) (Shape, error) {
 		return nil, err
 	}
 	for i, w := range a.Window {
-		if x[i+1] == 0 && spatial[i] != 0 || a.PadLow[i] >= w || a.PadHigh[i] >= w {
+		if x[i+1] == 0 && spatial[i] != 0 || dim.Known(a.PadLow[i]) && a.PadLow[i] >= w || dim.Known(a.PadHigh[i]) && a.PadHigh[i] >= w {
 			return nil, fmt.Errorf("padding %v and %v of x %v must be smaller than the window %v, or a window would hold nothing", a.PadLow, a.PadHigh, x, a.Window)
 		}
 	}
@@ -135,7 +139,7 @@ func inferMaxPoolGrad(in []Type, attrs Attrs) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !in[1].Equal(y[0]) || !in[2].Equal(y[0]) {
+	if !in[1].Fits(y[0]) || !in[2].Fits(y[0]) {
 		return nil, fmt.Errorf("y and dy must be %v, received %v and %v", y[0], in[1], in[2])
 	}
 	return []Type{in[0]}, nil
@@ -151,7 +155,7 @@ func inferAvgPoolGrad(in []Type, attrs Attrs) ([]Type, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !in[0].Equal(y[0]) {
+	if !in[0].Fits(y[0]) {
 		return nil, fmt.Errorf("dy must be %v, received %v", y[0], in[0])
 	}
 	return []Type{x}, nil
@@ -159,7 +163,7 @@ func inferAvgPoolGrad(in []Type, attrs Attrs) ([]Type, error) {
 
 func checkOperands(in []Type, want ...Type) error {
 	for i, t := range want {
-		if !in[i].Equal(t) {
+		if !in[i].Fits(t) {
 			return fmt.Errorf("operand %d must be %v, received %v", i, t, in[i])
 		}
 	}
@@ -221,8 +225,8 @@ func groupOperand(in []Type, attrs Attrs) (mean, channels Type, err error) {
 		return mean, channels, fmt.Errorf("x must be floats (batch, ..., channels), received %v", x)
 	}
 	c := x.Shape[len(x.Shape)-1]
-	if a.Groups < 1 || c%a.Groups != 0 {
-		return mean, channels, fmt.Errorf("the %d channels of x must be divisible by the groups, received %d", c, a.Groups)
+	if a.Groups < 1 || !dim.MayEqual(dim.Mod(c, a.Groups), 0) {
+		return mean, channels, fmt.Errorf("the %s channels of x must be divisible by the groups, received %d", dim.String(c), a.Groups)
 	}
 	return Type{x.DType, Shape{x.Shape[0], a.Groups}}, Type{x.DType, Shape{c}}, nil
 }
@@ -248,7 +252,7 @@ func inferSparseXent(in []Type, attrs Attrs) ([]Type, error) {
 		return nil, fmt.Errorf("takes no attributes, received %T", attrs)
 	}
 	s := in[0].Shape
-	if !in[0].DType.IsFloat() || len(s) == 0 || !in[1].DType.IsInteger() || !in[1].Shape.Equal(s[:len(s)-1]) {
+	if !in[0].DType.IsFloat() || len(s) == 0 || !in[1].DType.IsInteger() || !dim.ShapesMayEqual(in[1].Shape, s[:len(s)-1]) {
 		return nil, fmt.Errorf("logits must be floats (..., classes) and labels integers (...), received %v and %v", in[0], in[1])
 	}
 	t := Type{in[0].DType, in[1].Shape}
@@ -285,13 +289,13 @@ func inferAttention(in []Type, attrs Attrs) ([]Type, error) {
 	q, k, v := in[0].Shape, in[1].Shape, in[2].Shape
 	d := in[0].DType
 	if !d.IsFloat() || in[1].DType != d || in[2].DType != d || len(q) != 4 || len(k) != 4 || len(v) != 4 ||
-		k[0] != q[0] || v[0] != q[0] || k[2] != q[2] || v[2] != q[2] || k[3] != q[3] || v[1] != k[1] {
+		!dim.ShapesMayEqual(Shape{k[0], v[0], k[2], v[2], k[3], v[1]}, Shape{q[0], q[0], q[2], q[2], q[3], k[1]}) {
 		return nil, fmt.Errorf("q, k, v must be floats (B, T, H, D), (B, S, H, D), (B, S, H, V), received %v, %v, %v", in[0], in[1], in[2])
 	}
 	scores := Shape{q[0], q[2], q[1], k[1]}
 	if a.Masked {
 		out, err := BroadcastShapes(in[3].Shape, scores)
-		if err != nil || in[3].DType != Bool || len(in[3].Shape) != 4 || !out.Equal(scores) {
+		if err != nil || in[3].DType != Bool || len(in[3].Shape) != 4 || !dim.ShapesMayEqual(out, scores) {
 			return nil, fmt.Errorf("mask must be bool and broadcast to %v, received %v", scores, in[3])
 		}
 	}

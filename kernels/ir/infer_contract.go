@@ -3,6 +3,8 @@ package ir
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 func inferDot(in []Type, attrs Attrs) ([]Type, error) {
@@ -19,7 +21,7 @@ func inferDot(in []Type, attrs Attrs) ([]Type, error) {
 			return fmt.Errorf("%s axes %v and %v must pair up", what, la, ra)
 		}
 		for i := range la {
-			if la[i] < 0 || la[i] >= len(l) || ra[i] < 0 || ra[i] >= len(r) || l[la[i]] != r[ra[i]] {
+			if la[i] < 0 || la[i] >= len(l) || ra[i] < 0 || ra[i] >= len(r) || !dim.MayEqual(l[la[i]], r[ra[i]]) {
 				return fmt.Errorf("%s axis %d of %v does not fit axis %d of %v", what, la[i], l, ra[i], r)
 			}
 		}
@@ -83,7 +85,7 @@ func inferScatter(in []Type, attrs Attrs) ([]Type, error) {
 	if !in[1].DType.IsInteger() {
 		return nil, fmt.Errorf("indices must be integers, received %v", in[1].DType)
 	}
-	if want := (Type{in[0].DType, gatherShape(in[0].Shape, in[1].Shape, a.Axis)}); !in[2].Equal(want) {
+	if want := (Type{in[0].DType, gatherShape(in[0].Shape, in[1].Shape, a.Axis)}); !in[2].Fits(want) {
 		return nil, fmt.Errorf("updates must be %v, received %v", want, in[2])
 	}
 	if a.Kind != Set {
@@ -161,8 +163,8 @@ func inferTopK(in []Type, attrs Attrs) ([]Type, error) {
 		return nil, wrongAttrs(attrs, a)
 	}
 	s := in[0].Shape
-	if len(s) == 0 || a.K < 0 || a.K > s[len(s)-1] {
-		return nil, fmt.Errorf("k is %d, which is not between 0 and the length of the last axis of %v", a.K, s)
+	if len(s) == 0 || dim.Known(a.K) && a.K < 0 || dim.Less(s[len(s)-1], a.K) {
+		return nil, fmt.Errorf("k is %s, which is not between 0 and the length of the last axis of %v", dim.String(a.K), s)
 	}
 	out := s.Clone()
 	out[len(s)-1] = a.K

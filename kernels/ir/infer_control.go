@@ -1,6 +1,10 @@
 package ir
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 // matchInputs checks that a sub-program takes exactly the given types.
 func matchInputs(what string, sub *Program, in []Type) error {
@@ -11,7 +15,7 @@ func matchInputs(what string, sub *Program, in []Type) error {
 		return fmt.Errorf("%s takes %d inputs, received %d", what, len(sub.Inputs), len(in))
 	}
 	for i, t := range in {
-		if got := sub.Type(sub.Inputs[i].Value); !got.Equal(t) {
+		if got := sub.Type(sub.Inputs[i].Value); !got.Fits(t) {
 			return fmt.Errorf("input %d of %s is %v, received %v", i, what, got, t)
 		}
 	}
@@ -31,7 +35,7 @@ func matchState(what string, got, want []Type) error {
 		return fmt.Errorf("%s returns %d values, its state has %d", what, len(got), len(want))
 	}
 	for i, t := range want {
-		if !got[i].Equal(t) {
+		if !got[i].Fits(t) {
 			return fmt.Errorf("%s returns %v for state %d, which is %v", what, got[i], i, t)
 		}
 	}
@@ -43,14 +47,14 @@ func inferScan(in []Type, attrs Attrs) ([]Type, error) {
 	if !ok {
 		return nil, wrongAttrs(attrs, a)
 	}
-	if a.Length < 0 || a.Carry < 0 || a.Xs < 0 || a.Carry+a.Xs > len(in) {
+	if dim.Known(a.Length) && a.Length < 0 || a.Carry < 0 || a.Xs < 0 || a.Carry+a.Xs > len(in) {
 		return nil, fmt.Errorf("length %d, %d carries and %d stacked inputs do not fit %d operands", a.Length, a.Carry, a.Xs, len(in))
 	}
 	body := make([]Type, len(in))
 	copy(body, in)
 	for i := a.Carry; i < a.Carry+a.Xs; i++ {
-		if len(in[i].Shape) == 0 || in[i].Shape[0] != a.Length {
-			return nil, fmt.Errorf("stacked operand %d is %v; its first axis must be the %d steps", i, in[i], a.Length)
+		if len(in[i].Shape) == 0 || !dim.MayEqual(in[i].Shape[0], a.Length) {
+			return nil, fmt.Errorf("stacked operand %d is %v; its first axis must be the %s steps", i, in[i], dim.String(a.Length))
 		}
 		body[i] = Type{in[i].DType, in[i].Shape[1:]}
 	}

@@ -1,6 +1,10 @@
 package ir
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 func inferConstant(_ []Type, attrs Attrs) ([]Type, error) {
 	a, ok := attrs.(ConstantAttrs)
@@ -16,7 +20,7 @@ func inferConstant(_ []Type, attrs Attrs) ([]Type, error) {
 		want = t.DType.Size()
 	}
 	if len(a.Literal.Data) != want {
-		return nil, fmt.Errorf("literal of type %v needs %d bytes, received %d", t, want, len(a.Literal.Data))
+		return nil, fmt.Errorf("literal of type %v needs %s bytes, received %d", t, dim.String(want), len(a.Literal.Data))
 	}
 	return []Type{t}, nil
 }
@@ -53,7 +57,7 @@ func checkRngState(t Type) error {
 // sameTypes checks that all operands have one type.
 func sameTypes(in []Type) error {
 	for i, t := range in[1:] {
-		if !t.Equal(in[0]) {
+		if !t.Fits(in[0]) {
 			return fmt.Errorf("operands must have one type, but operand 0 is %v and operand %d is %v", in[0], i+1, t)
 		}
 	}
@@ -130,7 +134,7 @@ func inferCompare(in []Type, attrs Attrs) ([]Type, error) {
 }
 
 func inferSelect(in []Type, attrs Attrs) ([]Type, error) {
-	if want := (Type{Bool, in[1].Shape}); !in[0].Equal(want) {
+	if want := (Type{Bool, in[1].Shape}); !in[0].Fits(want) {
 		return nil, fmt.Errorf("predicate must be %v, received %v", want, in[0])
 	}
 	return inferSame(in[1:], attrs)

@@ -3,6 +3,8 @@ package ir
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 func inferReshape(in []Type, attrs Attrs) ([]Type, error) {
@@ -10,8 +12,14 @@ func inferReshape(in []Type, attrs Attrs) ([]Type, error) {
 	if !ok {
 		return nil, wrongAttrs(attrs, a)
 	}
-	if a.Shape.Size() != in[0].Shape.Size() || slices.ContainsFunc(a.Shape, func(d int) bool { return d < 0 }) {
-		return nil, fmt.Errorf("cannot reshape %v (%d elements) to %v (%d)", in[0].Shape, in[0].Shape.Size(), a.Shape, a.Shape.Size())
+	for i, d := range a.Shape {
+		if err := dim.Check(d); err != nil {
+			return nil, fmt.Errorf("cannot reshape %v: axis %d of the new shape: %w", in[0].Shape, i, err)
+		}
+	}
+	from, to := in[0].Shape.Size(), a.Shape.Size()
+	if dim.Differ(from, to) {
+		return nil, fmt.Errorf("cannot reshape %v (%s elements) to %v (%s)", in[0].Shape, dim.String(from), a.Shape, dim.String(to))
 	}
 	return []Type{{in[0].DType, a.Shape}}, nil
 }
@@ -51,7 +59,7 @@ func inferBroadcast(in []Type, attrs Attrs) ([]Type, error) {
 		return nil, err
 	}
 	for i, d := range in[0].Shape {
-		if d != 1 && d != a.Shape[a.Axes[i]] {
+		if d != 1 && !dim.MayEqual(d, a.Shape[a.Axes[i]]) {
 			return nil, fmt.Errorf("axis %d of %v cannot become axis %d of %v", i, in[0].Shape, a.Axes[i], a.Shape)
 		}
 	}
@@ -69,10 +77,11 @@ func inferSlice(in []Type, attrs Attrs) ([]Type, error) {
 	}
 	out := make(Shape, len(s))
 	for i := range s {
-		if a.Start[i] < 0 || a.Limit[i] > s[i] || a.Start[i] > a.Limit[i] || a.Stride[i] <= 0 {
-			return nil, fmt.Errorf("slice %d:%d:%d does not fit axis %d of %v", a.Start[i], a.Limit[i], a.Stride[i], i, s)
+		start, limit, stride := a.Start[i], a.Limit[i], a.Stride[i]
+		if dim.Known(start) && start < 0 || stride <= 0 || dim.Less(s[i], limit) || dim.Less(limit, start) {
+			return nil, fmt.Errorf("slice %s:%s:%s does not fit axis %d of %v", dim.String(start), dim.String(limit), dim.String(stride), i, s)
 		}
-		out[i] = (a.Limit[i] - a.Start[i] + a.Stride[i] - 1) / a.Stride[i]
+		out[i] = dim.CeilDiv(dim.Sub(limit, start), stride)
 	}
 	return []Type{{in[0].DType, out}}, nil
 }
@@ -91,9 +100,13 @@ func inferPad(in []Type, attrs Attrs) ([]Type, error) {
 	}
 	out := make(Shape, len(s))
 	for i, d := range s {
-		out[i] = a.Low[i] + d + max(d-1, 0)*a.Interior[i] + a.High[i]
-		if a.Interior[i] < 0 || out[i] < 0 {
-			return nil, fmt.Errorf("padding %d, %d, interior %d does not fit axis %d of %v", a.Low[i], a.High[i], a.Interior[i], i, s)
+		between := 0
+		if a.Interior[i] != 0 {
+			between = dim.Mul(dim.Max(dim.Sub(d, 1), 0), a.Interior[i])
+		}
+		out[i] = dim.Add(a.Low[i], d, between, a.High[i])
+		if a.Interior[i] < 0 || dim.Known(out[i]) && out[i] < 0 {
+			return nil, fmt.Errorf("padding %s, %s, interior %s does not fit axis %d of %v", dim.String(a.Low[i]), dim.String(a.High[i]), dim.String(a.Interior[i]), i, s)
 		}
 	}
 	return []Type{{in[0].DType, out}}, nil
@@ -110,10 +123,15 @@ func inferConcat(in []Type, attrs Attrs) ([]Type, error) {
 	out := in[0].Shape.Clone()
 	out[a.Axis] = 0
 	for i, t := range in {
-		if t.DType != in[0].DType || len(t.Shape) != len(out) || !t.Shape.Without(a.Axis).Equal(out.Without(a.Axis)) {
+		if t.DType != in[0].DType || len(t.Shape) != len(out) || !dim.ShapesMayEqual(t.Shape.Without(a.Axis), out.Without(a.Axis)) {
 			return nil, fmt.Errorf("operands must agree in all axes but %d; operand 0 is %v, operand %d is %v", a.Axis, in[0], i, t)
 		}
-		out[a.Axis] += t.Shape[a.Axis]
+		for j, d := range t.Shape {
+			if j != a.Axis && dim.Known(d) {
+				out[j] = d
+			}
+		}
+		out[a.Axis] = dim.Add(out[a.Axis], t.Shape[a.Axis])
 	}
 	return []Type{{in[0].DType, out}}, nil
 }
@@ -151,8 +169,8 @@ func inferDynamicSlice(in []Type, attrs Attrs) ([]Type, error) {
 		return nil, fmt.Errorf("sizes %v must have one entry for each axis of %v", a.Sizes, s)
 	}
 	for i, n := range a.Sizes {
-		if n < 0 || n > s[i] {
-			return nil, fmt.Errorf("size %d does not fit axis %d of %v", n, i, s)
+		if dim.Known(n) && n < 0 || dim.Less(s[i], n) {
+			return nil, fmt.Errorf("size %s does not fit axis %d of %v", dim.String(n), i, s)
 		}
 	}
 	return []Type{{in[0].DType, Shape(a.Sizes)}}, nil
@@ -170,7 +188,7 @@ func inferDynamicUpdateSlice(in []Type, attrs Attrs) ([]Type, error) {
 		return nil, fmt.Errorf("update %v does not fit operand %v", in[1], in[0])
 	}
 	for i := range u {
-		if u[i] > s[i] {
+		if dim.Less(s[i], u[i]) {
 			return nil, fmt.Errorf("update %v does not fit axis %d of operand %v", in[1], i, in[0])
 		}
 	}

@@ -3,6 +3,8 @@ package ir
 import (
 	"fmt"
 	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // rnnCells: blocks of units in the kernel, number of states, whether a recurrent bias is an operand.
@@ -42,9 +44,9 @@ func inferRnnScan(in []Type, attrs Attrs) ([]Type, error) {
 		return nil, fmt.Errorf("x must be floats (B, T, gates*units) and the recurrent kernel (units, gates*units), received %v and %v", x, r)
 	}
 	batch, units := x.Shape[0], r.Shape[0]
-	want := []Type{{x.DType, Shape{batch, x.Shape[1], gates * units}}, {x.DType, Shape{units, gates * units}}}
+	want := []Type{{x.DType, Shape{batch, x.Shape[1], dim.Mul(gates, units)}}, {x.DType, Shape{units, dim.Mul(gates, units)}}}
 	if bias {
-		want = append(want, Type{x.DType, Shape{gates * units}})
+		want = append(want, Type{x.DType, Shape{dim.Mul(gates, units)}})
 	}
 	state := Type{x.DType, Shape{batch, units}}
 	for range states {
@@ -124,7 +126,7 @@ func inferAllGather(in []Type, attrs Attrs) ([]Type, error) {
 		return nil, err
 	}
 	out := in[0].Shape.Clone()
-	out[a.Axis] *= a.Replicas
+	out[a.Axis] = dim.Mul(out[a.Axis], a.Replicas)
 	return []Type{{in[0].DType, out}}, nil
 }
 
@@ -137,10 +139,10 @@ func inferReduceScatter(in []Type, attrs Attrs) ([]Type, error) {
 		return nil, err
 	}
 	out := in[0].Shape.Clone()
-	if out[a.Axis]%a.Replicas != 0 {
+	if !dim.MayEqual(dim.Mod(out[a.Axis], a.Replicas), 0) {
 		return nil, fmt.Errorf("axis %d of %v does not split over %d replicas", a.Axis, out, a.Replicas)
 	}
-	out[a.Axis] /= a.Replicas
+	out[a.Axis] = dim.FloorDiv(out[a.Axis], a.Replicas)
 	return []Type{{in[0].DType, out}}, checkCollectiveKind(a.Kind, in)
 }
 

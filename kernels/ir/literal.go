@@ -131,14 +131,14 @@ func (l Literal) At(i int) float64 {
 
 // String prints short literals in full and long ones by type and checksum.
 func (l Literal) String() string {
-	n := l.Type.Shape.Size()
+	n := l.Type.Shape.Size() //dim:known a literal that is no splat has its elements
 	if l.Splat {
 		return fmt.Sprintf("%v(%s)", l.Type, l.text(0))
 	}
-	if n > 8 {
+	if n > 8 { //dim:known
 		return fmt.Sprintf("%v(%d elements, %x)", l.Type, n, checksum(l.Data))
 	}
-	values := make([]string, n)
+	values := make([]string, n) //dim:known it has its elements
 	for i := range values {
 		values[i] = l.text(i)
 	}

@@ -3,20 +3,18 @@ package ir
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
-// Shape is the length of each axis, outermost first. A nil or empty shape is a scalar. Shapes are treated as immutable.
+// Shape is the length of each axis, outermost first. A nil or empty shape is a scalar. Shapes are treated as immutable. Lengths are
+// constants, or expressions over sizes that are known later, see package [dim].
 type Shape []int
 
 // Size is the number of elements, the product of the axis lengths; 1 for a scalar, 0 when any axis is empty.
 func (s Shape) Size() int {
-	n := 1
-	for _, d := range s {
-		n *= d
-	}
-	return n
+	return dim.Mul(s...)
 }
 
 // Rank is the number of axes.
@@ -34,7 +32,7 @@ func (s Shape) Strides() []int {
 	n := 1
 	for i := len(s) - 1; i >= 0; i-- {
 		strides[i] = n
-		n *= s[i]
+		n = dim.Mul(n, s[i])
 	}
 	return strides
 }
@@ -59,17 +57,20 @@ func (s Shape) WithOnes(axes ...int) Shape {
 	return out
 }
 
-// String prints the shape as [2 3]; a scalar prints as [].
+// String prints the shape as [2 3]; a scalar prints as []. An open axis prints as None, as in Keras, and what is computed from one as an
+// expression: [None 2*time+1].
 func (s Shape) String() string {
 	parts := make([]string, len(s))
 	for i, d := range s {
-		parts[i] = strconv.Itoa(d)
+		if parts[i] = dim.String(d); dim.Name(d) != "" {
+			parts[i] = "None"
+		}
 	}
 	return "[" + strings.Join(parts, " ") + "]"
 }
 
 // BroadcastShapes returns the shape that both operands expand to under NumPy's rule: axes are aligned at the end, and an axis
-// of length 1 repeats.
+// of length 1 repeats. An open axis is taken to fit.
 func BroadcastShapes(a, b Shape) (Shape, error) {
 	out := make(Shape, max(len(a), len(b)))
 	for i := range out {
@@ -85,6 +86,12 @@ func BroadcastShapes(a, b Shape) (Shape, error) {
 			out[i] = da
 		case da == 1:
 			out[i] = db
+		case !dim.Known(da) && !dim.Known(db): // equal, or one of them 1: it shows when the program is specialised
+			out[i] = dim.Max(da, db)
+		case !dim.Known(da):
+			out[i] = db
+		case !dim.Known(db):
+			out[i] = da
 		default:
 			return nil, fmt.Errorf("shapes %v and %v do not broadcast: axis %d has lengths %d and %d, which must be equal or 1", a, b, i, da, db)
 		}
@@ -98,19 +105,27 @@ type Type struct {
 	Shape Shape
 }
 
+// Fits reports whether both types are the same, or may be once the open axes have lengths.
+func (t Type) Fits(u Type) bool { return t.DType == u.DType && dim.ShapesMayEqual(t.Shape, u.Shape) }
+
 // Equal reports whether both types are the same.
 func (t Type) Equal(u Type) bool { return t.DType == u.DType && t.Shape.Equal(u.Shape) }
 
 // check reports a type that no value can have.
 func (t Type) check() error {
-	if !t.DType.Valid() || slices.ContainsFunc(t.Shape, func(d int) bool { return d < 0 }) {
+	if !t.DType.Valid() || slices.ContainsFunc(t.Shape, func(d int) bool { return d < 0 && dim.Known(d) }) {
 		return fmt.Errorf("type %v needs an element type and axis lengths of 0 or more", t)
+	}
+	for i, d := range t.Shape {
+		if err := dim.Check(d); err != nil {
+			return fmt.Errorf("axis %d: %w", i, err)
+		}
 	}
 	return nil
 }
 
 // Bytes is the memory that a dense value of this type takes.
-func (t Type) Bytes() int { return t.Shape.Size() * t.DType.Size() }
+func (t Type) Bytes() int { return dim.Mul(t.Shape.Size(), t.DType.Size()) }
 
 // String prints the type as float32[2 3].
 func (t Type) String() string { return t.DType.String() + t.Shape.String() }

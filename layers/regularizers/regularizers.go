@@ -104,6 +104,6 @@ func (r OrthogonalRegularizer) Penalty(w *ops.Tensor) *ops.Tensor {
 	n := v.Dim(0)
 	products := ops.Matmul(v, ops.Transpose(v))
 	others := ops.Subtract(ops.OnesLike(products), ops.Eye(w, w.DType(), n, n))
-	pairs := float64(n) * float64(n-1) / 2
+	pairs := float64(n) * float64(n-1) / 2 //dim:known weights have fixed axes
 	return ops.DivideScalar(ops.MultiplyScalar(ops.Sum(ops.Abs(ops.Multiply(products, others))), f*0.5), pairs)
 }

@@ -53,7 +53,7 @@ func Circle(b Batch, yTrue, yPred *ops.Tensor, gamma, margin float64, keepDiagon
 // firstOf is the place of this replica's first example in the global batch.
 func firstOf(b Batch, t ops.Traced) *ops.Tensor {
 	n := b.NumReplicasInSync()
-	sizes := ops.MultiplyScalar(ops.OneHot(b.ID(), n, ir.Int32), float64(b.LocalBatchSize()))
+	sizes := ops.MultiplyByLength(ops.OneHot(b.ID(), n, ir.Int32), b.LocalBatchSize())
 	sizes = b.AllReduce(ir.Sum, sizes)[0]
 	before := ops.Cast(ops.Less(ops.Arange(t, ir.Int32, n), b.ID()), ir.Int32)
 	return ops.Sum(ops.Multiply(sizes, before))

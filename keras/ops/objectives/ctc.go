@@ -3,6 +3,7 @@ package objectives
 import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // ctcNever stands for the logarithm of 0 in [CTC]: far below any probability, and finite so that sums and gradients are too.
@@ -35,7 +36,7 @@ func CTC(yTrue, yPred *ops.Tensor) *ops.Tensor {
 	if n == 0 { // only blanks
 		return ops.Negative(ops.Reshape(ops.Sum(blank, 0), batch))
 	}
-	repeat := ops.Cast(ops.Equal(ops.SliceAxis(labels, 1, 0, n-1), ops.SliceAxis(labels, 1, 1, n)), d)
+	repeat := ops.Cast(ops.Equal(ops.SliceAxis(labels, 1, 0, dim.Sub(n, 1)), ops.SliceAxis(labels, 1, 1, n)), d)
 	repeat = ops.Pad(repeat, []int{0, 0}, []int{0, 1}, 0) // 1 where the next label is the same
 	never := ops.MultiplyScalar(repeat, ctcNever)
 	neverElse := ops.MultiplyScalar(ops.Subtract(ops.OnesLike(repeat), repeat), ctcNever)
@@ -51,7 +52,7 @@ func CTC(yTrue, yPred *ops.Tensor) *ops.Tensor {
 
 	final := joinLabels(state[0], state[1])
 	length := ops.CountNonzero(labels, 1)
-	return ops.Negative(ops.Sum(ops.Multiply(final, ops.OneHot(length, n+1, d)), 1))
+	return ops.Negative(ops.Sum(ops.Multiply(final, ops.OneHot(length, dim.Add(n, 1), d)), 1))
 }
 
 // emissions picks from logs (time, batch, classes) the log-probabilities of the labels (batch, N): (time, batch, N). A label that

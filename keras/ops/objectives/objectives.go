@@ -71,7 +71,8 @@ func smooth(t *ops.Tensor, smoothing float64, n int) *ops.Tensor {
 	if smoothing == 0 {
 		return t
 	}
-	return ops.AddScalar(ops.MultiplyScalar(t, 1-smoothing), smoothing/float64(n))
+	ops.Fixed(t, "label smoothing", n)
+	return ops.AddScalar(ops.MultiplyScalar(t, 1-smoothing), smoothing/float64(n)) //dim:known
 }
 
 // probabilities limits p to [ε, 1-ε], where logarithms are finite.

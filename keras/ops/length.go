@@ -1,0 +1,84 @@
+package ops
+
+import (
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
+
+// Length returns the length of an axis, or what package dim makes of several, as a scalar of the given type. An open one is counted when
+// the program runs.
+func Length(t Traced, dtype ir.DType, n int) *Tensor {
+	if dim.Known(n) {
+		return Full(t, dtype, float64(n)) //dim:known
+	}
+	return Cast(Sum(Ones(t, ir.Int32, n)), dtype)
+}
+
+// DivideByLength returns x/n for a length n, in the float type of x.
+func DivideByLength(x *Tensor, n int) *Tensor {
+	if dim.Known(n) {
+		return DivideScalar(x, float64(n)) //dim:known
+	}
+	return Divide(x, Length(x, x.DType(), n))
+}
+
+// MultiplyByInverse returns x·(factor/n) for a length n, in the float type of x.
+func MultiplyByInverse(x *Tensor, factor float64, n int) *Tensor {
+	if dim.Known(n) {
+		return MultiplyScalar(x, factor/float64(n)) //dim:known
+	}
+	return Multiply(x, Divide(Scalar(x, factor), Length(x, x.DType(), n)))
+}
+
+// MultiplyByLength returns x·n for a length n, in the type of x.
+func MultiplyByLength(x *Tensor, n int) *Tensor {
+	if dim.Known(n) {
+		return MultiplyScalar(x, float64(n)) //dim:known
+	}
+	return Multiply(x, Length(x, x.DType(), n))
+}
+
+// AddLength returns x+n for a length n, in the type of x.
+func AddLength(x *Tensor, n int) *Tensor {
+	if dim.Known(n) {
+		return AddScalar(x, float64(n)) //dim:known
+	}
+	return Add(x, Length(x, x.DType(), n))
+}
+
+// CompareLength is [CompareScalar] with a length, which must fit the type of x.
+func CompareLength(d ir.Direction, x *Tensor, n int) *Tensor {
+	if dim.Known(n) {
+		return CompareScalar(d, x, float64(n)) //dim:known
+	}
+	return CompareScalar(d, Subtract(x, Length(x, x.DType(), n)), 0)
+}
+
+// Fixed fails where one of the lengths is open: for what is done differently for each length, a number of times, say. what names it.
+func Fixed(t Traced, what string, lengths ...int) {
+	for _, n := range lengths {
+		if !dim.Known(n) {
+			Failf(t.Graph(), "%s needs axes of a fixed length here, received an open one (%s); give the axis a length in the shape of the input", what, dim.String(n))
+		}
+	}
+}
+
+// Number returns f(), a number that follows from lengths and decides no shape. Where one of the lengths is open it is not known: the
+// result is 1 and the graph good for its shapes alone, see [Graph.ShapesOnly].
+func Number(t Traced, f func() float64, lengths ...int) float64 {
+	if dim.AllKnown(lengths) {
+		return f()
+	}
+	t.Graph().OnlyShapes()
+	return 1
+}
+
+// Table returns a constant of the given shape whose elements, row-major, f works out from lengths. Where one of them, or of the shape,
+// is open, the elements are zeros and the graph good for its shapes alone, see [Graph.ShapesOnly].
+func Table(t Traced, dtype ir.DType, shape ir.Shape, f func() []float64, lengths ...int) *Tensor {
+	if dim.AllKnown(shape) && dim.AllKnown(lengths) {
+		return Constant(t, dtype, shape, f())
+	}
+	t.Graph().OnlyShapes()
+	return Zeros(t, dtype, shape...)
+}
