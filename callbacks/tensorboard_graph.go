@@ -7,11 +7,8 @@ import (
 
 	"github.com/gokeras/gokeras/internal/tensorboard"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
-
-// graphBatch is the batch with which a model is traced to be drawn: a number that no layer has by itself, so that what it is part of can
-// be shown as not fixed.
-const graphBatch = 7919
 
 // graph writes what the model computes when it predicts, once, as soon as the model is built.
 func (c *TensorBoard) graph() error {
@@ -21,7 +18,7 @@ func (c *TensorBoard) graph() error {
 	if !ok || c.NoGraph || c.graphed {
 		return nil
 	}
-	program, err := model.InferenceProgram(graphBatch)
+	program, err := model.InferenceProgram(0)
 	if err != nil { // not built yet
 		return nil
 	}
@@ -89,7 +86,7 @@ func (d *drawing) add(name, op string, inputs []ir.Value, text map[string]string
 		shape := make([]int, len(t.Shape))
 		for axis, n := range t.Shape {
 			shape[axis] = n
-			if n > 0 && n%graphBatch == 0 {
+			if !dim.Known(n) {
 				shape[axis] = -1
 			}
 		}

@@ -329,7 +329,7 @@ func TestBadModels(t *testing.T) {
 		{"open features", func(*testing.T) error {
 			_, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 2}}, keras.InputShape(layers.Unknown))
 			return err
-		}, []string{"sequential/dense: ", "the layer needs a fixed one"}},
+		}, []string{"sequential/dense: ", `weight "kernel" would have the shape [None 2]`}},
 		{"no layers", func(t *testing.T) error {
 			m := sequential(t, nil)
 			compile(t, m, keras.CompileConfig{Loss: "mse"})

@@ -69,10 +69,7 @@ func (m *Model) Export(path string, options ...ExportOption) error {
 	}))
 }
 
-// exportSizes are the lengths that stand for open axes while the model is traced: unlikely ones, which no layer has by itself.
-var exportSizes = []onnx.Sizes{{Batch: 7919, Length: 64}, {Batch: 7927, Length: 64}, {Batch: 7919, Length: 96}, {Batch: 7927, Length: 96}, {Batch: 7933, Length: 160}}
-
-// inference traces the model for all lengths of its open axes that are needed to tell how it depends on them.
+// inference traces the model once. Open axes stay open, as sizes of package dim, but for a batch that the options give.
 func (m *Model) inference(c exportConfig) (*onnx.Program, error) {
 	m.mu.Lock()
 	inputs := slices.Clone(m.inputTypes)
@@ -81,42 +78,16 @@ func (m *Model) inference(c exportConfig) (*onnx.Program, error) {
 	if !built || inputs == nil {
 		return nil, fmt.Errorf("model %q is not built yet; give it an input shape, call Build, or train it first", m.Name())
 	}
-	p := &onnx.Program{Name: m.Name(), Description: c.description, Sizes: exportSizes[:1]}
-	names := m.exportedInputs(inputs)
-	longer, batched := false, false
-	for i, t := range inputs {
-		in := onnx.Input{Name: names[i]}
-		for axis, n := range t.Shape {
-			if axis == 0 && c.batch > 0 && n == layers.Unknown {
-				continue
-			}
-			if n == layers.Unknown {
-				in.Open = append(in.Open, axis)
-				longer, batched = longer || axis > 0, batched || axis == 0
-			}
-		}
-		p.Inputs = append(p.Inputs, in)
+	p := &onnx.Program{Name: m.Name(), Description: c.description, Inputs: m.exportedInputs(inputs)}
+	r, err := m.traceInference(p, inputs, c.batch)
+	if err != nil {
+		return nil, err
 	}
-	switch {
-	case longer && batched:
-		p.Sizes = exportSizes
-	case batched:
-		p.Sizes = []onnx.Sizes{exportSizes[0], exportSizes[1], {Batch: exportSizes[4].Batch, Length: exportSizes[0].Length}}
-	case longer:
-		p.Sizes = []onnx.Sizes{exportSizes[0], exportSizes[2], {Batch: exportSizes[0].Batch, Length: exportSizes[4].Length}}
-	}
-	for i, size := range p.Sizes {
-		if c.batch > 0 {
-			p.Sizes = slices.Clone(p.Sizes)
-			size.Batch = c.batch
-			p.Sizes[i] = size
-		}
-		if err := m.traceInference(p, inputs, size, i == 0); err != nil {
-			return nil, err
-		}
+	if where := r.Graph().ShapesOnly(); where != "" {
+		return nil, fmt.Errorf("%s does other things for other lengths of the open axes, in a way that a program cannot follow; fix the batch (or the axis) in the shape of the input, or use ops.Length, ops.DivideByLength and their like", where)
 	}
 	p.Outputs = m.exportedNames(len(m.outputTypes))
-	return p, nil
+	return p, m.exportedWeights(p, r, p.Trace)
 }
 
 // exportedInputs are the names of the inputs: those declared, as far as it is their tensors that the program takes. Where a layer
@@ -148,41 +119,34 @@ func (m *Model) exportedNames(n int) []string {
 	return names
 }
 
-// traceInference adds the trace for one size, and with the first one the weights.
-func (m *Model) traceInference(p *onnx.Program, inputs []ir.Type, size onnx.Sizes, first bool) (err error) {
+// traceInference traces what the model predicts, for the given batch (0 leaves it open).
+func (m *Model) traceInference(p *onnx.Program, inputs []ir.Type, examples int) (r *distribute.Replica, err error) {
 	defer ops.Catch(&err)
+	types := slices.Clone(inputs)
+	for i, t := range types {
+		if examples > 0 && len(t.Shape) > 0 && t.Shape[0] == layers.Unknown {
+			types[i].Shape = t.Shape.Clone()
+			types[i].Shape[0] = examples
+		}
+	}
+	types = layers.SymbolicTypes(types)
 	batch := 1
-	if len(inputs) > 0 && len(inputs[0].Shape) > 0 {
-		if batch = inputs[0].Shape[0]; batch == layers.Unknown {
-			batch = size.Batch
-		}
+	if len(types) > 0 && len(types[0].Shape) > 0 {
+		batch = types[0].Shape[0]
 	}
-	r := distribute.NewReplica("inference", 1, batch, batch)
-	in := make([]*ops.Tensor, len(inputs))
-	for i, t := range inputs {
-		shape := t.Shape.Clone()
-		for axis, n := range shape {
-			if n == layers.Unknown {
-				shape[axis] = size.Length
-				if axis == 0 {
-					shape[axis] = size.Batch
-				}
-			}
-		}
-		in[i] = r.Graph().Input(fmt.Sprint("in", i), t.DType, shape...)
+	r = distribute.NewReplica("inference", 1, batch, batch)
+	in := make([]*ops.Tensor, len(types))
+	for i, t := range types {
+		in[i] = r.Graph().Input(fmt.Sprint("in", i), t.DType, t.Shape...)
 	}
-	trace := r.Graph().Program()
+	p.Trace = r.Graph().Program()
 	for i, y := range m.outputs(r, false, in) {
 		if d := y.DType(); d == ir.Float16 || d == ir.BFloat16 {
 			y = ops.Cast(y, ir.Float32)
 		}
-		trace.AddOutput(fmt.Sprint("out", i), ops.In(r.Graph(), y))
+		p.Trace.AddOutput(fmt.Sprint("out", i), ops.In(r.Graph(), y))
 	}
-	p.Traces = append(p.Traces, trace)
-	if !first {
-		return nil
-	}
-	return m.exportedWeights(p, r, trace)
+	return r, nil
 }
 
 // exportedWeights reads the values of the variables, in the order in which they are inputs of the trace.

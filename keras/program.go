@@ -8,15 +8,12 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// traceLength stands for axes other than the batch that are open, where a program is only to be looked at.
-const traceLength = 64
-
-// InferenceProgram returns what a built model computes for a batch of the given size when it predicts, before any backend works on it:
-// for printing, drawing and counting. Its inputs are those of the model, then its variables by their paths; a node's Scope is the path
-// of the layer that made it. Open axes other than the batch have the length 64.
+// InferenceProgram returns what a built model computes for a batch of the given size (0: any) when it predicts, before any backend works
+// on it: for printing, drawing and counting. Its inputs are those of the model, then its variables by their paths; a node's Scope is the
+// path of the layer that made it. Open axes are sizes of package kernels/ir/dim: "batch", "axis_1" and so on.
 func (m *Model) InferenceProgram(batch int) (*ir.Program, error) {
-	if batch < 1 {
-		return nil, fmt.Errorf("keras: InferenceProgram: a batch of %d; expected at least 1", batch)
+	if batch < 0 {
+		return nil, fmt.Errorf("keras: InferenceProgram: a batch of %d; expected a number of examples, or 0 for any", batch)
 	}
 	m.mu.Lock()
 	inputs := slices.Clone(m.inputTypes)
@@ -26,11 +23,11 @@ func (m *Model) InferenceProgram(batch int) (*ir.Program, error) {
 		return nil, fmt.Errorf("keras: InferenceProgram: model %q is not built yet; give it an input shape, call Build, or train it first", m.Name())
 	}
 	names := m.exportedInputs(inputs)
-	p := &onnx.Program{Inputs: make([]onnx.Input, len(inputs))}
-	if err := m.traceInference(p, inputs, onnx.Sizes{Batch: batch, Length: traceLength}, false); err != nil {
+	p := &onnx.Program{Inputs: names}
+	if _, err := m.traceInference(p, inputs, batch); err != nil {
 		return nil, fmt.Errorf("keras: InferenceProgram: %w", err)
 	}
-	program := p.Traces[0]
+	program := p.Trace
 	program.Name = m.Name()
 	for i, name := range names {
 		program.Inputs[i].Name = name

@@ -49,7 +49,7 @@ func (b *Builder) AddWeight(name string, shape ir.Shape, o WeightOptions) *distr
 	if spec.DType == ir.Invalid {
 		spec.DType = b.policy.Variable
 	}
-	if !dim.AllKnown(shape) {
+	if slices.ContainsFunc(shape, dim.Open) {
 		b.Fail("weight %q would have the shape %v, which follows an open axis of the input; weights are made once and need fixed lengths: give the axis a length in the shape of the input", name, shape)
 	}
 	size := 1.0

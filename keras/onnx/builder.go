@@ -7,13 +7,14 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // builder writes the nodes of one graph.
 type builder struct {
 	w        *writer
 	g        *graph
-	traces   []*ir.Program
+	trace    *ir.Program
 	operands map[ir.Value]operand
 	index    int // of the node that is being written
 }
@@ -26,10 +27,10 @@ type operand struct {
 	loose bool
 }
 
-// node returns the node that is being written, in the first trace.
-func (b *builder) node() *ir.Node { return &b.traces[0].Nodes[b.index] }
+// node returns the node that is being written.
+func (b *builder) node() *ir.Node { return &b.trace.Nodes[b.index] }
 
-func (b *builder) dtype(v ir.Value) ir.DType { return b.traces[0].Type(v).DType }
+func (b *builder) dtype(v ir.Value) ir.DType { return b.trace.Type(v).DType }
 
 // errorf is an error about the node that is being written.
 func (b *builder) errorf(format string, args ...any) error {
@@ -37,53 +38,22 @@ func (b *builder) errorf(format string, args ...any) error {
 }
 
 // dims are the axis lengths of a value.
-func (b *builder) dims(v ir.Value) []dim {
-	return b.solve(func(k int) []int { return b.traces[k].Type(v).Shape })
-}
-
-// ints are numbers among the attributes of the node.
-func (b *builder) ints(get func(a ir.Attrs) []int) []dim {
-	return b.solve(func(k int) []int { return get(b.traces[k].Nodes[b.index].Attrs) })
-}
-
-func (b *builder) solve(get func(trace int) []int) []dim {
-	out := make([]dim, len(get(0)))
-	for i := range out {
-		seen := make([]int, len(b.traces))
-		for k := range seen {
-			if values := get(k); i < len(values) {
-				seen[k] = values[i]
-			} else {
-				seen[k] = -1
-			}
-		}
-		out[i] = solveDim(b.w.p.Sizes, seen)
-	}
-	return out
-}
+func (b *builder) dims(v ir.Value) []int { return b.trace.Type(v).Shape }
 
 // fixedInts are numbers among the attributes that must not depend on open axes.
-func (b *builder) fixedInts(what string, get func(a ir.Attrs) []int) ([]int, error) {
-	dims := b.ints(get)
-	out := make([]int, len(dims))
-	for i, d := range dims {
-		if !d.isFixed() {
-			return nil, b.errorf("its %s follows an open axis (%v), which ONNX has no way to say; give that axis a length in the shape of the input", what, d)
+func (b *builder) fixedInts(what string, values ...int) ([]int, error) {
+	for _, d := range values {
+		if !dim.Known(d) {
+			return nil, b.errorf("its %s follows an open axis (%s), which ONNX has no way to say; give that axis a length in the shape of the input", what, dim.String(d))
 		}
-		out[i] = d.constant
 	}
-	return out, nil
+	return values, nil
 }
 
 // body writes all nodes that are needed.
 func (b *builder) body() error {
-	for _, t := range b.traces[1:] {
-		if err := b.sameNodes(t); err != nil {
-			return err
-		}
-	}
-	live := b.traces[0].Live()
-	for i := range b.traces[0].Nodes {
+	live := b.trace.Live()
+	for i := range b.trace.Nodes {
 		if !live[i] {
 			continue
 		}
@@ -96,24 +66,6 @@ func (b *builder) body() error {
 		if err := write(b, n); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// sameNodes checks that another trace has the operations of the first.
-func (b *builder) sameNodes(t *ir.Program) error {
-	first := b.traces[0].Nodes
-	for i := range max(len(first), len(t.Nodes)) {
-		scope := ""
-		switch {
-		case i < len(first) && i < len(t.Nodes) && first[i].Op == t.Nodes[i].Op && slices.Equal(first[i].Inputs, t.Nodes[i].Inputs):
-			continue
-		case i < len(first):
-			scope = first[i].Scope
-		default:
-			scope = t.Nodes[i].Scope
-		}
-		return fmt.Errorf("layer %q: it does other things for other lengths of the open axes; fix the batch (or the axis) in the shape of the input", scope)
 	}
 	return nil
 }
@@ -136,7 +88,7 @@ func (b *builder) add(op string, inputs []string, attributes ...attribute) strin
 
 func (b *builder) addAll(op string, results int, inputs []string, attributes ...attribute) []string {
 	scope := ""
-	if b.index < len(b.traces[0].Nodes) {
+	if b.index < len(b.trace.Nodes) {
 		scope = b.node().Scope
 	}
 	name := op
@@ -155,7 +107,7 @@ func list(names ...string) []string { return names }
 
 // set says that a value has its full shape under a name.
 func (b *builder) set(v ir.Value, name string) {
-	b.operands[v] = operand{name: name, rank: b.traces[0].Type(v).Shape.Rank()}
+	b.operands[v] = operand{name: name, rank: b.trace.Type(v).Shape.Rank()}
 }
 
 // full returns the name of a value in its full shape.
@@ -216,9 +168,9 @@ func (b *builder) vector(values ...int) string {
 }
 
 // shape returns the name of a list of lengths, worked out at run time where they are open.
-func (b *builder) shape(dims []dim) (string, error) {
-	if !slices.ContainsFunc(dims, func(d dim) bool { return !d.isFixed() }) {
-		return b.vector(constants(dims)...), nil
+func (b *builder) shape(dims []int) (string, error) {
+	if !slices.ContainsFunc(dims, func(d int) bool { return !dim.Known(d) && d != maxInt64 }) {
+		return b.vector(dims...), nil
 	}
 	parts := make([]string, len(dims))
 	for i, d := range dims {
@@ -231,93 +183,6 @@ func (b *builder) shape(dims []dim) (string, error) {
 		return parts[0], nil
 	}
 	return b.add("Concat", parts, attribute{"axis", 0}), nil
-}
-
-func constants(dims []dim) []int {
-	out := make([]int, len(dims))
-	for i, d := range dims {
-		out[i] = d.constant
-	}
-	return out
-}
-
-// length returns the name of a list with one length. What is worked out stands in the main graph.
-func (b *builder) length(d dim) (string, error) {
-	switch {
-	case d.odd:
-		return "", b.errorf("a length follows the open axes in no simple way; give them lengths in the shape of the input")
-	case d.isFixed():
-		return b.vector(d.constant), nil
-	}
-	if name, ok := b.w.lengths[d]; ok {
-		return name, nil
-	}
-	if d.length != 0 || d.both != 0 {
-		b.w.needsL = b.node().Scope
-	}
-	main := b.w.main
-	var sum string
-	for _, term := range []struct {
-		factor      int
-		useB, useL  bool
-		description string
-	}{{d.both, true, true, "batch and length"}, {d.batch, true, false, "batch"}, {d.length, false, true, "length"}} {
-		if term.factor == 0 {
-			continue
-		}
-		product := ""
-		for _, open := range []struct{ use, batch bool }{{term.useB, true}, {term.useL, false}} {
-			if !open.use {
-				continue
-			}
-			name := main.openLength(open.batch)
-			if name == "" {
-				return "", b.errorf("a length follows the %s, but no input has that axis", term.description)
-			}
-			product = main.times(product, name)
-		}
-		if term.factor != 1 {
-			product = main.add("Mul", list(product, b.vector(term.factor)))
-		}
-		if sum == "" {
-			sum = product
-		} else {
-			sum = main.add("Add", list(sum, product))
-		}
-	}
-	if d.constant != 0 {
-		sum = main.add("Add", list(sum, b.vector(d.constant)))
-	}
-	b.w.lengths[d] = sum
-	return sum, nil
-}
-
-func (b *builder) times(x, y string) string {
-	if x == "" {
-		return y
-	}
-	return b.add("Mul", list(x, y))
-}
-
-// openLength reads the batch, or the length of the other open axes, from the shape of an input.
-func (b *builder) openLength(batch bool) string {
-	key := dim{length: 1}
-	if batch {
-		key = dim{batch: 1}
-	}
-	if name, ok := b.w.lengths[key]; ok {
-		return name
-	}
-	for i, in := range b.w.p.Inputs {
-		for _, axis := range in.Open {
-			if (axis == 0) == batch {
-				name := b.add("Shape", list(b.g.inputs[i].name), attribute{"start", axis}, attribute{"end", axis + 1})
-				b.w.lengths[key] = name
-				return name
-			}
-		}
-	}
-	return ""
 }
 
 // maxInt64 stands for "to the end" in a Slice.

@@ -14,7 +14,7 @@ func writeDot(b *builder, n *ir.Node) error {
 	if err != nil {
 		return err
 	}
-	x, y := b.traces[0].Type(n.Inputs[0]).Shape.Rank(), b.traces[0].Type(n.Inputs[1]).Shape.Rank()
+	x, y := b.trace.Type(n.Inputs[0]).Shape.Rank(), b.trace.Type(n.Inputs[1]).Shape.Rank()
 	batch := len(a.LhsBatch)
 	leading := slices.Equal(a.LhsBatch, count(batch)) && slices.Equal(a.RhsBatch, count(batch))
 	if len(a.LhsContract) == 1 && leading && x > batch && y == batch+2 && (batch == 0 || x == batch+2) {
@@ -77,7 +77,7 @@ func equation(a ir.DotAttrs, x, y int) string {
 
 // indices returns indices of a type that ONNX takes, moved into the axis or cut off as the mode says; mask is "" or says which are
 // inside.
-func (b *builder) indices(v ir.Value, length dim, mode ir.IndexMode) (name, mask string, err error) {
+func (b *builder) indices(v ir.Value, length int, mode ir.IndexMode) (name, mask string, err error) {
 	if name, err = b.full(v); err != nil {
 		return "", "", err
 	}
@@ -112,9 +112,9 @@ func writeGather(b *builder, n *ir.Node) error {
 	}
 	name := b.add("Gather", list(in, index), attribute{"axis", a.Axis})
 	if mask != "" {
-		after := b.traces[0].Type(x).Shape.Rank() - a.Axis - 1
+		after := b.trace.Type(x).Shape.Rank() - a.Axis - 1
 		if after > 0 {
-			rank := b.traces[0].Type(n.Inputs[1]).Shape.Rank()
+			rank := b.trace.Type(n.Inputs[1]).Shape.Rank()
 			axes := make([]int, after)
 			for i := range axes {
 				axes[i] = rank + i
@@ -134,7 +134,7 @@ func writeEmbedding(b *builder, n *ir.Node) error {
 	if err != nil {
 		return err
 	}
-	index, _, err := b.indices(n.Inputs[1], dim{}, ir.IndexError)
+	index, _, err := b.indices(n.Inputs[1], 0, ir.IndexError)
 	if err != nil {
 		return err
 	}
@@ -156,7 +156,7 @@ func writeScatter(b *builder, n *ir.Node) error {
 	if err != nil {
 		return err
 	}
-	rank := b.traces[0].Type(n.Inputs[1]).Shape.Rank()
+	rank := b.trace.Type(n.Inputs[1]).Shape.Rank()
 	index = b.add("Unsqueeze", list(index, b.vector(rank)))
 	b.set(n.Outputs[0], b.add("ScatterND", list(in[0], index, in[2]), attribute{"reduction", kind}))
 	return nil
@@ -219,11 +219,10 @@ func writeSort(b *builder, n *ir.Node) error {
 }
 
 func writeTopK(b *builder, n *ir.Node) error {
-	k := b.ints(func(a ir.Attrs) []int { return []int{a.(ir.TopKAttrs).K} })[0]
-	return b.topK(n, k, -1, true)
+	return b.topK(n, n.Attrs.(ir.TopKAttrs).K, -1, true)
 }
 
-func (b *builder) topK(n *ir.Node, k dim, axis int, largest bool) error {
+func (b *builder) topK(n *ir.Node, k int, axis int, largest bool) error {
 	in, err := b.full(n.Inputs[0])
 	if err != nil {
 		return err

@@ -8,28 +8,24 @@ import (
 
 // inner starts a graph inside the node that is being written, for the sub-program that get picks.
 func (b *builder) inner(name string, get func(a ir.Attrs) *ir.Program) *builder {
-	traces := make([]*ir.Program, len(b.traces))
-	for k, t := range b.traces {
-		traces[k] = get(t.Nodes[b.index].Attrs)
-	}
-	return &builder{w: b.w, g: &graph{name: b.w.unique(name)}, traces: traces, operands: map[ir.Value]operand{}}
+	return &builder{w: b.w, g: &graph{name: b.w.unique(name)}, trace: get(b.node().Attrs), operands: map[ir.Value]operand{}}
 }
 
 // input makes input i of the sub-program an input of the graph.
 func (b *builder) input(i int) {
-	v := b.traces[0].Inputs[i].Value
+	v := b.trace.Inputs[i].Value
 	name := b.w.unique(b.g.name + "/input")
-	t := b.traces[0].Type(v)
+	t := b.trace.Type(v)
 	b.g.inputs = append(b.g.inputs, info{name, t.DType, axesOf(b.dims(v))})
 	b.operands[v] = operand{name: name, rank: t.Shape.Rank()}
 }
 
 // takes hands a value of the graph outside to input i of the sub-program: bodies see the names of the graphs around them.
-func (b *builder) takes(i int, outer operand) { b.operands[b.traces[0].Inputs[i].Value] = outer }
+func (b *builder) takes(i int, outer operand) { b.operands[b.trace.Inputs[i].Value] = outer }
 
 // output makes a value of the sub-program an output of the graph, under a name of its own.
 func (b *builder) output(v ir.Value) error {
-	b.index = len(b.traces[0].Nodes) - 1 // for names and errors
+	b.index = len(b.trace.Nodes) - 1 // for names and errors
 	if b.index < 0 {
 		b.index = 0
 	}
@@ -44,7 +40,7 @@ func (b *builder) output(v ir.Value) error {
 }
 
 func (b *builder) outputs() error {
-	for _, out := range b.traces[0].Outputs {
+	for _, out := range b.trace.Outputs {
 		if err := b.output(out.Value); err != nil {
 			return err
 		}
@@ -79,7 +75,7 @@ func writeScan(b *builder, n *ir.Node) error {
 	inputs = inputs[:moving]
 	steps := a.Xs
 	if steps == 0 { // ONNX counts the steps by an input
-		length, err := b.length(b.ints(func(a ir.Attrs) []int { return []int{a.(ir.ScanAttrs).Length} })[0])
+		length, err := b.length(a.Length)
 		if err != nil {
 			return err
 		}
@@ -138,7 +134,7 @@ func (b *builder) test(inputs []operand, get func(a ir.Attrs) *ir.Program, aroun
 	if err := cond.body(); err != nil {
 		return "", err
 	}
-	return cond.full(cond.traces[0].Outputs[0].Value)
+	return cond.full(cond.trace.Outputs[0].Value)
 }
 
 // writeWhile writes a loop whose condition is worked out before the first and after each step.

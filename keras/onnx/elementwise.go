@@ -155,16 +155,6 @@ func writeIdentity(b *builder, n *ir.Node) error {
 // writeConstant writes a constant; one whose elements are all equal is a loose scalar.
 func writeConstant(b *builder, n *ir.Node) error {
 	l := n.Attrs.(ir.ConstantAttrs).Literal
-	for _, t := range b.traces[1:] {
-		other := t.Nodes[b.index].Attrs.(ir.ConstantAttrs).Literal
-		if other.Splat == l.Splat && string(other.Data) == string(l.Data) {
-			continue
-		}
-		if l.Splat && other.Splat {
-			return b.followingScalar(n, l)
-		}
-		return b.errorf("a table depends on the length of an open axis; fix it in the shape of the input")
-	}
 	v := n.Outputs[0]
 	if l.Splat || l.Type.Shape.Size() == 1 {
 		if l.Type.Shape.Rank() == 0 {
@@ -177,44 +167,3 @@ func writeConstant(b *builder, n *ir.Node) error {
 	b.set(v, b.constant(l.Type.DType, l.Type.Shape, l.Data))
 	return nil
 }
-
-// followingScalar writes a number that is a multiple of an open length, or of its inverse: the divisor of a mean, say.
-func (b *builder) followingScalar(n *ir.Node, l ir.Literal) error {
-	sizes := b.w.p.Sizes
-	values := make([]float64, len(sizes))
-	for k, t := range b.traces {
-		values[k] = t.Nodes[b.index].Attrs.(ir.ConstantAttrs).Literal.At(0)
-	}
-	constant := func(of func(k int) float64) bool {
-		for k := range values {
-			if d := of(k) - of(0); !(d <= 1e-6*abs(of(0)) && -d <= 1e-6*abs(of(0))) {
-				return false
-			}
-		}
-		return of(0) != 0
-	}
-	for _, by := range []dim{{batch: 1}, {length: 1}, {both: 1}} {
-		times := func(k int) float64 { return values[k] * float64(by.at(sizes[k])) }
-		over := func(k int) float64 { return values[k] / float64(by.at(sizes[k])) }
-		op, factor := "", 0.0
-		switch {
-		case constant(times):
-			op, factor = "Div", times(0)
-		case constant(over):
-			op, factor = "Mul", over(0)
-		default:
-			continue
-		}
-		length, err := b.length(by)
-		if err != nil {
-			return err
-		}
-		scalar := b.cast(b.add("Squeeze", list(length)), l.Type.DType)
-		name := b.add(op, list(b.scalar(l.Type.DType, factor), scalar))
-		b.operands[n.Outputs[0]] = operand{name: name, loose: l.Type.Shape.Rank() > 0}
-		return nil
-	}
-	return b.errorf("a number depends on the length of an open axis in no simple way; fix it in the shape of the input")
-}
-
-func abs(x float64) float64 { return max(x, -x) }

@@ -7,28 +7,21 @@ import (
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Program is an inference program to be written: its traces, and what its inputs and outputs mean.
 type Program struct {
 	Name        string
 	Description string
-	// Traces are the same program for each of Sizes. For a program whose batch is open, trace it for three batches; where other axes
-	// are open too, for five pairs of lengths: (B, L), (B', L), (B, L'), (B', L') and one more.
-	Traces []*ir.Program
-	Sizes  []Sizes
-	// Inputs name the first inputs of the traces, the data; Open lists the open axes of each.
-	Inputs []Input
+	// Trace is the program, in which sizes of package dim stand for open axes of the inputs.
+	Trace *ir.Program
+	// Inputs are the names of the first inputs of the trace, the data.
+	Inputs []string
 	// Weights are the values of the inputs that follow. nil stands for the random state, which inference must not need.
 	Weights []*Weight
 	// Outputs name the outputs.
 	Outputs []string
-}
-
-// Input is an input of the model.
-type Input struct {
-	Name string
-	Open []int // axes whose length is open; axis 0 is the batch
 }
 
 // Weight is a variable of the model.
@@ -46,15 +39,12 @@ func (p *Program) Marshal() ([]byte, error) {
 	if err := p.check(); err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
-	w := &writer{p: p, used: map[string]bool{}, constants: map[string]string{}, lengths: map[dim]string{}}
-	traces := make([]*ir.Program, len(p.Traces))
-	for i, t := range p.Traces {
-		var err error
-		if traces[i], err = ir.Expand(t, keep(t)); err != nil {
-			return nil, fmt.Errorf("onnx: %w", err)
-		}
+	w := &writer{p: p, used: map[string]bool{}, constants: map[string]string{}, lengths: map[int]string{}, open: openAxes(p.Trace, len(p.Inputs))}
+	trace, err := ir.Expand(p.Trace, keep(p.Trace))
+	if err != nil {
+		return nil, fmt.Errorf("onnx: %w", err)
 	}
-	g, err := w.write(traces)
+	g, err := w.write(trace)
 	if err != nil {
 		return nil, fmt.Errorf("onnx: model %q: %w", p.Name, err)
 	}
@@ -69,16 +59,15 @@ func (p *Program) Marshal() ([]byte, error) {
 }
 
 func (p *Program) check() error {
-	if len(p.Traces) == 0 || len(p.Traces) != len(p.Sizes) {
-		return fmt.Errorf("%d traces and %d sizes; expected as many, and at least one", len(p.Traces), len(p.Sizes))
+	t := p.Trace
+	if t == nil {
+		return fmt.Errorf("there is no trace")
 	}
-	for _, t := range p.Traces {
-		if err := t.Verify(); err != nil {
-			return err
-		}
-		if len(t.Inputs) != len(p.Inputs)+len(p.Weights) || len(t.Outputs) < len(p.Outputs) {
-			return fmt.Errorf("a trace has %d inputs and %d outputs; expected %d data and %d weights, and %d outputs", len(t.Inputs), len(t.Outputs), len(p.Inputs), len(p.Weights), len(p.Outputs))
-		}
+	if err := t.Verify(); err != nil {
+		return err
+	}
+	if len(t.Inputs) != len(p.Inputs)+len(p.Weights) || len(t.Outputs) < len(p.Outputs) {
+		return fmt.Errorf("the trace has %d inputs and %d outputs; expected %d data and %d weights, and %d outputs", len(t.Inputs), len(t.Outputs), len(p.Inputs), len(p.Weights), len(p.Outputs))
 	}
 	return nil
 }
@@ -114,8 +103,8 @@ type writer struct {
 	main      *builder
 	used      map[string]bool   // names of nodes and values
 	constants map[string]string // constants by their content
-	lengths   map[dim]string    // lengths worked out at run time
-	needsL    string            // the layer that needs the length of an open axis other than the batch
+	lengths   map[int]string    // open lengths, worked out at run time
+	open      map[string]openAxis
 }
 
 // unique makes a name that is not in use.
@@ -128,19 +117,19 @@ func (w *writer) unique(name string) string {
 	return candidate
 }
 
-func (w *writer) write(traces []*ir.Program) (*graph, error) {
+func (w *writer) write(trace *ir.Program) (*graph, error) {
 	p := w.p
-	b := &builder{w: w, g: &graph{name: p.Name}, traces: traces, operands: map[ir.Value]operand{}}
+	b := &builder{w: w, g: &graph{name: p.Name}, trace: trace, operands: map[ir.Value]operand{}}
 	w.main = b
 	for i, in := range p.Inputs {
-		name := w.unique(in.Name)
-		v := traces[0].Inputs[i].Value
-		t := traces[0].Type(v)
+		name := w.unique(in)
+		v := trace.Inputs[i].Value
+		t := trace.Type(v)
 		b.g.inputs = append(b.g.inputs, info{name, t.DType, w.inputAxes(i, t.Shape)})
 		b.operands[v] = operand{name: name, rank: t.Shape.Rank()}
 	}
 	for i, weight := range p.Weights {
-		v := traces[0].Inputs[len(p.Inputs)+i].Value
+		v := trace.Inputs[len(p.Inputs)+i].Value
 		if weight == nil {
 			continue // an op that uses the random state is an error of its own
 		}
@@ -153,63 +142,51 @@ func (w *writer) write(traces []*ir.Program) (*graph, error) {
 		return nil, err
 	}
 	for i, name := range p.Outputs {
-		v := traces[0].Outputs[i].Value
+		v := trace.Outputs[i].Value
 		result, err := b.full(v)
 		if err != nil {
 			return nil, err
 		}
 		name = w.unique(name)
 		b.g.nodes = append(b.g.nodes, &node{name: w.unique("output/" + name), op: "Identity", inputs: []string{result}, outputs: []string{name}})
-		b.g.outputs = append(b.g.outputs, info{name, traces[0].Type(v).DType, axesOf(b.dims(v))})
-	}
-	if w.needsL != "" && w.openLengths() > 1 {
-		return nil, fmt.Errorf("layer %q needs the length of an open axis, and an input has several, which may differ; give all but one of them a length in the shape of the input", w.needsL)
+		b.g.outputs = append(b.g.outputs, info{name, trace.Type(v).DType, axesOf(b.dims(v))})
 	}
 	b.g.prune()
 	return b.g, nil
 }
 
-// openLengths is the largest number of open axes, beside the batch, of one input.
-func (w *writer) openLengths() int {
-	most := 0
-	for _, in := range w.p.Inputs {
-		n := 0
-		for _, axis := range in.Open {
-			if axis > 0 {
-				n++
-			}
-		}
-		most = max(most, n)
-	}
-	return most
-}
-
 // inputAxes are the axes of an input: lengths, and names of open ones.
 func (w *writer) inputAxes(i int, shape ir.Shape) []any {
+	others := 0
+	for name, at := range w.open {
+		if at.axis > 0 && name != "" {
+			others++
+		}
+	}
 	axes := make([]any, len(shape))
 	for j, n := range shape {
-		axes[j] = n
 		switch {
-		case !slices.Contains(w.p.Inputs[i].Open, j):
+		case dim.Known(n):
+			axes[j] = n
 		case j == 0:
 			axes[j] = "batch"
-		case w.openLengths() == 1:
+		case others == 1:
 			axes[j] = "length"
 		default:
-			axes[j] = fmt.Sprintf("%s_axis_%d", w.p.Inputs[i].Name, j)
+			axes[j] = fmt.Sprintf("%s_axis_%d", w.p.Inputs[i], j)
 		}
 	}
 	return axes
 }
 
 // axesOf are the axes of a result; lengths that are no single name have none.
-func axesOf(dims []dim) []any {
+func axesOf(dims []int) []any {
 	axes := make([]any, len(dims))
 	for i, d := range dims {
 		switch {
-		case d.isFixed():
-			axes[i] = d.constant
-		case d == dim{batch: 1}:
+		case dim.Known(d):
+			axes[i] = d
+		case dim.Name(d) == "batch":
 			axes[i] = "batch"
 		default:
 			axes[i] = ""

@@ -251,9 +251,9 @@ func TestExportRefuses(t *testing.T) {
 	for text, l := range map[string]layers.Layer{
 		"lgamma":               &layers.Lambda{Function: lgamma, Name: "special"},
 		"draws random numbers": &layers.Lambda{Function: noise, Name: "special"},
-		"a number depends on":  &layers.Lambda{Function: squareOfBatch, Name: "special"},
+		"does other things":    &layers.Lambda{Function: squareOfBatch, Name: "special"},
 		"running sums only":    &layers.Lambda{Function: runningProduct, Name: "special"},
-		"a table depends on":   &layers.Lambda{Function: tableOfBatch, Name: "special"},
+		"fix the batch":        &layers.Lambda{Function: tableOfBatch, Name: "special"},
 		"other things":         &layers.Lambda{Function: oddBatch, Name: "special"},
 	} {
 		c := stack(t, []int{3}, l)

@@ -31,10 +31,8 @@ func tableOfBatch(x *ops.Tensor) *ops.Tensor {
 }
 
 func oddBatch(x *ops.Tensor) *ops.Tensor {
-	if x.Dim(0) == 7927 {
-		return ops.Exp(ops.Log(x))
-	}
-	return x
+	n := x.Dim(0)
+	return ops.MultiplyScalar(x, ops.Number(x, func() float64 { return float64(n % 7) }, n))
 }
 
 // operationCases are operations that no layer of the other cases uses, on inputs (batch, 4, 5).

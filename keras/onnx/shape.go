@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // writeReshape writes a new shape; one open length is left to ONNX to work out.
@@ -21,7 +22,7 @@ func writeReshape(b *builder, n *ir.Node) error {
 	open := 0
 	target := make([]int, len(dims))
 	for i, d := range dims {
-		if target[i] = d.constant; !d.isFixed() {
+		if target[i] = d; !dim.Known(d) {
 			target[i] = -1
 			open++
 		}
@@ -62,7 +63,7 @@ func (b *builder) transpose(name string, perm ...int) string {
 func writeBroadcast(b *builder, n *ir.Node) error {
 	x, v := n.Inputs[0], n.Outputs[0]
 	axes := n.Attrs.(ir.BroadcastAttrs).Axes
-	rank := b.traces[0].Type(v).Shape.Rank()
+	rank := b.trace.Type(v).Shape.Rank()
 	o, ok := b.operands[x]
 	if !ok || o.loose && o.rank > 0 && o.rank < len(axes) {
 		if _, err := b.full(x); err != nil {
@@ -91,9 +92,9 @@ func writeBroadcast(b *builder, n *ir.Node) error {
 }
 
 func writeSlice(b *builder, n *ir.Node) error {
-	start := b.ints(func(a ir.Attrs) []int { return a.(ir.SliceAttrs).Start })
-	limit := b.ints(func(a ir.Attrs) []int { return a.(ir.SliceAttrs).Limit })
-	stride, err := b.fixedInts("stride", func(a ir.Attrs) []int { return a.(ir.SliceAttrs).Stride })
+	a := n.Attrs.(ir.SliceAttrs)
+	start, limit := a.Start, slices.Clone(a.Limit)
+	stride, err := b.fixedInts("stride", a.Stride...)
 	if err != nil {
 		return err
 	}
@@ -102,14 +103,14 @@ func writeSlice(b *builder, n *ir.Node) error {
 		return err
 	}
 	var axes, steps []int
-	var from, to []dim
+	var from, to []int
 	for i, d := range b.dims(n.Inputs[0]) {
 		whole := limit[i] == d
-		if whole && start[i] == fixed(0) && stride[i] == 1 {
+		if whole && start[i] == 0 && stride[i] == 1 {
 			continue
 		}
 		if whole {
-			limit[i] = fixed(maxInt64)
+			limit[i] = maxInt64
 		}
 		axes, steps, from, to = append(axes, i), append(steps, stride[i]), append(from, start[i]), append(to, limit[i])
 	}
@@ -130,14 +131,15 @@ func writeSlice(b *builder, n *ir.Node) error {
 }
 
 func writePad(b *builder, n *ir.Node) error {
-	interior, err := b.fixedInts("padding", func(a ir.Attrs) []int { return a.(ir.PadAttrs).Interior })
+	a := n.Attrs.(ir.PadAttrs)
+	interior, err := b.fixedInts("padding", a.Interior...)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(interior, func(i int) bool { return i != 0 }) {
 		return b.errorf("ONNX pads at the ends only, not between elements")
 	}
-	pads, err := b.shape(append(b.ints(func(a ir.Attrs) []int { return a.(ir.PadAttrs).Low }), b.ints(func(a ir.Attrs) []int { return a.(ir.PadAttrs).High })...))
+	pads, err := b.shape(slices.Concat(a.Low, a.High))
 	if err != nil {
 		return err
 	}
@@ -180,12 +182,12 @@ func writeIota(b *builder, n *ir.Node) error {
 	d := b.dims(v)[a.Axis]
 	rank := a.Type.Shape.Rank()
 	name := ""
-	if d.isFixed() {
+	if dim.Known(d) {
 		var data []byte
-		for i := range d.constant {
+		for i := range d {
 			data = ir.AppendElement(data, a.Type.DType, float64(i))
 		}
-		name = b.constant(a.Type.DType, []int{d.constant}, data)
+		name = b.constant(a.Type.DType, []int{d}, data)
 	} else {
 		length, err := b.length(d)
 		if err != nil {
@@ -209,7 +211,7 @@ func writeIota(b *builder, n *ir.Node) error {
 }
 
 // starts joins the scalar starts of a dynamic slice to a list, clamped so that the cut fits.
-func (b *builder) starts(scalars []ir.Value, x ir.Value, sizes []dim) (starts string, lengths string, err error) {
+func (b *builder) starts(scalars []ir.Value, x ir.Value, sizes []int) (starts string, lengths string, err error) {
 	names, err := b.fullAll(scalars)
 	if err != nil {
 		return "", "", err

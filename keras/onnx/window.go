@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // channelsFirst moves the last axis behind the batch, and channelsLast back.
@@ -25,21 +26,18 @@ func (b *builder) kernel(v ir.Value) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	rank := b.traces[0].Type(v).Shape.Rank()
+	rank := b.trace.Type(v).Shape.Rank()
 	return b.transpose(in, append([]int{rank - 1, rank - 2}, count(rank-2)...)...), nil
 }
 
 // pads reads the padding of a window, which must not follow an open axis.
-func (b *builder) pads(get func(a ir.Attrs) (low, high []int)) ([]int, error) {
-	return b.fixedInts("padding", func(a ir.Attrs) []int {
-		low, high := get(a)
-		return slices.Concat(low, high)
-	})
+func (b *builder) pads(low, high []int) ([]int, error) {
+	return b.fixedInts("padding", slices.Concat(low, high)...)
 }
 
 func writeConv(b *builder, n *ir.Node) error {
 	a := n.Attrs.(ir.ConvAttrs)
-	pads, err := b.pads(func(a ir.Attrs) (low, high []int) { return a.(ir.ConvAttrs).PadLow, a.(ir.ConvAttrs).PadHigh })
+	pads, err := b.pads(a.PadLow, a.PadHigh)
 	if err != nil {
 		return err
 	}
@@ -51,7 +49,7 @@ func writeConv(b *builder, n *ir.Node) error {
 	if err != nil {
 		return err
 	}
-	rank := b.traces[0].Type(n.Inputs[0]).Shape.Rank()
+	rank := b.trace.Type(n.Inputs[0]).Shape.Rank()
 	y := b.add("Conv", list(b.channelsFirst(x, rank), w), convAttributes(a, pads)...)
 	b.set(n.Outputs[0], b.channelsLast(y, rank))
 	return nil
@@ -67,9 +65,10 @@ func outputPadding(t *ir.Program, n *ir.Node) ([]int, bool) {
 	dy, kernel := t.Type(n.Inputs[0]).Shape, t.Type(n.Inputs[1]).Shape
 	out := make([]int, len(a.Conv.Strides))
 	for i, stride := range a.Conv.Strides {
-		made := stride*(dy[i+1]-1) + (kernel[i]-1)*a.Conv.Dilation[i] + 1 - a.Conv.PadLow[i] - a.Conv.PadHigh[i]
-		out[i] = a.Shape[i+1] - made
-		if out[i] < 0 || out[i] >= max(stride, a.Conv.Dilation[i]) || a.Conv.PadLow[i] < 0 || a.Conv.PadHigh[i] < 0 {
+		span := (kernel[i]-1)*a.Conv.Dilation[i] + 1 //dim:known windows are constants
+		made := dim.Sub(dim.Add(dim.Mul(stride, dim.Sub(dy[i+1], 1)), span), dim.Add(a.Conv.PadLow[i], a.Conv.PadHigh[i]))
+		out[i] = dim.Sub(a.Shape[i+1], made)
+		if !dim.AllKnown([]int{out[i], a.Conv.PadLow[i], a.Conv.PadHigh[i]}) || out[i] < 0 || out[i] >= max(stride, a.Conv.Dilation[i]) || a.Conv.PadLow[i] < 0 || a.Conv.PadHigh[i] < 0 {
 			return nil, false
 		}
 	}
@@ -78,17 +77,13 @@ func outputPadding(t *ir.Program, n *ir.Node) ([]int, bool) {
 
 func writeConvTranspose(b *builder, n *ir.Node) error {
 	a := n.Attrs.(ir.ConvGradAttrs).Conv
-	pads, err := b.pads(func(a ir.Attrs) (low, high []int) {
-		return a.(ir.ConvGradAttrs).Conv.PadLow, a.(ir.ConvGradAttrs).Conv.PadHigh
-	})
+	pads, err := b.pads(a.PadLow, a.PadHigh)
 	if err != nil {
 		return err
 	}
-	extra, ok := outputPadding(b.traces[0], n)
-	for k, t := range b.traces {
-		if other, _ := outputPadding(t, &b.traces[k].Nodes[b.index]); !ok || !slices.Equal(other, extra) {
-			return b.errorf("the padding of its result follows an open axis; give that axis a length in the shape of the input")
-		}
+	extra, ok := outputPadding(b.trace, n)
+	if !ok {
+		return b.errorf("the padding of its result follows an open axis; give that axis a length in the shape of the input")
 	}
 	dy, err := b.full(n.Inputs[0])
 	if err != nil {
@@ -98,7 +93,7 @@ func writeConvTranspose(b *builder, n *ir.Node) error {
 	if err != nil {
 		return err
 	}
-	rank := b.traces[0].Type(n.Inputs[0]).Shape.Rank()
+	rank := b.trace.Type(n.Inputs[0]).Shape.Rank()
 	x := b.add("ConvTranspose", list(b.channelsFirst(dy, rank), w), append(convAttributes(a, pads), attribute{"output_padding", extra})...)
 	b.set(n.Outputs[0], b.channelsLast(x, rank))
 	return nil
@@ -106,11 +101,11 @@ func writeConvTranspose(b *builder, n *ir.Node) error {
 
 func writePool(b *builder, n *ir.Node) error {
 	a := n.Attrs.(ir.PoolAttrs)
-	pads, err := b.pads(func(a ir.Attrs) (low, high []int) { return a.(ir.PoolAttrs).PadLow, a.(ir.PoolAttrs).PadHigh })
+	pads, err := b.pads(a.PadLow, a.PadHigh)
 	if err != nil {
 		return err
 	}
-	window, err := b.fixedInts("window", func(a ir.Attrs) []int { return a.(ir.PoolAttrs).Window })
+	window, err := b.fixedInts("window", a.Window...)
 	if err != nil {
 		return err
 	}
@@ -118,7 +113,7 @@ func writePool(b *builder, n *ir.Node) error {
 	if err != nil {
 		return err
 	}
-	rank := b.traces[0].Type(n.Inputs[0]).Shape.Rank()
+	rank := b.trace.Type(n.Inputs[0]).Shape.Rank()
 	attributes := []attribute{{"kernel_shape", window}, {"strides", a.Strides}, {"pads", pads}}
 	op := "MaxPool"
 	if n.Op == ir.AvgPool {

@@ -9,6 +9,7 @@ import (
 
 // Full returns a tensor filled with value. Graph comes first because a tensor with no operands belongs to no graph by itself.
 func Full(t Traced, dtype ir.DType, value float64, shape ...int) *Tensor {
+	t.Graph().checkNumber(value)
 	return t.Graph().add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(dtype, value, shape...)})[0]
 }
 
@@ -33,6 +34,11 @@ func Scalar(like *Tensor, value float64) *Tensor { return Full(like, like.DType(
 // Constant returns a tensor with the given elements, row-major, converted to dtype.
 func Constant(t Traced, dtype ir.DType, shape ir.Shape, values []float64) *Tensor {
 	g := t.Graph()
+	if g.Root().open {
+		for _, v := range values {
+			g.checkNumber(v)
+		}
+	}
 	l, err := ir.Floats(dtype, shape, values)
 	if err != nil {
 		Fail(g, err)

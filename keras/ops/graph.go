@@ -1,11 +1,13 @@
 package ops
 
 import (
+	"math"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Graph is a program under construction. It is used by one goroutine.
@@ -24,6 +26,7 @@ type Graph struct {
 	random   func() *Tensor
 	owner    any
 	streams  map[string]uint32
+	open     bool   // of the root: an input has an open axis
 	shapes   string // of the root: the path of what made it good for shapes alone
 }
 
@@ -46,6 +49,9 @@ type Traced interface{ Graph() *Graph }
 
 // Input adds a parameter of the given type.
 func (g *Graph) Input(name string, dtype ir.DType, shape ...int) *Tensor {
+	if !dim.AllKnown(shape) {
+		g.Root().open = true
+	}
 	return &Tensor{g: g, v: g.program.AddInput(name, ir.Type{DType: dtype, Shape: shape})}
 }
 
@@ -62,6 +68,16 @@ func (g *Graph) SetOwner(owner any) { g.owner = owner }
 
 // Owner returns what SetOwner was given, or nil.
 func (g *Graph) Owner() any { return g.owner }
+
+// checkNumber marks the graph where a number was made from the handle of an open length: one as large as those, or the inverse of one.
+func (g *Graph) checkNumber(v float64) {
+	if !g.Root().open {
+		return
+	}
+	if size := math.Abs(v); size >= 0x1p58 && size <= 0x1p63 || size >= 0x1p-62 && size <= 0x1p-61 {
+		g.OnlyShapes()
+	}
+}
 
 // OnlyShapes marks the graph as good for its shapes alone: somewhere a number stands for one that follows from open axes.
 func (g *Graph) OnlyShapes() {

@@ -31,6 +31,9 @@ func AllKnown(shape []int) bool {
 	return true
 }
 
+// Open reports whether a length is an expression.
+func Open(d int) bool { return find(d) != nil }
+
 // Check reports a value that is neither a constant of 0 or more nor an expression.
 func Check(d int) error {
 	switch {
