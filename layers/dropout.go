@@ -42,7 +42,7 @@ func noiseShape(c *Context, x *ops.Tensor, shape []int) ir.Shape {
 		ops.Failf(x.Graph(), "NoiseShape %v must have one entry for each axis of the input %v", shape, x.Shape())
 	}
 	for i, n := range out {
-		if n == Unknown || i == 0 && n > 1 && !c.Training {
+		if n == Unknown || i == 0 && n > 1 && !c.Training { //dim:known NoiseShape is given
 			out[i] = x.Dim(i)
 		}
 		if out[i] != 1 && !dim.MayEqual(out[i], x.Dim(i)) {
