@@ -48,7 +48,7 @@ func main() {
 
 // timer times one call in this process.
 type timer struct {
-	e       kernels.Executable
+	e       *kernels.Loaded
 	in, out []kernels.Buffer
 	bytes   int
 }
@@ -59,7 +59,7 @@ func newTimer(b benchmark, gradients bool) (*timer, error) {
 		return nil, err
 	}
 	t := &timer{bytes: bytes(p)}
-	if t.e, err = (cpu.Backend{}).Compile(p, kernels.CompileOptions{Device: device}); err != nil {
+	if t.e, err = kernels.Load(cpu.Backend{}, p, device); err != nil {
 		return nil, err
 	}
 	i := 0
