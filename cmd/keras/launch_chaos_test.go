@@ -51,7 +51,7 @@ func TestLaunchChaos(t *testing.T) {
 	const deadline = 5 * time.Second // that of keras fit
 	dir := smallModel(t)
 	path := func(name string) string { return filepath.Join(dir, name) }
-	epochs := []string{"--epochs", strconv.Itoa(1000 + 400**launchFaults)}
+	epochs := []string{"--epochs", strconv.Itoa(500 + 150**launchFaults)}
 	whole := startFaulty(t, t.Context(), dir, "whole", []string{"-n", "3"}, append(epochs, "--backup", path("backup0")))
 	require.Equal(t, 0, <-whole.result, whole.out.String())
 
