@@ -79,7 +79,7 @@ func (j *chaos) said(worker int, text string) int {
 	defer j.mu.Unlock()
 	n := 0
 	for _, line := range j.log {
-		if strings.HasPrefix(line, fmt.Sprintf("[%d] ", worker)) && strings.Contains(line, text) {
+		if _, said, ok := strings.Cut(line, fmt.Sprintf(" [%d] ", worker)); ok && strings.Contains(said, text) { // before it stands the time
 			n++
 		}
 	}
