@@ -151,5 +151,15 @@ func (r *Replica) ofFirst(x *ops.Tensor) *ops.Tensor {
 	return ops.CollectiveBroadcast(x, 0, r.replicas)
 }
 
+// AssignsVariables reports whether the trace has assigned a variable so far.
+func (r *Replica) AssignsVariables() bool {
+	for _, e := range r.entries {
+		if e.assigned {
+			return true
+		}
+	}
+	return false
+}
+
 // Variables returns the variables that the trace has read or assigned so far.
 func (r *Replica) Variables() Variables { return r.variables }

@@ -26,6 +26,8 @@ type feeder struct {
 	sizes   []int // examples on each replica of this process
 	skip    int   // examples before them, which other processes take
 	rows    int
+	pads    bool     // batches are filled up to rows; see bucketRows
+	staged  [][]byte // memory of the columns for batches that are filled up
 
 	onCompile func(*distribute.Instance)
 }
@@ -111,6 +113,12 @@ func (f *feeder) loadRows(p *parts, first, n int) (*distribute.Instance, error) 
 			}
 		}
 		raw := rawBytes(a)
+		if n < f.rows && f.pads {
+			if err := f.columns[i].write(f.inst.Input(0, i), f.fill(i, raw[first*f.columns[i].row:(first+n)*f.columns[i].row])); err != nil {
+				return nil, err
+			}
+			continue
+		}
 		from := first + f.skip
 		for replica, n := range f.sizes {
 			part := raw[from*f.columns[i].row : (from+n)*f.columns[i].row]
@@ -125,7 +133,7 @@ func (f *feeder) loadRows(p *parts, first, n int) (*distribute.Instance, error) 
 
 // fits reports whether n examples of the batch have the shapes that the instance at hand was compiled for.
 func (f *feeder) fits(p *parts, n int) bool {
-	if f.inst == nil || p.len() != len(f.columns) || n != f.rows {
+	if f.inst == nil || p.len() != len(f.columns) || n != f.rows && !(f.pads && bucketRows(n) == f.rows) {
 		return false
 	}
 	rows := p.rows()
@@ -149,6 +157,9 @@ func (f *feeder) acquire(p *parts, n int) error {
 		return fmt.Errorf("the batch has no input with an axis of examples; expected arrays (batch, ...)")
 	}
 	rows := p.rows()
+	if f.pads {
+		n = bucketRows(n)
+	}
 	columns := make([]column, p.len())
 	all, first := f.fn.Split(n)
 	sizes := all[first : first+len(f.strategy.Devices())]
@@ -172,7 +183,7 @@ func (f *feeder) acquire(p *parts, n int) error {
 	if err != nil {
 		return err
 	}
-	f.inst, f.columns, f.sizes, f.rows, f.skip = inst, columns, sizes, n, 0
+	f.inst, f.columns, f.sizes, f.rows, f.skip, f.staged = inst, columns, sizes, n, 0, make([][]byte, len(columns))
 	for _, n := range all[:first] {
 		f.skip += n
 	}

@@ -19,10 +19,12 @@ type predictedOutput struct {
 	array *tensor.Dense // the result, or longer where more examples were expected than came
 	rows  int           // written so far
 	given bool          // array is the caller's
+	whole []byte        // of a buffer that was read for some of its rows
 }
 
-// add appends the value of a buffer of output i. expected is the number of rows that all of it will have, as far as that is known.
-func (o *predictedOutput) add(i int, b kernels.Buffer, expected int) error {
+// add appends the first rows of a buffer of output i, all of them for -1. expected is the number of rows that all of it will have, as far
+// as that is known.
+func (o *predictedOutput) add(i int, b kernels.Buffer, rows, expected int) error {
 	t := b.Type()
 	if len(t.Shape) == 0 {
 		return fmt.Errorf("output %d is a scalar; Predict joins outputs along the axis of examples, which it lacks", i)
@@ -39,6 +41,9 @@ func (o *predictedOutput) add(i int, b kernels.Buffer, expected int) error {
 		}
 	}
 	n := t.Shape[0]
+	if rows >= 0 {
+		n = rows
+	}
 	size := o.row.Size() * o.dtype.Size()
 	if n == 0 || size == 0 {
 		o.rows += n
@@ -47,7 +52,18 @@ func (o *predictedOutput) add(i int, b kernels.Buffer, expected int) error {
 	if err := o.grow(i, o.rows+n, expected); err != nil {
 		return err
 	}
-	if err := b.Read(o.array.Raw[o.rows*size : (o.rows+n)*size]); err != nil {
+	into := o.array.Raw[o.rows*size : (o.rows+n)*size]
+	if memory := b.Bytes(); n < t.Shape[0] && memory != nil {
+		copy(into, memory)
+	} else if n < t.Shape[0] {
+		if cap(o.whole) < t.Bytes() {
+			o.whole = make([]byte, t.Bytes())
+		}
+		if err := b.Read(o.whole[:t.Bytes()]); err != nil {
+			return err
+		}
+		copy(into, o.whole)
+	} else if err := b.Read(into); err != nil {
 		return err
 	}
 	o.rows += n

@@ -26,6 +26,8 @@ type prediction struct {
 // predictions are what the predictions of a model leave behind for the next ones. It is guarded by Model.mu.
 type predictions struct {
 	idle  []*prediction
+	first int       // examples of the first batch
+	rows  *bool     // whether examples are independent; nil until a batch of another size comes
 	feeds []*feeder // with an instance of the forward function each; the one used last is at the end
 }
 
@@ -159,6 +161,7 @@ func (p *prediction) takeFeed(n int) error {
 		return err
 	}
 	p.feed = newFeeder(fn, p.m.policy.Float())
+	p.feed.pads = p.m.padsRows(n)
 	return nil
 }
 
@@ -167,7 +170,9 @@ func (m *Model) idleFeed(p *parts, n int) *feeder {
 	defer m.mu.Unlock()
 	list := m.predictions.feeds
 	for i := len(list) - 1; i >= 0; i-- {
-		if f := list[i]; f.fn == m.predict && f.fits(p, n) {
+		f := list[i]
+		f.pads = f.pads || n >= leastBucket && m.predictions.rows != nil && *m.predictions.rows
+		if f.fn == m.predict && f.fits(p, n) {
 			copy(list[i:], list[i+1:])
 			list[len(list)-1] = nil
 			m.predictions.feeds = list[:len(list)-1]
@@ -250,7 +255,11 @@ func (p *prediction) collect(inst *distribute.Instance, n int) error {
 	total := max(n, p.parts.rows()) // a batch may be a part of the arrays at hand
 	for i := range p.results {
 		for replica := range p.feed.sizes {
-			if err := p.results[i].add(i, inst.Output(replica, i), total); err != nil {
+			rows := -1
+			if p.feed.pads {
+				rows = n
+			}
+			if err := p.results[i].add(i, inst.Output(replica, i), rows, total); err != nil {
 				return err
 			}
 		}

@@ -192,3 +192,14 @@ func foldTerm[T any](t term, s Steps[T]) (T, error) {
 	}
 	return out, nil
 }
+
+// Depends reports whether a length follows the size of the given name.
+func Depends(d int, size string) bool {
+	either := func(a, b bool) (bool, error) { return a || b, nil }
+	depends, _ := Fold(d, Steps[bool]{
+		Constant: func(int) (bool, error) { return false, nil },
+		Size:     func(name string) (bool, error) { return name == size, nil },
+		Add:      either, Mul: either, Div: either, Max: either,
+	})
+	return depends
+}

@@ -1,0 +1,78 @@
+package keras
+
+import (
+	"math/bits"
+
+	"github.com/gokeras/gokeras/keras/onnx"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Predictions of many batch sizes share programs: where the examples of a batch do not influence each other, a batch is filled up with
+// copies of its first example to one of a few sizes, and what is computed for those is left out. Whether examples are independent is
+// decided on the program, see [ir.RowWise]. The first size that a model sees, and small ones, for which other kernels are faster, have
+// programs of their own.
+
+// leastBucket is the smallest batch that is filled up. The kernels for fewer rows form sums in other orders than those for many.
+const leastBucket = 8
+
+// bucketRows is the number of examples that n are filled up to: powers of two, above 64 the multiples of 64, above 256 quarters of a power
+// of two.
+func bucketRows(n int) int {
+	if n < leastBucket {
+		return n
+	}
+	power := 1 << bits.Len(uint(n-1))
+	if power <= 64 {
+		return power
+	}
+	step := max(64, power/8)
+	return (n + step - 1) / step * step
+}
+
+// padsRows reports whether a batch of n examples is filled up.
+func (m *Model) padsRows(n int) bool {
+	m.mu.Lock()
+	known := &m.predictions
+	if known.first == 0 {
+		known.first = n
+	}
+	first, decided, inputs := known.first, known.rows, m.inputTypes
+	m.mu.Unlock()
+	if n == first || n < leastBucket || len(m.strategy.Devices()) > 1 {
+		return false
+	}
+	if decided == nil {
+		decided = new(m.rowWise(inputs))
+		m.mu.Lock()
+		m.predictions.rows = decided
+		m.mu.Unlock()
+	}
+	return *decided
+}
+
+// rowWise reports whether the examples of a batch are independent of each other when the model predicts.
+func (m *Model) rowWise(inputs []ir.Type) bool {
+	p := &onnx.Program{}
+	r, err := m.traceInference(p, inputs, 0)
+	if err != nil || r.Graph().ShapesOnly() != "" || r.AssignsVariables() {
+		return false
+	}
+	return ir.RowWise(p.Trace, "batch") == nil
+}
+
+// fill returns memory with the given examples of column i and copies of the first one behind them.
+func (f *feeder) fill(i int, examples []byte) []byte {
+	row := f.columns[i].row
+	if f.staged[i] == nil {
+		f.staged[i] = make([]byte, f.rows*row)
+	}
+	all := f.staged[i]
+	n := copy(all, examples)
+	if n < len(all) {
+		n += copy(all[n:], examples[:row])
+		for begin := len(examples); n < len(all); {
+			n += copy(all[n:], all[begin:n])
+		}
+	}
+	return all
+}
