@@ -12,6 +12,7 @@ import (
 type fetched struct {
 	own, master kernels.Buffer
 	written     bool // by this replica
+	unread      bool // the value does not matter, only that there is memory
 	scratch     []byte
 }
 
@@ -45,14 +46,16 @@ func (r *replicaInstance) variable(v *Variable, p *tracedProgram, program *ir.Pr
 	}
 	writes := slices.ContainsFunc(program.Outputs, func(o ir.Output) bool { return o.Alias == input })
 	alone := r.local == 0 && master.Device() == d
-	if alone || master.Device().Kind == d.Kind && !writes && !reads(program, p.program.Inputs[input].Value) {
+	unread := !writes && !reads(program, p.program.Inputs[input].Value)
+	_, onHost := master.(kernels.Borrower)
+	if alone || unread && (master.Device() == d || onHost && master.Device().Kind == d.Kind) {
 		return master, nil
 	}
 	own, err := backend.NewBuffer(d, v.Type())
 	if err != nil {
 		return nil, err
 	}
-	r.fetched = append(r.fetched, fetched{own, master, writes, make([]byte, v.Type().Bytes())})
+	r.fetched = append(r.fetched, fetched{own, master, writes, unread, make([]byte, v.Type().Bytes())})
 	return own, nil
 }
 
@@ -71,6 +74,9 @@ func reads(p *ir.Program, v ir.Value) bool {
 func (r *replicaInstance) fetch() error {
 	for i := range r.fetched {
 		f := &r.fetched[i]
+		if f.unread {
+			continue
+		}
 		if err := copyBuffer(f.own, f.master, f.scratch); err != nil {
 			return err
 		}

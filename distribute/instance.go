@@ -129,7 +129,11 @@ func (inst *Instance) enqueue(ctx context.Context, seed uint64, step uint32) err
 		launching.Unlock()
 		s.inst, s.pool, s.set = inst, inst.pool, inst.set
 	}
+	hosted := inst.set != nil && inst.set.told != nil
 	inst.giveSet(nil)
+	if err == nil && hosted { // the processes meet through the group, whose other calls come in order only when these are over
+		return inst.lane.wait(ctx)
+	}
 	return err
 }
 

@@ -139,7 +139,7 @@ func (s *MultiWorkerMirroredStrategy) Close() error {
 // Communicators connects the local replicas with each other and with those of the other workers: by what the devices have, or else through host
 // memory and the group.
 func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, error) {
-	if s.group != nil && s.crossOps == nil {
+	if s.group != nil && s.crossOps == nil && !s.elastic.on { // a group that outlives lost workers must know of every wait
 		if all, err := s.connect(context.Background(), s.group); all != nil || err != nil {
 			return all, err
 		}

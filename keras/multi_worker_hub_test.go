@@ -28,6 +28,7 @@ type hub struct {
 	fails  func(r int) bool // on which workers; the others complete it
 	states bool             // the model has a layer that keeps a state between batches
 	own    bool             // the model has steps of its own
+	kind   string           // of the workers' devices; "" is the CPU
 	dies   int              // the worker that is then gone for good, and comes back as a new one; -1: none
 
 	arrived    int // in the call under way
@@ -47,6 +48,14 @@ func newHub(n int) *hub {
 	h := &hub{n: n, deposit: make([]any, n), standings: make([]distribute.Standing, n), dies: -1, roster: distribute.Roster{Source: -1}}
 	h.cond = sync.NewCond(&h.mu)
 	return h
+}
+
+// device is where a worker trains.
+func (h *hub) device(rank int) string {
+	if h.kind == "" {
+		return "cpu:0"
+	}
+	return fmt.Sprintf("%s:%d", h.kind, rank)
 }
 
 // meet hands what each worker brings to all.

@@ -110,7 +110,7 @@ func variablesOf(m *Model) (map[string][]float64, error) {
 // train is one life of a worker. watch is told of the variables after each batch.
 func (h *hub) train(rank int, e *distribute.Elastic, watch func(map[string][]float64)) (r recoveryRun) {
 	s, err := distribute.NewMultiWorkerMirroredStrategyOver(distribute.MultiWorkerOptions{
-		MirroredOptions: distribute.MirroredOptions{Devices: []string{"cpu:0"}}, Group: &hubWorker{h, rank}, Elastic: e,
+		MirroredOptions: distribute.MirroredOptions{Devices: []string{h.device(rank)}}, Group: &hubWorker{h, rank}, Elastic: e,
 	})
 	if err != nil {
 		return recoveryRun{err: err}
@@ -216,7 +216,7 @@ func TestFailedCollectiveChangesNothing(t *testing.T) {
 func (h *hub) trainOnce(rank int) (r recoveryRun) {
 	g := &givesUp{&hubWorker{h, rank}}
 	s, err := distribute.NewMultiWorkerMirroredStrategyOver(distribute.MultiWorkerOptions{
-		MirroredOptions: distribute.MirroredOptions{Devices: []string{"cpu:0"}}, Group: g, Elastic: &distribute.Elastic{},
+		MirroredOptions: distribute.MirroredOptions{Devices: []string{h.device(rank)}}, Group: g, Elastic: &distribute.Elastic{},
 	})
 	if err != nil {
 		return recoveryRun{err: err}

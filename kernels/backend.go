@@ -72,7 +72,8 @@ type Session interface {
 	//
 	// Mistakes in the arguments, failures of the computation such as an index out of range, and those of its collectives are errors of the
 	// event. A run that fails changes none of the buffers that it replaces; the other outputs are undefined then. ctx ends waiting for other
-	// replicas, not a computation that has begun.
+	// replicas, not a computation that has begun. A launch that fails, or does not run because of its queue, aborts its communicator, so that the
+	// other replicas do not wait.
 	//
 	// A session runs one launch at a time.
 	Launch(ctx context.Context, l Launch) Event

@@ -33,7 +33,9 @@ func (b *build) handle(o *operand) *buffer { return &buffer{typ: o.typ, device: 
 
 func refresh(buffers []kernels.Buffer, operands []*operand) {
 	for i, o := range operands {
-		buffers[i].(*buffer).data = raw(o)
+		b := buffers[i].(*buffer)
+		b.data = raw(o)
+		b.own = b.data // communicators may write it
 	}
 }
 

@@ -82,6 +82,9 @@ func (e *session) Close() {
 func (e *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
 	q, _ := l.Queue.(*queue)
 	if q != nil && q.err != nil {
+		if l.Communicator != nil {
+			l.Communicator.Abort(q.err)
+		}
 		return kernels.Completed(q.err)
 	}
 	err := e.run(ctx, l.Inputs, l.Outputs, l.Communicator)
