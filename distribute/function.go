@@ -62,13 +62,13 @@ type replicaProgram struct {
 
 // NewFunction prepares f for a strategy. Nothing is traced before the first run.
 func NewFunction(s Strategy, name string, f TraceFunc) *Function {
-	return &Function{strategy: s, name: name, trace: f}
+	return &Function{strategy: inside(s), name: name, trace: f}
 }
 
 // NewProcessFunction is NewFunction for code in which only the replicas of this process take part, also where the strategy spans several:
 // its sums are those of this process, and other processes need not run it.
 func NewProcessFunction(s Strategy, name string, f TraceFunc) *Function {
-	return &Function{strategy: s, name: name, trace: f, alone: true}
+	return &Function{strategy: inside(s), name: name, trace: f, alone: true}
 }
 
 // Split cuts examples into one part for each replica that takes part in the function, and returns the number of the first replica of this

@@ -36,7 +36,7 @@ type nestFunction struct {
 
 // NewNestFunction prepares f for a strategy.
 func NewNestFunction(s Strategy, f func(r *Replica, args ...any) any) *NestFunction {
-	return &NestFunction{strategy: s, f: f, functions: map[string]*nestFunction{}}
+	return &NestFunction{strategy: inside(s), f: f, functions: map[string]*nestFunction{}}
 }
 
 // argument and result leaves stand for tensors in structures.

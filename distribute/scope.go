@@ -10,7 +10,7 @@ type ScopeOption struct{ strategy Strategy }
 
 // Scope makes a model create its variables under the strategy. There is no scope that code is "inside" of: the strategy is a value
 // that goes where it is needed.
-func Scope(s Strategy) ScopeOption { return ScopeOption{s} }
+func Scope(s Strategy) ScopeOption { return ScopeOption{inside(s)} }
 
 // ScopeStrategy returns the strategy of the scope.
 func (o ScopeOption) ScopeStrategy() Strategy { return o.strategy }
@@ -30,6 +30,7 @@ func (o ScopeOption) NewVariable(spec VariableSpec) (*Variable, error) {
 // Nest combines the strategies of two scopes that apply to the same thing: the same strategy twice is fine, different ones are an
 // error, and so is the default strategy inside another. nil stands for no scope.
 func Nest(outer, inner Strategy) (Strategy, error) {
+	outer, inner = inside(outer), inside(inner)
 	switch {
 	case outer == nil:
 		return inner, nil

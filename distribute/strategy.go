@@ -15,6 +15,9 @@ import (
 //
 // Its methods are those of tf.distribute.Strategy that are called in cross-replica context, that is from ordinary Go code. What
 // replica code may do is in [Replica].
+//
+// The strategies are those of this package and its subfolders: the interface cannot be implemented elsewhere. A value that embeds one, to give it
+// another String say, stands for it: variables, functions, scopes and models belong to the strategy inside.
 type Strategy interface {
 	// NumReplicasInSync is the number of replicas that share one step.
 	NumReplicasInSync() int
@@ -50,6 +53,8 @@ type Strategy interface {
 	Extended() *Extended
 	// String names the strategy and its devices.
 	String() string
+
+	base() *local
 }
 
 // local is a strategy whose replicas all live in this process. Strategies over several processes embed it, set self, first, total and
@@ -118,17 +123,22 @@ func siteOf(s Strategy) string {
 	return ""
 }
 
-// baser is implemented by local and so by what embeds it.
-type baser interface{ base() *local }
-
 func (s *local) base() *local { return s }
 
-// baseOf returns the common part of a strategy of this package, nil for others.
+// baseOf returns the common part of a strategy; nil where there is none.
 func baseOf(s Strategy) *local {
-	if b, ok := s.(baser); ok {
-		return b.base()
+	if s == nil {
+		return nil
 	}
-	return nil
+	return s.base()
+}
+
+// inside returns the strategy that a value stands for which embeds it.
+func inside(s Strategy) Strategy {
+	if s == nil {
+		return nil
+	}
+	return s.base().self
 }
 
 func (s *local) Communicators() ([]kernels.Communicator, error) {
@@ -195,7 +205,7 @@ var defaultStrategy = sync.OnceValue(func() Strategy {
 func Default() Strategy { return defaultStrategy() }
 
 // HasStrategy reports whether s is a strategy that somebody chose: neither nil nor the default one.
-func HasStrategy(s Strategy) bool { return s != nil && s != Default() }
+func HasStrategy(s Strategy) bool { return s != nil && inside(s) != Default() }
 
 // NewOneDeviceStrategy puts everything on one device: variables, inputs and computation.
 func NewOneDeviceStrategy(device string) (Strategy, error) {

@@ -136,6 +136,7 @@ func (v *Variable) Place(s Strategy, seed uint64) error {
 
 // place is Place with the lock held.
 func (v *Variable) place(s Strategy, seed uint64) error {
+	s = inside(s)
 	if v.strategy != nil {
 		if v.strategy != s {
 			return fmt.Errorf("distribute: variable %s (made at %s) belongs to %v%s and cannot be used under another strategy, %v%s; make its layer under one strategy, or build a new one and copy the weights",

@@ -12,8 +12,11 @@ import (
 func ExampleNew() {
 	b := async.New(async.Options{Kind: "slow", Devices: 2})
 	kernels.Register(b)
-	fmt.Println(b.Devices())
-	// Output: [slow:0 slow:1]
+	fmt.Println(b.Open(kernels.Device{Kind: "slow", Index: 1}))
+	fmt.Println(b.Open(kernels.Device{Kind: "slow", Index: 2}))
+	// Output:
+	// <nil>
+	// async: device slow:2: expected "slow:0" to "slow:1"
 }
 
 // The backend counts what the host does.
