@@ -37,8 +37,12 @@ func applyBlock(op unaryOp, limit float32, f func(float64) float64, dst, x []flo
 	}
 }
 
-// circularMax is the largest operand of the assembly for sine, cosine and tangent.
-const circularMax = 105615
+// circularMax is the largest operand of the assembly for sine and cosine, tangentMax that for the tangent: near its poles what the reduction
+// rounds off weighs more.
+const (
+	circularMax = 105615
+	tangentMax  = 1 << 15
+)
 
 // Floor stores the largest integer that is not above x.
 func Floor[T Float](dst, x []T) { apply(opFloor, 0, math.Floor, dst, x) }
@@ -75,7 +79,7 @@ func Sin[T Float](dst, x []T) { apply(opSin, circularMax, math.Sin, dst, x) }
 func Cos[T Float](dst, x []T) { apply(opCos, circularMax, math.Cos, dst, x) }
 
 // Tan stores the tangent of x radians.
-func Tan[T Float](dst, x []T) { apply(opTan, circularMax, math.Tan, dst, x) }
+func Tan[T Float](dst, x []T) { apply(opTan, tangentMax, math.Tan, dst, x) }
 
 // Asin stores the angle in radians whose sine is x.
 func Asin[T Float](dst, x []T) { apply(opAsin, 0, math.Asin, dst, x) }
