@@ -15,6 +15,8 @@ import (
 //   - slices of numbers or bools: []T becomes shape (n) and shares the memory of the slice;
 //   - nested slices or Go arrays of any depth ([][]float64, [][28][28]uint8, ...), copied; all must have the same length on
 //     the same axis;
+//   - image.Image and slices of images of one size: float32 (images, height, width, channels) from 0 to 255, one image being a batch of
+//     one; with one channel where all are image.Gray or Gray16, otherwise three, without transparency;
 //   - gonum's mat.Vector (shape (n)) and mat.Matrix (shape (rows, columns)), as float64; a dense matrix without a gap
 //     between its rows shares its memory.
 //
@@ -43,6 +45,9 @@ func toDense(v any, name string) (*tensor.Dense, error) {
 		return fromVector(v, name)
 	case mat.Matrix:
 		return fromMatrix(v, name)
+	}
+	if images, list := imagesIn(v); images != nil || list {
+		return fromImages(images, name)
 	}
 	return fromNested(rv, name)
 }
@@ -194,6 +199,10 @@ func toTensors(v any, component string) (Tensors, error) {
 	}
 	if t, ok := v.(Tensors); ok {
 		return convertTensors(t, component)
+	}
+	if images, list := imagesIn(v); images != nil || list {
+		d, err := fromImages(images, component)
+		return List(d), err
 	}
 	rv := reflect.ValueOf(v)
 	switch {

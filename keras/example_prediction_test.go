@@ -3,6 +3,8 @@ package keras_test
 import (
 	"context"
 	"fmt"
+	"image"
+	"log"
 
 	"gorgonia.org/tensor"
 
@@ -33,4 +35,34 @@ func ExampleModel_PredictOnBatchInto() {
 	// [3]
 	// [4]
 	// [5]
+}
+
+// Images are input as they are, names of classes are numbered and read back, and results are plain Go.
+func ExampleModel_PredictRows() {
+	light, dark := image.NewGray(image.Rect(0, 0, 2, 2)), image.NewGray(image.Rect(0, 0, 2, 2))
+	for i := range light.Pix {
+		light.Pix[i] = 255
+	}
+	m, err := keras.NewSequential([]layers.Layer{
+		&layers.Rescaling{Scale: []float64{1.0 / 255}}, &layers.GlobalAveragePooling2D{},
+	}, keras.InputShape(2, 2, 1))
+	if err != nil {
+		log.Fatal(err)
+	}
+	pictures := data.Arrays([]image.Image{light, dark}, nil)
+	rows, err := m.PredictRows(context.Background(), pictures)
+	if err != nil {
+		log.Fatal(err)
+	}
+	predictions, err := m.Predict(context.Background(), pictures)
+	if err != nil {
+		log.Fatal(err)
+	}
+	labels, err := data.NewClassLabels("dark", "light")
+	if err != nil {
+		log.Fatal(err)
+	}
+	names, err := labels.Decode(predictions)
+	fmt.Println(rows, names, err)
+	// Output: [[1] [0]] [light dark] <nil>
 }

@@ -109,7 +109,7 @@ func (f *functional) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 		values[t] = inputs[i]
 	}
 	for _, n := range f.nodes {
-		if _, host := n.Layer.(layers.HostLayer); host {
+		if f.host != nil && slices.Contains(f.host.nodes, n) {
 			continue
 		}
 		for i, y := range n.Invoke(c, func(t *layers.KerasTensor) *ops.Tensor { return values[t] }) {

@@ -16,6 +16,7 @@ import (
 type hostStage struct {
 	inputs []*layers.KerasTensor // of the model
 	nodes  []*layers.Node        // calls of host layers, in order
+	hosts  []layers.HostLayer    // what computes each call
 	fed    []*layers.KerasTensor // what the program takes
 }
 
@@ -31,8 +32,12 @@ func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (
 	for _, t := range outputs {
 		used[t] = true
 	}
+	early := beforeHost(nodes)
 	for _, n := range nodes {
-		_, host := n.Layer.(layers.HostLayer)
+		hostLayer, host := n.Layer.(layers.HostLayer)
+		if !host && early[n] != nil {
+			hostLayer, host = early[n], true
+		}
 		for _, t := range n.Inputs {
 			switch {
 			case !host:
@@ -44,7 +49,7 @@ func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (
 			}
 		}
 		if host {
-			h.nodes = append(h.nodes, n)
+			h.nodes, h.hosts = append(h.nodes, n), append(h.hosts, hostLayer)
 			onHost[n.Outputs[0]] = true
 		}
 	}
@@ -67,6 +72,26 @@ func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (
 		return nil, nil
 	}
 	return h, nil
+}
+
+// beforeHost finds the calls of layers of the program that must work on the host, since layers that only do stand behind them.
+func beforeHost(nodes []*layers.Node) map[*layers.Node]layers.HostLayer {
+	early := map[*layers.Node]layers.HostLayer{}
+	needed := map[*layers.KerasTensor]bool{}
+	for _, n := range slices.Backward(nodes) {
+		_, host := n.Layer.(layers.HostLayer)
+		if capable, ok := n.Layer.(layers.HostCapable); ok && !host && needed[n.Outputs[0]] {
+			if early[n] = capable.OnHost(); early[n] != nil {
+				host = true
+			}
+		}
+		if host {
+			for _, t := range n.Inputs {
+				needed[t] = true
+			}
+		}
+	}
+	return early
 }
 
 // staged is implemented by topologies that may have a host stage.
@@ -107,9 +132,9 @@ func (h *hostStage) transform(arrays []*tensor.Dense) ([]*tensor.Dense, error) {
 	for i, t := range h.inputs {
 		given[t] = arrays[i]
 	}
-	for _, n := range h.nodes {
+	for i, n := range h.nodes {
 		in := make([]layers.HostArray, len(n.Inputs))
-		for i, t := range n.Inputs {
+		for j, t := range n.Inputs {
 			v, ok := values[t]
 			if !ok {
 				var err error
@@ -118,9 +143,9 @@ func (h *hostStage) transform(arrays []*tensor.Dense) ([]*tensor.Dense, error) {
 				}
 				values[t] = v
 			}
-			in[i] = v
+			in[j] = v
 		}
-		out, err := n.Layer.(layers.HostLayer).Transform(in...)
+		out, err := h.hosts[i].Transform(in...)
 		if err != nil {
 			return nil, err
 		}

@@ -38,6 +38,16 @@ func (m *Model) Predict(ctx context.Context, ds data.Dataset, options ...FitOpti
 	return all[0], nil
 }
 
+// PredictRows is Predict that returns plain Go: one row for each example, the rest of its axes row-major. For other types of numbers see
+// [data.Rows].
+func (m *Model) PredictRows(ctx context.Context, ds data.Dataset, options ...FitOption) ([][]float32, error) {
+	d, err := m.Predict(ctx, ds, options...)
+	if err != nil {
+		return nil, err
+	}
+	return data.Rows[float32](d)
+}
+
 // PredictAll is Predict for models with any number of outputs.
 func (m *Model) PredictAll(ctx context.Context, ds data.Dataset, options ...FitOption) ([]*tensor.Dense, error) {
 	if p := m.direct(ctx, ds, options); p != nil {

@@ -14,8 +14,8 @@ import (
 type LambdaFunc func(c *Context, inputs []*ops.Tensor) *ops.Tensor
 
 // Lambda applies a Go function to its inputs. It has no weights; for those write a layer type. A model with a Lambda can be saved
-// only if the function is given by a name, made known with [RegisterLambda]; a file from Keras that holds Python code cannot be
-// read, but one that names a registered function can.
+// only if the function is given by a name, made known with [RegisterLambda], or that of a function of keras.ops ("relu", see
+// [OperationNames]); a file from Keras that holds Python code cannot be read, but one that names such a function can.
 //
 // Input and output shape: what the function makes of them. A mask does not pass through.
 type Lambda struct {
@@ -25,8 +25,11 @@ type Lambda struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	// Function is a LambdaFunc, a func(x *ops.Tensor) *ops.Tensor, or the name of a registered LambdaFunc. Required.
+	// Function is a LambdaFunc, a func(x *ops.Tensor) *ops.Tensor, or the name of a registered LambdaFunc or of a function of keras.ops.
+	// Required.
 	Function any `keras:"function"`
+
+	arguments Keywords // of a function of keras.ops, from a file
 }
 
 var lambdas = map[string]LambdaFunc{}
@@ -41,7 +44,7 @@ func RegisterLambda(name string, f LambdaFunc) {
 
 // Forward calls the function.
 func (l *Lambda) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	f, err := lambdaFunction(l.Function)
+	f, err := lambdaFunction(l.Function, l.arguments)
 	if err != nil {
 		ops.Fail(c.Graph(), err)
 	}
@@ -52,7 +55,7 @@ func (l *Lambda) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{y}
 }
 
-func lambdaFunction(function any) (LambdaFunc, error) {
+func lambdaFunction(function any, arguments Keywords) (LambdaFunc, error) {
 	switch f := function.(type) {
 	case LambdaFunc:
 		return f, nil
@@ -64,9 +67,31 @@ func lambdaFunction(function any) (LambdaFunc, error) {
 		if f, ok := lambdas[f]; ok {
 			return f, nil
 		}
+		if k := operationNames[f]; k != nil {
+			return func(c *Context, in []*ops.Tensor) *ops.Tensor { return k.onTensors(c, in, arguments) }, nil
+		}
 		return nil, fmt.Errorf("no function is registered under %q; known: %s; make it known with layers.RegisterLambda", f, strings.Join(lambdaNames(), ", "))
 	}
 	return nil, fmt.Errorf("the Function is a %T; expected a layers.LambdaFunc, a func(*ops.Tensor) *ops.Tensor or the name of a registered function", function)
+}
+
+// onTensors applies a function of keras.ops to tensors of a trace.
+func (k *operationKind) onTensors(c *Context, in []*ops.Tensor, named Keywords) *ops.Tensor {
+	symbols, values := make([]any, len(in)), map[*KerasTensor]*ops.Tensor{}
+	for i, x := range in {
+		t := &KerasTensor{}
+		symbols[i], values[t] = t, x
+	}
+	var args []any
+	if len(in) > 1 && len(k.params) > 0 && k.params[0].name == "xs" {
+		symbols = []any{symbols}
+	}
+	args = append(args, symbols...)
+	settings, call, err := k.arrange(append(args, named))
+	if err != nil {
+		ops.Fail(c.Graph(), fmt.Errorf("the function %q of the Lambda: %w", k.name, err))
+	}
+	return (&Operation{kind: k, settings: settings}).compute(c.Graph(), call, func(t *KerasTensor) *ops.Tensor { return values[t] })[0]
 }
 
 func lambdaNames() []string {
@@ -88,17 +113,50 @@ func (l *Lambda) IgnoredConfig() []string {
 	return append(l.Base.IgnoredConfig(), "output_shape", "mask=null")
 }
 
-// MigrateConfig refuses arguments: a Go function has them built in.
+// MigrateConfig reads the arguments of a function of keras.ops, and refuses those of others: a Go function has them built in.
 func (l *Lambda) MigrateConfig(keys map[string]json.RawMessage) error {
 	var arguments map[string]json.RawMessage
 	if raw, ok := keys["arguments"]; ok && json.Unmarshal(raw, &arguments) == nil && len(arguments) > 0 {
-		return fmt.Errorf("the Lambda's function has arguments %s, which a registered Go function cannot take; register a function with these values built in and write {} instead", raw)
+		name := functionNamed(keys["function"])
+		if lambdas[name] != nil || operationNames[name] == nil {
+			return fmt.Errorf("the Lambda's function has arguments %s, which a registered Go function cannot take; register a function with these values built in and write {} instead", raw)
+		}
+		l.arguments = Keywords{}
+		for key, v := range arguments {
+			if !json.Valid(v) {
+				return fmt.Errorf("argument %q of the Lambda is not JSON: %.40s", key, v)
+			}
+			l.arguments[key] = literalOf(string(v))
+		}
 	}
 	delete(keys, "arguments")
 	delete(keys, "module")
 	delete(keys, "function_type")
 	delete(keys, "output_shape_type")
 	delete(keys, "output_shape_module")
+	return nil
+}
+
+// functionNamed returns the name in the object of a function; "" where there is none.
+func functionNamed(raw json.RawMessage) string {
+	var o struct {
+		Config string `json:"config"`
+	}
+	var name string
+	if json.Unmarshal(raw, &name) == nil {
+		return name
+	}
+	if json.Unmarshal(raw, &o) == nil {
+		return o.Config
+	}
+	return ""
+}
+
+// AmendConfig writes the arguments of a function of keras.ops.
+func (l *Lambda) AmendConfig(keys map[string]any) error {
+	if len(l.arguments) > 0 {
+		keys["arguments"] = l.arguments
+	}
 	return nil
 }
 
@@ -117,12 +175,12 @@ func resolveLambda(v any) (any, error) {
 	switch v := v.(type) {
 	case config.Object:
 		if name, ok := v.FunctionName(); ok {
-			_, err := lambdaFunction(name)
+			_, err := lambdaFunction(name, nil)
 			return name, err
 		}
 		return nil, fmt.Errorf("the Lambda holds Python code (%s), which cannot run here; register a Go function with layers.RegisterLambda and name it in the configuration", v.ClassName)
 	case string:
-		_, err := lambdaFunction(v)
+		_, err := lambdaFunction(v, nil)
 		return v, err
 	case []any:
 		return nil, fmt.Errorf("the Lambda holds Python code, which cannot run here; register a Go function with layers.RegisterLambda and name it in the configuration")
