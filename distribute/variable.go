@@ -6,6 +6,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -201,6 +202,10 @@ func (v *Variable) materialize() error {
 func (v *Variable) initialValue() (kernels.Array, error) {
 	if v.pending != nil {
 		return *v.pending, nil
+	}
+	// The numbers are drawn in float64 and then converted.
+	if err := memory.Check(fmt.Sprintf("distribute: the initial value of variable %s, %v,", v.Path(), v.Type()), ir.AddLengths(ir.MulLengths(v.spec.Shape.Size(), 8), v.Type().Bytes())); err != nil {
+		return kernels.Array{}, err
 	}
 	values, err := v.spec.Initializer.Initialize(v.spec.Shape, v.spec.DType, hashSeed(v.seed, v.Path()))
 	if err != nil {

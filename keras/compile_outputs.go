@@ -152,7 +152,10 @@ func (c *compiled) resolveMetrics(names []string, named bool, targets, outputs [
 			if len(list) > 0 && len(targets) == 0 {
 				return fmt.Errorf("%s: the data have no targets to compare output %q with; pass them as in data.Arrays(x, y)", group.what, names[i])
 			}
-			for _, s := range list {
+			for place, s := range list {
+				if s == nil {
+					return fmt.Errorf("%s: metric %d of output %q is nil; give a name or a metric, or leave it out", group.what, place, names[i])
+				}
 				metric, err := metrics.Resolve(metricOf(s), shapeOf(targets, c.outputs[i].target), outputs[i].Shape)
 				if err != nil {
 					return fmt.Errorf("%s: %w", group.what, err)

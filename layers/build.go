@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
@@ -36,9 +37,6 @@ type WeightOptions struct {
 	Synchronization distribute.VariableSynchronization
 	Aggregation     distribute.VariableAggregation
 }
-
-// maxWeight is the largest size of a weight in bytes: 64 TiB.
-const maxWeight = 1 << 46
 
 // AddWeight makes a variable of the layer, as Keras's add_weight does.
 func (b *Builder) AddWeight(name string, shape ir.Shape, o WeightOptions) *distribute.Variable {

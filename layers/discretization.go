@@ -45,6 +45,7 @@ func (l *Discretization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		case !c.Probing: // shapes do not depend on the boundaries
 			ops.Failf(c.Graph(), "has no boundaries yet; call Adapt with data before the model runs, or set BinBoundaries")
 		}
+		ops.CheckTable(x, "NumBins", l.NumBins)
 		boundaries = make([]float64, l.NumBins-1)
 	}
 	for i, b := range boundaries {

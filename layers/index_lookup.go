@@ -36,6 +36,9 @@ type table[T cmp.Ordered] struct {
 	idf    []float64 // of all numbers, special ones included
 }
 
+// maxBuckets is the largest number of OOV buckets: vocabularies list each of them.
+const maxBuckets = 1 << 24
+
 // errNoVocabulary is the answer of a layer that was neither given words nor adapted: without it every word would pass for unknown.
 var errNoVocabulary = errors.New("has no vocabulary yet; call Adapt with data before the model runs, or set Vocabulary")
 
@@ -46,8 +49,8 @@ func (l *lookup[T]) check() error {
 		return fmt.Errorf("MaxTokens must be above 1, or 0 for no limit; received %d", l.maxTokens)
 	case l.padToMax && l.maxTokens == 0:
 		return fmt.Errorf("PadToMaxTokens needs MaxTokens")
-	case l.oov < 0:
-		return fmt.Errorf("NumOOVIndices must not be negative, received %d", l.oov)
+	case l.oov < 0 || l.oov > maxBuckets:
+		return fmt.Errorf("NumOOVIndices must be between 0 and %d, received %d", maxBuckets, l.oov)
 	case !slices.Contains([]string{IntMode, OneHotMode, MultiHotMode, CountMode, TFIDFMode}, l.mode):
 		return fmt.Errorf("unknown OutputMode %q; use %q, %q, %q, %q or %q", l.mode, IntMode, OneHotMode, MultiHotMode, CountMode, TFIDFMode)
 	case l.invert && l.mode != IntMode:

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
@@ -56,6 +57,7 @@ type Base struct {
 	built     bool
 	frozen    bool
 	policy    string
+	bounds    error // of a field with a size that nothing can have
 	weights   distribute.Variables
 	sublayers []Layer
 	shapes    []ir.Shape // inputs at build time
@@ -77,6 +79,7 @@ func attach(l Layer) *Base {
 	b.self, b.sequence = l, sequences.Add(1)
 	b.readCommonFields()
 	b.findSublayers()
+	b.bounds = config.CheckBounds(l)
 	return b
 }
 
@@ -236,6 +239,9 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, compute func(in []*ops.Te
 	b := attach(l)
 	policy := b.dtypePolicy(c)
 	c.EnterLayer(Name(l), policy.Compute)
+	if b.bounds != nil {
+		ops.Fail(c.Graph(), b.bounds)
+	}
 	if len(inputs) == 0 {
 		ops.Failf(c.Graph(), "called without inputs; expected at least one tensor")
 	}

@@ -116,6 +116,7 @@ func (l *MelSpectrogram) waves(g *ops.Graph, fft, length int) []float64 {
 		ops.Failf(g, "unknown Window %q; use \"hann\" or \"hamming\"", l.Window)
 	}
 	bins := fft/2 + 1
+	ops.CheckTable(g, "FFTLength", fft, 2, bins)
 	out := make([]float64, fft*2*bins)
 	begin := (fft - length) / 2
 	for k := range length {
@@ -139,6 +140,7 @@ func (l *MelSpectrogram) triangles(g *ops.Graph, frequencies, bins int) []float6
 		ops.Failf(g, "MinFreq is %v, MaxFreq %v and SamplingRate %v; expected a least frequency below the largest, and a positive rate", orFloat(l.MinFreq, 20), l.highest(), rate)
 	}
 	step := (high - low) / float64(bins+1)
+	ops.CheckTable(g, "NumMelBins", frequencies, bins)
 	out := make([]float64, frequencies*bins)
 	for f := 1; f < frequencies; f++ {
 		m := mel(rate / 2 * float64(f) / float64(frequencies-1))

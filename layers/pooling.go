@@ -75,11 +75,11 @@ func poolAdaptively(x *ops.Tensor, n int, outputSize []int, format string, reduc
 	}
 	size := tuple(x.Graph(), "OutputSize", outputSize, n, 1, 1)
 	for i, axis := range axes {
-		bins := make([]*ops.Tensor, size[i])
-		for j := range bins {
+		var bins []*ops.Tensor
+		for j := range size[i] {
 			from, until := adaptiveBins(j, size[i], x.Dim(axis))
 			part := ops.SliceAxis(x, axis, from, until)
-			bins[j] = ops.KeepDims(reduce(part, axis), part, axis)
+			bins = append(bins, ops.KeepDims(reduce(part, axis), part, axis))
 		}
 		x = ops.Concatenate(axis, bins...)
 	}

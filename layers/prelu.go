@@ -29,7 +29,7 @@ type PReLU struct {
 
 // Build makes alpha.
 func (l *PReLU) Build(b *Builder, in []ir.Shape) {
-	shape := in[0][1:].Clone()
+	shape := in[0][min(1, len(in[0])):].Clone() // a scalar has no batch axis
 	for _, axis := range l.SharedAxes {
 		if axis < 1 || axis > len(shape) {
 			b.Fail("SharedAxes must be between 1 and %d for inputs of shape %v, received %v", len(shape), in[0], l.SharedAxes)

@@ -60,6 +60,7 @@ func (l *RandomGaussianBlur) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	axes, _ := imageAxes(x, l.DataFormat)
 	low, high := valueRange(x.Graph(), l.ValueRange)
 	size := tuple(x.Graph(), "KernelSize", l.KernelSize, 2, 3, 1)
+	ops.CheckTable(x, "KernelSize", size...)
 	y := x
 	for i, axis := range []int{axes[1], axes[0]} {
 		places := make([]float64, size[i])

@@ -59,6 +59,7 @@ func resizeAxis(x *ops.Tensor, axis, length int, interpolation string, antialias
 	}
 	reach := int(math.Ceil(float64(kernel.radius) * wide))
 	taps := 2 * reach
+	ops.CheckTable(x, "resizing", taps, length)
 	cells, weights := make([][]float64, taps), make([][]float64, taps)
 	for t := range taps {
 		cells[t], weights[t] = make([]float64, length), make([]float64, length)
@@ -97,6 +98,7 @@ func resizeAxis(x *ops.Tensor, axis, length int, interpolation string, antialias
 //
 //dim:known see resizeAxis
 func resizeByMatrix(x *ops.Tensor, axis, length int, cells, weights [][]float64) *ops.Tensor {
+	ops.CheckTable(x, "resizing", x.Dim(axis), length)
 	matrix := make([]float64, x.Dim(axis)*length)
 	for t := range cells {
 		for i, w := range weights[t] {

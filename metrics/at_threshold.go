@@ -18,8 +18,8 @@ func (m *atThreshold) build(owner Metric, policy string, d ir.DType, what string
 	if !(value >= 0 && value <= 1) {
 		return fmt.Errorf("metric %q: %s must be in [0, 1], received %v", owner.MetricName(), what, value)
 	}
-	if n < 0 {
-		return fmt.Errorf("metric %q: NumThresholds must be positive, received %d", owner.MetricName(), n)
+	if n < 0 || n > maxThresholds {
+		return fmt.Errorf("metric %q: NumThresholds must be positive and at most %d, received %d", owner.MetricName(), maxThresholds, n)
 	}
 	if n == 0 {
 		n = 200
@@ -34,6 +34,9 @@ func (m *atThreshold) build(owner Metric, policy string, d ir.DType, what string
 	}
 	return err
 }
+
+// maxThresholds is the largest number of thresholds: a metric has variables of that length.
+const maxThresholds = 1 << 20
 
 // evenThresholds returns 0, 1/(n-1), ..., 1.
 func evenThresholds(n int) []float64 {

@@ -52,8 +52,8 @@ func (m *AUC) Build(d ir.DType, _, yPred ir.Type) error {
 	if !slices.Contains([]string{"", "interpolation", "minoring", "majoring"}, strings.ToLower(m.SummationMethod)) {
 		return fail("unknown summation method %q; known: interpolation, minoring, majoring", m.SummationMethod)
 	}
-	if m.NumThresholds == 1 || m.NumThresholds < 0 {
-		return fail("NumThresholds must be at least 2, received %d", m.NumThresholds)
+	if m.NumThresholds == 1 || m.NumThresholds < 0 || m.NumThresholds > maxThresholds {
+		return fail("NumThresholds must be between 2 and %d, received %d", maxThresholds, m.NumThresholds)
 	}
 	if err := checkThresholds(m.Thresholds); err != nil {
 		return fail("%w", err)

@@ -29,9 +29,12 @@ type overlapOptions struct {
 	policy    string
 }
 
+// maxClasses is the largest number of classes: their confusion matrix has as many rows and columns.
+const maxClasses = 1 << 16
+
 func (o *overlap) build(m Metric, d ir.DType, c overlapOptions) error {
-	if c.classes <= 0 {
-		return fmt.Errorf("metric %q: NumClasses must be positive, received %d", m.MetricName(), c.classes)
+	if c.classes <= 0 || c.classes > maxClasses {
+		return fmt.Errorf("metric %q: NumClasses must be positive and at most %d, received %d", m.MetricName(), maxClasses, c.classes)
 	}
 	for _, id := range c.targets {
 		if id < 0 || id >= c.classes {

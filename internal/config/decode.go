@@ -59,6 +59,9 @@ func Decode(raw json.RawMessage, into any, ignore ...string) error {
 			return fmt.Errorf("config of %s: key %q: %w", name, key, err)
 		}
 	}
+	if err := CheckBounds(into); err != nil {
+		return fmt.Errorf("config of %w", err)
+	}
 	return nil
 }
 

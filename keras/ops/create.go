@@ -53,6 +53,13 @@ func Iota(t Traced, dtype ir.DType, axis int, shape ...int) *Tensor {
 	return g.add(ir.Iota, ir.IotaAttrs{Type: ir.Type{DType: dtype, Shape: shape}, Axis: axis})[0]
 }
 
+// CheckTable reports a table that the trace is about to compute, with axes of the given lengths, if it would be too large.
+func CheckTable(t Traced, what string, lengths ...int) {
+	if n := ir.MulLengths(lengths...); n > ir.MaxTable {
+		Failf(t.Graph(), "%s: needs a table of %v numbers; at most %d are possible, check the sizes that were given", what, ir.Shape(lengths), ir.MaxTable)
+	}
+}
+
 // Arange returns 0, 1, ..., n-1.
 func Arange(t Traced, dtype ir.DType, n int) *Tensor { return Iota(t, dtype, 0, n) }
 
@@ -62,7 +69,9 @@ func ArangeBetween(t Traced, dtype ir.DType, start, stop, step float64) *Tensor 
 	if step == 0 || math.IsNaN((stop-start)/step) || math.IsInf((stop-start)/step, 0) {
 		Failf(g, "arange: cannot go from %v to %v in steps of %v", start, stop, step)
 	}
-	values := make([]float64, max(0, int(math.Ceil((stop-start)/step))))
+	n := math.Ceil((stop - start) / step)
+	CheckTable(g, "arange", int(min(n, ir.MaxTable+1)))
+	values := make([]float64, max(0, int(n)))
 	for i := range values {
 		values[i] = start + float64(i)*step
 	}
@@ -94,6 +103,7 @@ func spaced(t Traced, what string, dtype ir.DType, start, stop float64, n int, f
 	if n < 0 {
 		Failf(t.Graph(), "%s: the count must not be negative, received %d", what, n)
 	}
+	CheckTable(t, what, n)
 	values := make([]float64, n)
 	for i := range values {
 		v := start

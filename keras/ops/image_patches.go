@@ -140,6 +140,7 @@ func GaussianBlur(x *Tensor, size [2]int, sigma [2]float64) *Tensor {
 	if !x.DType().IsFloat() || min(size[0], size[1]) < 1 || !(sigma[0] > 0 && sigma[1] > 0) {
 		Failf(x.g, "gaussian blur: needs images of floats, a window of at least 1 and a sigma above 0, received %v, %v and %v", x.DType(), size, sigma)
 	}
+	CheckTable(x, "gaussian blur", size[0], size[1])
 	x, unbatched := batched("gaussian blur", x, 2)
 	weights := func(i int) *Tensor {
 		w, sum := make([]float64, size[i]), 0.0

@@ -46,6 +46,7 @@ func RepeatEach(x *Tensor, counts []int, axis int) *Tensor {
 		if n < 0 {
 			Failf(x.g, "repeat: the counts must not be negative, received %v", counts)
 		}
+		CheckTable(x, "repeat", ir.AddLengths(len(places), n))
 		places = append(places, slices.Repeat([]float64{float64(i)}, n)...)
 	}
 	return Take(x, Constant(x, ir.Int32, ir.Shape{len(places)}, places), axis)

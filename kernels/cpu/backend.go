@@ -41,7 +41,7 @@ func (b Backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) 
 	if !t.DType.Valid() || slices.ContainsFunc(t.Shape, func(n int) bool { return n < 0 }) {
 		return nil, fmt.Errorf("cpu: cannot make a buffer of %v", t)
 	}
-	if err := checkMemory("a buffer of "+t.String(), bytesOf(t)); err != nil {
+	if err := checkMemory("a buffer of "+t.String(), float64(t.Bytes())); err != nil {
 		return nil, err
 	}
 	return newBuffer(d, t), nil

@@ -9,13 +9,6 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-func TestMemTotal(t *testing.T) {
-	require.Equal(t, 24684096<<10, memTotal([]byte("MemTotal:       24684096 kB\nMemFree:        15604192 kB\n")))
-	for _, text := range []string{"", "MemFree: 3 kB\n", "MemTotal: x kB\n", "MemTotal: 99999999999999999999 kB\n", "MemTotal: -3 kB\n"} {
-		require.Equal(t, addressable, memTotal([]byte(text)), text)
-	}
-}
-
 // More memory than there is is an error and not the end of the process.
 func TestAbsurdSizes(t *testing.T) {
 	device := kernels.Device{Kind: Kind}
@@ -25,7 +18,7 @@ func TestAbsurdSizes(t *testing.T) {
 	}
 	p := ir.New("wide")
 	x := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{1}})
-	wide, err := p.Add("layer", ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{1 << 60}, Axes: []int{0}}, x)
+	wide, err := p.Add("layer", ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{1 << 50}, Axes: []int{0}}, x)
 	require.NoError(t, err)
 	p.AddOutput("y", wide[0])
 	_, err = kernels.Load(Backend{}, p, device)

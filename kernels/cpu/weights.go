@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
@@ -39,7 +40,7 @@ const (
 
 // worthKeeping reports whether the matrix gains from being kept in panels.
 func (f *form) worthKeeping() bool {
-	return f.n >= keptMinColumns && f.k*f.n >= keptMinElements && f.k*f.n*f.size <= memoryLimit()/keptPart
+	return f.n >= keptMinColumns && f.k*f.n >= keptMinElements && f.k*f.n*f.size <= memory.Limit()/keptPart
 }
 
 // changing notes that the contents change; it is called before and after, so that what reads them in between is not taken for either.

@@ -31,6 +31,9 @@ func windowShape(spatial, window, strides, dilation, low, high []int) (Shape, er
 	if len(window) != n || len(strides) != n || len(low) != n || len(high) != n || dilation != nil && len(dilation) != n {
 		return nil, fmt.Errorf("window %v, strides %v, dilation %v, padding %v and %v must have one entry for each of the %d spatial axes", window, strides, dilation, low, high, n)
 	}
+	if taps := MulLengths(window...); taps > MaxTable {
+		return nil, fmt.Errorf("window %v has %d cells; at most %d", window, taps, MaxTable)
+	}
 	out := make(Shape, n)
 	for i := range out {
 		d := 1

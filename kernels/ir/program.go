@@ -76,6 +76,9 @@ func (p *Program) newValue(t Type) Value {
 
 // Add appends a node, infers the types of its results and returns them.
 func (p *Program) Add(scope string, op Op, attrs Attrs, inputs ...Value) ([]Value, error) {
+	if len(p.Nodes) >= MaxNodes {
+		return nil, fmt.Errorf("ir: program %q has more than %d operations; where a layer is traced step by step, give it fewer steps or a loop", p.Name, MaxNodes)
+	}
 	types, err := p.infer(op, attrs, inputs)
 	if err != nil {
 		return nil, err

@@ -1,0 +1,5 @@
+//go:build !unix
+
+package memory
+
+func addressSpace() int { return Addressable }

@@ -1,0 +1,81 @@
+package ir
+
+import (
+	"fmt"
+	"math"
+	"math/bits"
+)
+
+// MaxElements is the largest number of elements of a value, empty axes counted as 1: with it, sizes in bytes and strides fit an int.
+const MaxElements = math.MaxInt >> 4
+
+// MaxNodes is the largest number of nodes of a program: what is traced in a loop of Go (steps of an unrolled recurrent layer, bins of a
+// pooling) ends in an error before it ends the memory.
+const MaxNodes = 1 << 20
+
+// MaxTable is the largest number of elements of a table that is computed while a program is traced (weights of a filter, places to take from),
+// and of the window of a convolution or pooling.
+const MaxTable = 1 << 26
+
+// MulLengths multiplies lengths without overflow: what does not fit an int is math.MaxInt or math.MinInt.
+func MulLengths(lengths ...int) int {
+	n := 1
+	for _, d := range lengths {
+		n = times(n, d)
+	}
+	return n
+}
+
+func times(a, b int) int {
+	high, low := bits.Mul(magnitude(a), magnitude(b))
+	negative := (a < 0) != (b < 0)
+	switch {
+	case high == 0 && low <= math.MaxInt && negative:
+		return -int(low)
+	case high == 0 && low <= math.MaxInt:
+		return int(low)
+	case negative:
+		return math.MinInt
+	}
+	return math.MaxInt
+}
+
+func magnitude(n int) uint {
+	if n < 0 {
+		return -uint(n)
+	}
+	return uint(n)
+}
+
+// AddLengths adds lengths without overflow: what does not fit an int is math.MaxInt or math.MinInt.
+func AddLengths(lengths ...int) int {
+	n := 0
+	for _, d := range lengths {
+		switch {
+		case d > 0 && n > math.MaxInt-d:
+			n = math.MaxInt
+		case d < 0 && n < math.MinInt-d:
+			n = math.MinInt
+		default:
+			n += d
+		}
+	}
+	return n
+}
+
+// check reports a type that no value can have.
+func (t Type) check() error {
+	if !t.DType.Valid() {
+		return fmt.Errorf("type %v needs an element type", t)
+	}
+	size := 1
+	for _, d := range t.Shape {
+		if d < 0 {
+			return fmt.Errorf("type %v needs axis lengths of 0 or more", t)
+		}
+		if size = MulLengths(size, max(d, 1)); size > MaxElements {
+			return fmt.Errorf("type %v has more elements than can be counted; check the sizes that a layer was given and the shape of its input", t)
+		}
+	}
+	return nil
+}
