@@ -316,7 +316,8 @@ func TestBadModels(t *testing.T) {
 			return err
 		}, []string{"InputDType", "float31"}},
 		{"units", building(&layers.Dense{}), []string{"sequential/dense: Units must be positive, received 0"}},
-		{"absurd units", building(&layers.Dense{Units: 1 << 62}), []string{"sequential/dense: ", `weight "kernel"`, "more than a machine can address"}},
+		{"absurd units", building(&layers.Dense{Units: 1 << 62}), []string{"sequential/dense: ", "Units is 4611686018427387904; expected a number between"}},
+		{"absurd weight", building(&layers.Embedding{InputDim: 1<<31 - 1, OutputDim: 1<<31 - 1}), []string{"sequential/embedding: ", `weight "embeddings"`, "more than a machine can address"}},
 		{"nil layer", building(nil), []string{"layer 0 of the Sequential model is nil"}},
 		{"nil pointer", building(shared, (*layers.Dense)(nil)), []string{"layer 1 of the Sequential model is nil"}},
 		{"one layer twice", building(shared, shared), []string{"layers 0 and 1 of the Sequential model are the same Dense", "Functional"}},
@@ -459,7 +460,7 @@ func TestBatchLargerThanData(t *testing.T) {
 func TestAbsurdMemory(t *testing.T) {
 	wide := sequential(t, nil, &layers.Dense{Units: 1 << 40})
 	compile(t, wide, keras.CompileConfig{Loss: "mse", Optimizer: "sgd"})
-	require.ErrorContains(t, predict(wide, data.Arrays(grid(1, 4), nil)), "memory")
+	require.ErrorContains(t, predict(wide, data.Arrays(grid(1, 4), nil)), "Units is 1099511627776; expected a number between -2147483647 and 2147483647")
 
 	deep := sequential(t, []keras.Option{keras.InputShape(1)}, &layers.RepeatVector{N: 1 << 22}, &layers.Flatten{}, &layers.RepeatVector{N: 1 << 18}, &layers.GlobalMaxPooling1D{})
 	err := predict(deep, data.Arrays(grid(64, 1), nil))

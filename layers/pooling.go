@@ -67,6 +67,9 @@ func adaptiveBins(i, n, length int) (from, until int) {
 	return dim.FloorDiv(dim.Mul(i, length), n), dim.CeilDiv(dim.Mul(i+1, length), n)
 }
 
+// maxBins is the largest number of bins: each is reduced for itself.
+const maxBins = 1 << 16
+
 // poolAdaptively reduces each spatial axis to the given number of bins, one axis after the other.
 func poolAdaptively(x *ops.Tensor, n int, outputSize []int, format string, reduce func(*ops.Tensor, ...int) *ops.Tensor) []*ops.Tensor {
 	axes := spatialAxes(x, n, format)
@@ -75,6 +78,9 @@ func poolAdaptively(x *ops.Tensor, n int, outputSize []int, format string, reduc
 	}
 	size := tuple(x.Graph(), "OutputSize", outputSize, n, 1, 1)
 	for i, axis := range axes {
+		if size[i] > maxBins {
+			ops.Failf(x.Graph(), "OutputSize is %v; at most %d along an axis are possible", outputSize, maxBins)
+		}
 		var bins []*ops.Tensor
 		for j := range size[i] {
 			from, until := adaptiveBins(j, size[i], x.Dim(axis))

@@ -35,12 +35,20 @@ func TestTypesEnd(t *testing.T) {
 		return ConvAttrs{Strides: []int{1}, Dilation: []int{dilation}, PadLow: []int{0}, PadHigh: []int{high}, Groups: 1}
 	}
 	for name, add := range map[string]func() ([]Value, error){
-		"broadcast": func() ([]Value, error) { return p.Add("", Broadcast, BroadcastAttrs{Shape: Shape{1 << 30, 1 << 30, 1 << 31, 1}, Axes: []int{1, 2, 3}}, x) },
-		"pad":       func() ([]Value, error) { return p.Add("", Pad, PadAttrs{[]int{0, 0, 0}, []int{0, 0, 0}, []int{0, 1 << 33, 0}}, x, zero) },
-		"pad ends":  func() ([]Value, error) { return p.Add("", Pad, PadAttrs{[]int{0, math.MaxInt, 0}, []int{0, 5, 0}, []int{0, 0, 0}}, x, zero) },
-		"conv pad":  func() ([]Value, error) { return p.Add("", Conv, conv(1, math.MaxInt), x, kernel) },
-		"iota":      func() ([]Value, error) { return p.Add("", Iota, IotaAttrs{Type: Type{Int32, Shape{1 << 62}}}) },
-		"window":    func() ([]Value, error) { return p.Add("", MaxPool, PoolAttrs{[]int{1 << 30}, []int{1}, []int{0}, []int{0}}, x) },
+		"broadcast": func() ([]Value, error) {
+			return p.Add("", Broadcast, BroadcastAttrs{Shape: Shape{1 << 30, 1 << 30, 1 << 31, 1}, Axes: []int{1, 2, 3}}, x)
+		},
+		"pad": func() ([]Value, error) {
+			return p.Add("", Pad, PadAttrs{[]int{0, 0, 0}, []int{0, 0, 0}, []int{0, 1 << 33, 0}}, x, zero)
+		},
+		"pad ends": func() ([]Value, error) {
+			return p.Add("", Pad, PadAttrs{[]int{0, math.MaxInt, 0}, []int{0, 5, 0}, []int{0, 0, 0}}, x, zero)
+		},
+		"conv pad": func() ([]Value, error) { return p.Add("", Conv, conv(1, math.MaxInt), x, kernel) },
+		"iota":     func() ([]Value, error) { return p.Add("", Iota, IotaAttrs{Type: Type{Int32, Shape{1 << 62}}}) },
+		"window": func() ([]Value, error) {
+			return p.Add("", MaxPool, PoolAttrs{[]int{1 << 30}, []int{1}, []int{0}, []int{0}}, x)
+		},
 	} {
 		_, err := add()
 		assert.Error(t, err, name)
