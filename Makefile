@@ -5,6 +5,7 @@ export CGO_ENABLED ?= 0
 .PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz harvest
 .PHONY: help build test test-python test-paths test-exhaustive check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
 .PHONY: help build test test-python test-paths test-exhaustive check arm64 mnist bench bench-peers bench-shapes bench-ops bench-ops-copies bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
+.PHONY: help build test test-python test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz mutants
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -81,6 +82,10 @@ FAULTS ?= 42
 chaos: ## train on 3 and 5 workers under random kills, freezes and restarts, started by hand and by keras launch: FAULTS of them in each of five runs
 	$(GO) test ./distribute/multiworker -run TestChaos -count=1 -v -timeout 60m -faults $(FAULTS)
 	$(GO) test ./cmd/keras -run TestLaunchChaos -count=1 -v -timeout 60m -faults $(FAULTS)
+
+PLACES ?= 60
+mutants: ## break the numeric core in PLACES places, one at a time, and report what no test notices
+	$(GO) run ./internal/mutants -n $(PLACES)
 
 fuzz: ## fuzz the parsers of outside bytes, 30 seconds each
 	./internal/fuzz.sh 30s

@@ -375,7 +375,7 @@ func TestHostileValues(t *testing.T) {
 		"adaptive pooling":      {layer("AdaptiveAveragePooling2D", `{"output_size":1e12}`, 4, 4, 1), "expected a number between"},
 		"adaptive bins":         {layer("AdaptiveMaxPooling1D", `{"output_size":2147483647}`, 4, 1), "at most 65536 along an axis"},
 		"buckets":               {layer("IntegerLookup", `{"num_oov_indices":1e12,"vocabulary":[1,2]}`, 1), "expected a number between"},
-		"many buckets":          {layer("IntegerLookup", `{"num_oov_indices":2147483647,"vocabulary":[1,2]}`, 1), "NumOOVIndices must be between 0 and 16777216"},
+		"many buckets":          {layer("IntegerLookup", `{"num_oov_indices":2147483647,"vocabulary":[1,2]}`, 1), "NumOOVIndices must be at most 16777216"},
 		"buckets beyond int":    {layer("StringLookup", `{"num_oov_indices":9223372036854775807,"vocabulary":["a"]}`, 1), "expected a number between"},
 		"dilation":              {layer("Conv1D", `{"filters":2,"kernel_size":3,"dilation_rate":9223372036854775807}`, 8, 1), "expected a number between"},
 		"no batch":              {noBatch, ""},

@@ -3,7 +3,6 @@ package keras
 import (
 	"fmt"
 
-	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -16,7 +15,7 @@ func (m *Model) Outputs() []*layers.KerasTensor {
 	return nil
 }
 
-// Iterations returns how many steps the optimizer has made.
+// Iterations returns how often the optimizer has updated the weights: once a step, or once in GradientAccumulationSteps steps.
 func (m *Model) Iterations() (int64, error) {
 	if m.compiled == nil {
 		return 0, m.errNotCompiled("Iterations")
@@ -25,21 +24,17 @@ func (m *Model) Iterations() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	counter, ok := o.(interface{ Iterations() *distribute.Variable })
+	counter, ok := o.(interface{ Updates() (int64, error) })
 	if !ok {
 		return 0, fmt.Errorf("keras: Iterations: %T does not count its steps", o)
 	}
-	v := counter.Iterations()
-	if v == nil { // not built, so no step was made
-		return 0, nil
-	}
 	m.values.RLock()
 	defer m.values.RUnlock()
-	a, err := v.Value()
+	n, err := counter.Updates()
 	if err != nil {
 		return 0, prefixed("Iterations", err)
 	}
-	return int64(a.At(0)), nil
+	return n, nil
 }
 
 // hasDictOutputs reports whether the model returns its outputs by name.

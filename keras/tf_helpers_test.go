@@ -101,6 +101,9 @@ func tfArrays(t testing.TB, v any) []kernels.Array {
 func tfOptimizer(t testing.TB, setup any) optimizers.Optimizer {
 	t.Helper()
 	o := setup.(map[string]any)
+	for key := range o {
+		require.Contains(t, []string{"name", "learning_rate", "momentum", "nesterov"}, key, "a hyperparameter that no optimizer below is given: %v", o)
+	}
 	rate := o["learning_rate"].(float64)
 	momentum, _ := o["momentum"].(float64)
 	nesterov, _ := o["nesterov"].(bool)
@@ -108,6 +111,7 @@ func tfOptimizer(t testing.TB, setup any) optimizers.Optimizer {
 	case "SGD":
 		return &optimizers.SGD{LearningRate: rate, Momentum: momentum, Nesterov: nesterov}
 	case "Adam":
+		require.False(t, momentum != 0 || nesterov, "Adam has neither: %v", o)
 		return &optimizers.Adam{LearningRate: rate}
 	}
 	t.Fatalf("optimizer %v", o)

@@ -49,8 +49,10 @@ func (l *lookup[T]) check() error {
 		return fmt.Errorf("MaxTokens must be above 1, or 0 for no limit; received %d", l.maxTokens)
 	case l.padToMax && l.maxTokens == 0:
 		return fmt.Errorf("PadToMaxTokens needs MaxTokens")
-	case l.oov < 0 || l.oov > maxBuckets:
-		return fmt.Errorf("NumOOVIndices must be between 0 and %d, received %d", maxBuckets, l.oov)
+	case l.oov < 0:
+		return fmt.Errorf("NumOOVIndices must not be negative, received %d", l.oov)
+	case l.oov > maxBuckets:
+		return fmt.Errorf("NumOOVIndices must be at most %d, received %d", maxBuckets, l.oov)
 	case !slices.Contains([]string{IntMode, OneHotMode, MultiHotMode, CountMode, TFIDFMode}, l.mode):
 		return fmt.Errorf("unknown OutputMode %q; use %q, %q, %q, %q or %q", l.mode, IntMode, OneHotMode, MultiHotMode, CountMode, TFIDFMode)
 	case l.invert && l.mode != IntMode:

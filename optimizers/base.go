@@ -276,6 +276,19 @@ func (b *Base) Averages() distribute.Variables { return b.averages }
 // Iterations is the variable that counts the steps, an int64 scalar; nil before Build.
 func (b *Base) Iterations() *distribute.Variable { return b.iteration }
 
+// Updates is the number of updates of the weights: the count of steps, divided by GradientAccumulationSteps where gradients are accumulated. It is what
+// Keras's optimizer.iterations gives. It is 0 before Build.
+func (b *Base) Updates() (int64, error) {
+	if b.iteration == nil {
+		return 0, nil
+	}
+	a, err := b.iteration.Value()
+	if err != nil {
+		return 0, err
+	}
+	return int64(a.At(0)) / int64(max(b.settings.Options.GradientAccumulationSteps, 1)), nil
+}
+
 var errUnknownOptimizer = errors.New("optimizers: the learning rate is known only after Get, Compile or Build")
 
 // Rate implements [Optimizer].

@@ -181,3 +181,11 @@ func (o *LossScaleOptimizer) CurrentScale() (float64, error) {
 	}
 	return a.At(0), nil
 }
+
+// Updates is the number of updates that the wrapped optimizer has made.
+func (o *LossScaleOptimizer) Updates() (int64, error) {
+	if u, ok := o.Inner.(interface{ Updates() (int64, error) }); ok {
+		return u.Updates()
+	}
+	return 0, fmt.Errorf("optimizers: %T does not count its updates", o.Inner)
+}

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -126,14 +127,14 @@ func TestTFConfigOverrides(t *testing.T) {
 	checkText(t, "master(worker,1)", want["master(worker,1)"], master, err)
 	require.Equal(t, text(t, want["environment"]), r.Environment())
 
-	reread := &TFConfig{Lookup: environment(values)}
-	index, err := reread.TaskIndex()
-	require.NoError(t, err)
-	require.Equal(t, 1, index)
-	values[TFConfigVariable] = strings.Replace(values[TFConfigVariable], `"index": 1`, `"index": 2`, 1)
-	index, err = reread.TaskIndex()
-	require.NoError(t, err)
-	require.Equal(t, 2, index, "the variable is read anew")
+	reread, recorded := &TFConfig{Lookup: environment(values)}, all["tf_config.reread"].Expected
+	require.Len(t, recorded, 2)
+	for _, when := range []string{"before", "after"} {
+		index, err := reread.TaskIndex()
+		require.NoError(t, err)
+		require.JSONEq(t, string(recorded[when]), strconv.Itoa(index), "the variable is read anew: %s", when)
+		values[TFConfigVariable] = strings.Replace(values[TFConfigVariable], `"index": 1`, `"index": 2`, 1)
+	}
 }
 
 // What the strategies say to a bad cluster; where TensorFlow hangs for want of a peer nothing is wrong with the text itself.

@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 )
 
 // MaxSize is the largest number, and its negative the smallest, that a field of type int may have: sizes are multiplied with one another, and
 // with lengths of arrays, before anybody can know whether the result fits into memory.
 const MaxSize = math.MaxInt32
 
-// CheckBounds refuses a struct with a field of type int, *int, []int or [][]int beyond MaxSize. Seeds may have any value.
+// values are keys of whole numbers that are no sizes, and may be any.
+var values = []string{"seed", "vocabulary", "mask_token", "oov_token"}
+
+// CheckBounds refuses a struct with a field of type int, *int, []int or [][]int beyond MaxSize. Seeds and vocabularies may have any value.
 func CheckBounds(v any) error {
 	s := reflect.ValueOf(v)
 	for s.Kind() == reflect.Pointer || s.Kind() == reflect.Interface {
@@ -20,7 +24,7 @@ func CheckBounds(v any) error {
 		return nil
 	}
 	for _, f := range fieldsOf(s.Type()) {
-		if f.key == "seed" {
+		if slices.Contains(values, f.key) {
 			continue
 		}
 		value, err := s.FieldByIndexErr(f.index)

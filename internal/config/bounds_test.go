@@ -16,6 +16,7 @@ type sized struct {
 	Seed   *int     `keras:"seed"`
 	Token  int64    `keras:"token"`
 	Words  []string `keras:"words"`
+	Known  []int    `keras:"vocabulary"`
 }
 
 // TestBounds: sizes end where products of two of them still fit, in files and in Go alike; seeds and 64-bit values do not.
@@ -23,7 +24,7 @@ func TestBounds(t *testing.T) {
 	for _, text := range []string{`{"units":2147483648}`, `{"units":-2147483648}`, `{"limit":1e12}`, `{"kernel_size":[3,9223372036854775807]}`, `{"axes":[[1],[2,-9223372036854775808]]}`} {
 		require.ErrorContains(t, Decode(json.RawMessage(text), &sized{}), "expected a number between -2147483647 and 2147483647", text)
 	}
-	require.NoError(t, Decode(json.RawMessage(`{"units":2147483647,"kernel_size":[-2147483647],"seed":9223372036854775807,"token":-9223372036854775808}`), &sized{}))
+	require.NoError(t, Decode(json.RawMessage(`{"units":2147483647,"kernel_size":[-2147483647],"seed":9223372036854775807,"vocabulary":[9007199254740993],"token":-9223372036854775808}`), &sized{}))
 	require.ErrorContains(t, CheckBounds(&sized{Limit: new(math.MaxInt)}), "sized: Limit is 9223372036854775807")
 	require.NoError(t, CheckBounds(&sized{Seed: new(math.MaxInt), Token: math.MaxInt64}))
 	require.NoError(t, CheckBounds((*sized)(nil)))

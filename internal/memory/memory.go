@@ -13,8 +13,7 @@ import (
 // Addressable is more than any machine can address, and so the end of what is tried: 64 TiB, or 2 GiB where int has 32 bits.
 const Addressable = min(1<<46, math.MaxInt)
 
-// Limit is the memory of the machine, of the control group that the process runs in, or of the address space that it may have (ulimit -v),
-// in bytes, whichever is least. A larger allocation would end the process, where it can be an error.
+// Limit is the memory of the machine, or of the control group that the process runs in, in bytes. A larger allocation would end the process, where it can be an error.
 var Limit = sync.OnceValue(func() int {
 	limit := Addressable
 	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
@@ -26,7 +25,7 @@ var Limit = sync.OnceValue(func() int {
 			limit = min(limit, n)
 		}
 	}
-	return min(limit, addressSpace())
+	return limit
 })
 
 // memTotal reads the line "MemTotal: 24684096 kB".
@@ -43,8 +42,8 @@ func memTotal(text []byte) int {
 
 // Check refuses n bytes that cannot be allocated; n is of type float64 or int, where math.MaxInt says that it does not fit an int.
 func Check[N int | float64](what string, n N) error {
-	if limit := Limit(); float64(n) > float64(limit) {
-		return fmt.Errorf("%s takes %.3g bytes of memory, more than the %.3g of this machine; use smaller batches or layers", what, float64(n), float64(limit))
+	if limit := min(Limit(), addressSpace()); float64(n) > float64(limit) {
+		return fmt.Errorf("%s takes %.3g bytes of memory, more than the %.3g of this machine or process; use smaller batches or layers", what, float64(n), float64(limit))
 	}
 	return nil
 }

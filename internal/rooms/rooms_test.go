@@ -18,6 +18,7 @@ var floors = map[string]int{
 	"kernels/ir":               1,
 	"internal":                 1,
 	"internal/benchpeers":      8,
+	"internal/mutants":         8,
 	"internal/benchcollective": 8,
 	"internal/harvest":         8,
 	"internal/benchops":        8,
