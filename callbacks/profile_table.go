@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/olekukonko/tablewriter"
-	"github.com/olekukonko/tablewriter/tw"
 
 	"github.com/gokeras/gokeras/kernels/cpu"
 )
@@ -83,23 +81,44 @@ func joined(profiles []cpu.ProgramProfile) []cpu.OpProfile {
 
 // Write prints the table. Long chains of operations are shortened.
 func (t ProfileTable) Write(w io.Writer) error {
-	table := tablewriter.NewTable(w, tablewriter.WithHeaderAutoFormat(tw.Off))
-	table.Header("operation", "layer", "calls", "µs", "%", "MB", "GFLOP/s", "% of peak")
+	const form = "%-*s %-*s %9s %5s %8s %7s %5s\n"
+	if _, err := fmt.Fprintf(w, form, nameWidth, "operation", layerWidth, "layer", "µs", "%", "MB", "GFLOP/s", "%peak"); err != nil {
+		return err
+	}
 	for _, r := range t {
 		gflops, peak := "", ""
 		if r.GFLOPs > 0 {
 			gflops, peak = fmt.Sprintf("%.1f", r.GFLOPs), fmt.Sprintf("%.0f", r.PercentOfPeak)
 		}
-		if err := table.Append(shortened(r.Name), r.Layer, fmt.Sprintf("%.4g", r.Calls), fmt.Sprintf("%.1f", r.Microseconds),
+		name := shortened(r.Name)
+		if r.Calls != 1 {
+			name = fmt.Sprintf("%.4g× %s", r.Calls, name)
+		}
+		if _, err := fmt.Fprintf(w, form, nameWidth, clipped(name, nameWidth, false), layerWidth, clipped(r.Layer, layerWidth, true), fmt.Sprintf("%.1f", r.Microseconds),
 			fmt.Sprintf("%.1f", r.Percent), fmt.Sprintf("%.2f", r.Megabytes), gflops, peak); err != nil {
 			return err
 		}
 	}
-	return table.Render()
+	return nil
 }
 
+// clipped cuts a text to a width, at its end, or at its beginning where the end says more.
+func clipped(text string, width int, keepEnd bool) string {
+	r := []rune(text)
+	switch {
+	case len(r) <= width:
+		return text
+	case keepEnd:
+		return "…" + string(r[len(r)-width+1:])
+	}
+	return string(r[:width-1]) + "…"
+}
+
+// layerWidth is how much of the path of a layer the table shows, its end. All columns together take 80 characters.
+const layerWidth = 20
+
 // nameWidth is how much of the name of a long chain the table shows.
-const nameWidth = 40
+const nameWidth = 20
 
 // shortened returns the name of a chain of operations, a+b+b+c, with runs of one operation counted and the end left out where it is long.
 func shortened(chain string) string {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -31,7 +32,13 @@ func TestProfileTable(t *testing.T) {
 
 	var b strings.Builder
 	require.NoError(t, one.Write(&b))
-	assert.Contains(t, b.String(), "% of peak")
+	assert.Contains(t, b.String(), "%peak")
+	long := ProfileTable{{Name: "sparse_categorical_crossentropy_with_a_long_name", Layer: "model/block/group_normalization_2", Calls: 3, Microseconds: 1234567, Percent: 100, Megabytes: 12345, GFLOPs: 12345, PercentOfPeak: 100}}
+	require.NoError(t, long.Write(&b))
+	for line := range strings.Lines(b.String()) {
+		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 80, line)
+	}
+	assert.Contains(t, b.String(), "…oup_normalization_2", "the end of the path tells layers apart")
 	assert.Contains(t, b.String(), "3000.0")
 	assert.Empty(t, NewProfileTable(nil, 1, 1e9))
 }
@@ -41,7 +48,7 @@ func TestShortened(t *testing.T) {
 	for chain, want := range map[string]string{
 		"dot": "dot", "dot+add+relu": "dot+add+relu", "sum+sum": "sum×2",
 		"optimizer_update+optimizer_update+optimizer_update":    "optimizer_update×3",
-		"add+neg+max+abs+neg+exp+log1p+add+mul+sub+max+abs+neg": "add+neg+max+abs+neg+exp+log1p+add+mul+4 more",
+		"add+neg+max+abs+neg+exp+log1p+add+mul+sub+max+abs+neg": "add+neg+max+abs+neg+8 more",
 		"sparse_categorical_crossentropy_with_a_very_long_name": "sparse_categorical_crossentropy_with_a_very_long_name",
 	} {
 		assert.Equal(t, want, shortened(chain))

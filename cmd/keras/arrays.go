@@ -153,6 +153,8 @@ func read(path, role, flag string, names []string) (any, error) {
 // writeArrays writes the outputs of a model to .npy or, with several outputs, .npz.
 func writeArrays(path string, names []string, arrays []*tensor.Dense) error {
 	switch {
+	case strings.HasSuffix(path, ".csv"):
+		return writeCSV(path, names, arrays)
 	case strings.HasSuffix(path, ".npz"):
 		if len(arrays) == 1 && len(names) != 1 {
 			names = []string{"output"}
@@ -166,8 +168,8 @@ func writeArrays(path string, names []string, arrays []*tensor.Dense) error {
 
 // checkOutput refuses a file for arrays before any work is done.
 func checkOutput(path string) error {
-	if !strings.HasSuffix(path, ".npy") && !strings.HasSuffix(path, ".npz") {
-		return usagef("--output %s: unknown kind of file; expected .npy or .npz", path)
+	if !strings.HasSuffix(path, ".npy") && !strings.HasSuffix(path, ".npz") && !strings.HasSuffix(path, ".csv") {
+		return usagef("--output %s: unknown kind of file; expected .npy, .npz or .csv", path)
 	}
 	return checkPlace("--output ", path)
 }

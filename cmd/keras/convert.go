@@ -23,6 +23,7 @@ func newConvert() *cobra.Command {
 		Use:   "convert IN OUT",
 		Short: "Convert a model between file formats",
 		Long: "Convert a model between file formats, named by their endings. IN is a .keras or .h5 file, or the .json of a model.\n" +
+			"An .h5 file with weights alone is given to its model with --weights.\n" +
 			"OUT is .keras, .json (the configuration), .weights.h5, .safetensors or .npz (the weights), or .onnx.",
 		Example: "  keras convert model.h5 model.keras\n  keras convert model.keras model.onnx\n  keras convert model.json model.keras --weights model.safetensors",
 		Args:    exactly("IN", "OUT"),
@@ -31,6 +32,9 @@ func newConvert() *cobra.Command {
 				return err
 			}
 			m, err := loadModel(args[0])
+			if err != nil && strings.HasSuffix(args[0], ".h5") && strings.Contains(err.Error(), "holds weights alone") {
+				return usagef("convert: %s holds weights and no model; name the model, and the weights with --weights %s", args[0], args[0])
+			}
 			if err != nil {
 				return err
 			}

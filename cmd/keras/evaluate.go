@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -38,13 +40,21 @@ func newEvaluate() *cobra.Command {
 				fmt.Fprintln(c.OutOrStdout(), results)
 				return nil
 			}
-			for i, name := range results.names {
-				fmt.Fprintf(c.OutOrStdout(), "%s: %s\n", name, results.values[i])
+			width := 0
+			for _, name := range logs.Names() {
+				width = max(width, utf8.RuneCountInString(name))
+			}
+			for _, name := range logs.Names() {
+				words := make([]string, 0, 1)
+				for _, v := range logs.Vector(name) {
+					words = append(words, fmt.Sprintf("%.4g", v))
+				}
+				fmt.Fprintf(c.OutOrStdout(), "%-*s  %s\n", width, name, strings.Join(words, " "))
 			}
 			return nil
 		},
 	}
 	f.register(c.Flags(), true)
-	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, name to number")
+	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, name to number, with all digits")
 	return c
 }

@@ -23,6 +23,7 @@ import (
 type fitFlags struct {
 	modelFlags
 	workerFlags
+	callbackFlags
 	classWeight                              string
 	validationSplit                          float64
 	validationX, validationY                 string
@@ -47,6 +48,8 @@ func newFit() *cobra.Command {
 			"wait for it. With --elastic MIN:MAX they go on while MIN are left, and take it in when it comes back. Workers of several machines\n" +
 			"need --secret-file or certificates.",
 		Example: "  keras fit model.keras --x images.npy --y labels.npy --epochs 3 --output trained.keras\n" +
+			"  keras fit model.keras --x x.npy --y y.npy --validation-split 0.2 --epochs 100 --learning-rate 0.001 --early-stopping 5 \\\n" +
+			"    --checkpoint best.keras --tensorboard logs --output trained.keras\n" +
 			"  keras fit model.keras --x train.npz --y train.npz --validation-split 0.1 --class-weight '{\"0\": 1, \"1\": 5}' \\\n" +
 			"    --strategy mirrored --devices cpu:0,cpu:1 --output trained.keras --history history.json\n" +
 			"  keras launch -n 2 --restarts 3 -- keras fit model.keras --x x.npy --y y.npy --strategy multiworker --backup backup --output trained.keras\n" +
@@ -56,7 +59,7 @@ func newFit() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c, args[0]) },
 	}
 	s := c.Flags()
-	f.register(s, true)
+	f.modelFlags.register(s, true)
 	s.StringVar(&f.classWeight, "class-weight", "", `weight of each class in the loss, as JSON: {"0": 1, "1": 5}`)
 	s.Float64Var(&f.validationSplit, "validation-split", 0, "last part of the examples that is kept for validation, such as 0.1")
 	s.StringVar(&f.validationX, "validation-x", "", "inputs for validation")
@@ -72,6 +75,7 @@ func newFit() *cobra.Command {
 	s.StringVar(&f.elastic, "elastic", "", "fewest and most workers to train with, MIN:MAX (default all, always)")
 	s.StringVar(&f.history, "history", "", "file for the losses and metrics of each epoch: .json")
 	s.StringVar(&f.trace, "trace", "", "file for a trace of the first 20 steps, for chrome://tracing: .json; further workers write name-1.json and so on")
+	f.callbackFlags.register(s)
 	f.securityFlags.register(s)
 	s.StringVar(&f.metricsAddress, "metrics-addr", "", "HOST:PORT at which the time of steps, traffic and the group of workers are shown to Prometheus, at /metrics,\nsuch as :9090 on the loopback interface; worker i takes the port i further on")
 	return c
@@ -89,6 +93,9 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 		return err
 	}
 	if err := checkModelFile(f.output, "output"); err != nil {
+		return err
+	}
+	if err := f.callbackFlags.check(c.Flags()); err != nil {
 		return err
 	}
 	metrics, closeMetrics, err := f.serveMetrics(c)
@@ -146,7 +153,11 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 		}
 		options = append(options, keras.ValidationData(validation))
 	}
-	return f.train(c, m, source, options, isChief)
+	watching, err := f.callbackFlags.options(m, f.validationSplit != 0 || f.validationX != "")
+	if err != nil {
+		return err
+	}
+	return f.train(c, m, source, append(options, keras.Callbacks(watching...)), isChief)
 }
 
 // checkPlaces refuses files that could not be written in the end.

@@ -56,7 +56,7 @@ func TestEvaluate(t *testing.T) {
 	assert.Equal(t, `{"loss": 0.125, "mae": 0.125}`+"\n", stdout)
 	status, stdout, stderr = execute(t, "evaluate", filepath.Join(dir, "model.keras"), "--x", both, "--y", both)
 	require.Zero(t, status, stderr)
-	assert.Equal(t, "loss: 0.125\nmae: 0.125\n", stdout)
+	assert.Equal(t, "loss  0.125\nmae   0.125\n", stdout)
 }
 
 // TestFitGoesOn: two epochs in one run, and one epoch in each of two runs, give the same model and the same history.
@@ -240,5 +240,44 @@ func TestHelp(t *testing.T) {
 		status, help, stderr := execute(t, c.Name(), "--help")
 		assert.Zero(t, status, stderr)
 		assert.Contains(t, help, "Examples:\n  keras "+c.Name())
+	}
+}
+
+// TestPredictCSV: a line for each example under the names of the outputs, with numbers that read back the same.
+func TestPredictCSV(t *testing.T) {
+	dir := smallModel(t)
+	model, both := filepath.Join(dir, "model.keras"), filepath.Join(dir, "both.npz")
+	for _, file := range []string{"y.csv", "y.npy"} {
+		status, _, stderr := execute(t, "predict", model, "--x", both, "--output", filepath.Join(dir, file))
+		require.Zero(t, status, stderr)
+	}
+	want, err := data.LoadNPY(filepath.Join(dir, "y.npy"))
+	require.NoError(t, err)
+	table, err := data.LoadCSV(filepath.Join(dir, "y.csv"))
+	require.NoError(t, err)
+	assert.Equal(t, floats(t, want), floats(t, table.X))
+}
+
+// TestFitCallbacks: a rate of its own, a stop after epochs without a better loss, the best model and what TensorBoard reads.
+func TestFitCallbacks(t *testing.T) {
+	dir := smallModel(t)
+	path := func(name string) string { return filepath.Join(dir, name) }
+	fit := func(more ...string) (int, string) {
+		status, _, stderr := execute(t, append([]string{"fit", path("model.keras"), "--x", path("both.npz"), "--y", path("both.npz"), "--verbose", "0", "--output", path("out.keras")}, more...)...)
+		return status, stderr
+	}
+	status, stderr := fit("--epochs", "9", "--learning-rate", "1e-30", "--early-stopping", "2", "--checkpoint", path("best.keras"), "--tensorboard", path("logs"), "--history", path("h.json"))
+	require.Zero(t, status, stderr)
+	history, err := os.ReadFile(path("h.json"))
+	require.NoError(t, err)
+	var h map[string][]float64
+	require.NoError(t, json.Unmarshal(history, &h))
+	assert.Len(t, h["loss"], 3, "nothing moves at that rate, so it stops after two epochs that are no better")
+	assert.FileExists(t, path("best.keras"))
+	assert.DirExists(t, path("logs"))
+	for _, bad := range [][]string{{"--learning-rate", "-1"}, {"--early-stopping", "soon"}, {"--early-stopping", "3:"}, {"--checkpoint", path("best.txt")}} {
+		status, stderr = fit(bad...)
+		assert.Equal(t, 2, status, stderr)
+		assert.Contains(t, stderr, bad[0])
 	}
 }

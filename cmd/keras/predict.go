@@ -13,7 +13,7 @@ func newPredict() *cobra.Command {
 		Use:   "predict MODEL --x IN --output OUT",
 		Short: "Compute a model's outputs",
 		Long: "Compute a model's outputs for the examples in IN, and write them to OUT: one output as .npy, several as .npz with the names\n" +
-			"of the outputs.",
+			"of the outputs; outputs of one number or a row of numbers an example also as .csv, a line an example.",
 		Example: "  keras predict model.keras --x images.npy --output scores.npy\n  keras predict model.keras --x data.npz:images --output scores.npy --batch-size 256",
 		Args:    exactly("MODEL"),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -39,6 +39,6 @@ func newPredict() *cobra.Command {
 		},
 	}
 	f.register(c.Flags(), false)
-	c.Flags().StringVar(&output, "output", "", "file for the results: .npy or .npz")
+	c.Flags().StringVar(&output, "output", "", "file for the results: .npy, .npz or .csv")
 	return c
 }

@@ -73,17 +73,13 @@ func (p *Program) check() error {
 }
 
 // keep says which composites are written whole: those with a counterpart in ONNX.
-func keep(t *ir.Program) func(n *ir.Node) bool {
-	needed := map[ir.Value]bool{}
-	for _, n := range t.Nodes {
-		for _, v := range n.Inputs {
-			needed[v] = true
+func keep() func(t *ir.Program, n *ir.Node) bool {
+	var needed map[ir.Value]bool
+	var of *ir.Program
+	return func(t *ir.Program, n *ir.Node) bool {
+		if of != t {
+			needed, of = used(t), t
 		}
-	}
-	for _, out := range t.Outputs {
-		needed[out.Value] = true
-	}
-	return func(n *ir.Node) bool {
 		switch n.Op {
 		case ir.Conv, ir.MaxPool, ir.AvgPool, ir.Softmax, ir.LogSoftmax, ir.Embedding, ir.Relu:
 			return true
@@ -95,6 +91,20 @@ func keep(t *ir.Program) func(n *ir.Node) bool {
 		}
 		return false
 	}
+}
+
+// used are the values that a node or an output reads.
+func used(t *ir.Program) map[ir.Value]bool {
+	out := map[ir.Value]bool{}
+	for _, n := range t.Nodes {
+		for _, v := range n.Inputs {
+			out[v] = true
+		}
+	}
+	for _, o := range t.Outputs {
+		out[o.Value] = true
+	}
+	return out
 }
 
 // writer writes a model.

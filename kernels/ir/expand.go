@@ -5,8 +5,9 @@ import "fmt"
 // Expand returns a program of the same meaning in which composites are replaced by their decompositions, in sub-programs too,
 // until none is left but those that keep accepts. Inputs, outputs and aliases stay in order; values are numbered anew.
 //
-// A backend calls it with the composites that it has kernels for; keep may be nil to keep none.
-func Expand(p *Program, keep func(n *Node) bool) (*Program, error) {
+// A backend calls it with the composites that it has kernels for; keep may be nil to keep none. It is given the program that the node is in, which
+// is p at first, then what p was expanded to so far, or a sub-program: values have other numbers in each.
+func Expand(p *Program, keep func(p *Program, n *Node) bool) (*Program, error) {
 	for {
 		expanded, changed, err := expandOnce(p, keep)
 		if err != nil || !changed {
@@ -16,7 +17,7 @@ func Expand(p *Program, keep func(n *Node) bool) (*Program, error) {
 	}
 }
 
-func expandOnce(p *Program, keep func(n *Node) bool) (q *Program, changed bool, err error) {
+func expandOnce(p *Program, keep func(p *Program, n *Node) bool) (q *Program, changed bool, err error) {
 	q = New(p.Name)
 	renamed := make([]Value, p.NumValues())
 	for _, in := range p.Inputs {
@@ -33,7 +34,7 @@ func expandOnce(p *Program, keep func(n *Node) bool) (q *Program, changed bool, 
 			return nil, false, err
 		}
 		var results []Value
-		if n.Op.IsComposite() && (keep == nil || !keep(n)) {
+		if n.Op.IsComposite() && (keep == nil || !keep(p, n)) {
 			if results, _, err = Decompose(q, &moved); err == nil {
 				err = sameResults(p, n, q, results)
 			}
@@ -69,7 +70,7 @@ func sameResults(p *Program, n *Node, q *Program, results []Value) error {
 }
 
 // expandBodies expands the sub-programs of control-flow attributes.
-func expandBodies(attrs Attrs, keep func(n *Node) bool) (Attrs, bool, error) {
+func expandBodies(attrs Attrs, keep func(p *Program, n *Node) bool) (Attrs, bool, error) {
 	changed := false
 	var failed error
 	expand := func(body *Program) *Program {

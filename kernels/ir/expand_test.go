@@ -56,14 +56,14 @@ func TestExpandKeeps(t *testing.T) {
 	x := p.AddInput("x", f32(4, 5))
 	y := must(t, p, Relu, nil, must(t, p, Softmax, nil, x)...)
 	p.AddOutput("y", y[0])
-	q, err := Expand(p, func(n *Node) bool { return n.Op == Softmax })
+	q, err := Expand(p, func(_ *Program, n *Node) bool { return n.Op == Softmax })
 	require.NoError(t, err)
 	var ops []Op
 	for _, n := range q.Nodes {
 		ops = append(ops, n.Op)
 	}
 	assert.Equal(t, []Op{Softmax, Constant, Maximum}, ops)
-	all, err := Expand(p, func(*Node) bool { return true })
+	all, err := Expand(p, func(*Program, *Node) bool { return true })
 	require.NoError(t, err)
 	assert.Equal(t, p.String(), all.String())
 	assert.Len(t, p.Nodes, 2, "the program itself is not changed")

@@ -60,7 +60,7 @@ func Lower(p *ir.Program, o Options) (m *Module, err error) {
 	if err := p.Verify(); err != nil {
 		return nil, err
 	}
-	p, err = ir.Expand(p, func(n *ir.Node) bool { return lowerings[n.Op] != nil })
+	p, err = ir.Expand(p, func(_ *ir.Program, n *ir.Node) bool { return lowerings[n.Op] != nil })
 	if err != nil {
 		return nil, err
 	}

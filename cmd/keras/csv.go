@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"strconv"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/internal/atomicfile"
+)
+
+// writeCSV writes a line for each example, with the outputs beside each other; the first line names the columns, output_0, output_1, ...
+func writeCSV(path string, names []string, arrays []*tensor.Dense) error {
+	var header []string
+	widths := make([]int, len(arrays))
+	for i, a := range arrays {
+		name := "output"
+		if i < len(names) {
+			name = names[i]
+		} else if len(arrays) > 1 {
+			name = fmt.Sprintf("output_%d", i)
+		}
+		switch shape := a.Shape(); {
+		case len(shape) == 1:
+			widths[i], header = 1, append(header, name)
+		case len(shape) == 2 && shape[1] == 1:
+			widths[i], header = 1, append(header, name)
+		case len(shape) == 2:
+			widths[i] = shape[1]
+			for k := range shape[1] {
+				header = append(header, fmt.Sprintf("%s_%d", name, k))
+			}
+		default:
+			return usagef("--output %s: output %s has the shape %v; a .csv file takes a number or a row of numbers an example, use .npy or .npz", path, name, shape)
+		}
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		lines := csv.NewWriter(w)
+		if err := lines.Write(header); err != nil {
+			return err
+		}
+		line := make([]string, 0, len(header))
+		for row := range arrays[0].Shape()[0] {
+			line = line[:0]
+			for i, a := range arrays {
+				for k := range widths[i] {
+					word, err := csvWord(a, row*widths[i]+k)
+					if err != nil {
+						return err
+					}
+					line = append(line, word)
+				}
+			}
+			if err := lines.Write(line); err != nil {
+				return err
+			}
+		}
+		lines.Flush()
+		return lines.Error()
+	})
+}
+
+// csvWord writes element i of an array with the digits that give the same number when it is read.
+func csvWord(a *tensor.Dense, i int) (string, error) {
+	switch values := a.Data().(type) {
+	case []float32:
+		return strconv.FormatFloat(float64(values[i]), 'g', -1, 32), nil
+	case []float64:
+		return strconv.FormatFloat(values[i], 'g', -1, 64), nil
+	case []string:
+		return values[i], nil
+	case float32: // the package keeps a single element as a number
+		return strconv.FormatFloat(float64(values), 'g', -1, 32), nil
+	case float64:
+		return strconv.FormatFloat(values, 'g', -1, 64), nil
+	}
+	v, err := a.At(indices(a.Shape(), i)...)
+	return fmt.Sprint(v), err
+}
+
+// indices are those of element i in row-major order.
+func indices(shape tensor.Shape, i int) []int {
+	out := make([]int, len(shape))
+	for axis := len(shape) - 1; axis >= 0; axis-- {
+		out[axis], i = i%shape[axis], i/shape[axis]
+	}
+	return out
+}
