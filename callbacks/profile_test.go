@@ -65,7 +65,7 @@ func TestProfile(t *testing.T) {
 		}
 		assert.InDelta(t, 100, percent, 1e-6)
 		assert.Contains(t, b.String(), "sequential/below", "the layer is named")
-		assert.Contains(t, b.String(), "% of peak")
+		assert.Contains(t, b.String(), "%peak")
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		var written callbacks.ProfileTable

@@ -76,14 +76,14 @@ var notHere = map[string]string{
 var otherInputs = map[string]defaultCase{
 	"AdaptiveAveragePooling2D": {Shapes: [][]int{{8, 8, 3}}}, "AdaptiveAveragePooling3D": {Shapes: [][]int{{6, 6, 6, 2}}}, "AdaptiveMaxPooling2D": {Shapes: [][]int{{8, 8, 3}}},
 	"AdaptiveMaxPooling3D": {Shapes: [][]int{{6, 6, 6, 2}}}, "Attention": {Shapes: [][]int{{6, 4}, {6, 4}}}, "AdditiveAttention": {Shapes: [][]int{{6, 4}, {6, 4}}},
-	"RandomCrop": {Shapes: [][]int{{8, 8, 3}}}, "Bidirectional": {}, // the names of its layers, which their weights are drawn by, tell it apart
+	"RandomCrop": {}, "Bidirectional": {}, // one crops in training only; the names of the layers of the other, which their weights are drawn by, tell it apart
 	"CenterCrop": {Shapes: [][]int{{8, 8, 3}}}, "Resizing": {Shapes: [][]int{{8, 8, 3}}}, "MelSpectrogram": {Shapes: [][]int{{4000}}}, "GroupNormalization": {Shapes: [][]int{{6, 6, 32}}},
 	"Embedding": {Shapes: [][]int{{4}}, DType: "int32"}, "ReversibleEmbedding": {Shapes: [][]int{{4}}, DType: "int32"},
 }
 
 // otherwiseWritten are keys whose default has two forms.
 var otherwiseWritten = map[string][]string{
-	"BatchNormalization": {"renorm_clipping"}, "Bidirectional": {"layer"}, "RandomShear": {"x_factor", "y_factor"},
+	"BatchNormalization": {"renorm_clipping"}, "Bidirectional": {"layer", "backward_layer"}, "RandomShear": {"x_factor", "y_factor"},
 }
 
 func object(class string, config map[string]any) map[string]any {

@@ -50,12 +50,8 @@ func (b *Builder) AddWeight(name string, shape ir.Shape, o WeightOptions) *distr
 	if slices.ContainsFunc(shape, dim.Open) {
 		b.Fail("weight %q would have the shape %v, which follows an open axis of the input; weights are made once and need fixed lengths: give the axis a length in the shape of the input", name, shape)
 	}
-	size := 1.0
-	for _, d := range shape {
-		size *= float64(d) //dim:known
-	}
-	if size *= float64(spec.DType.Size()); size > maxWeight {
-		b.Fail("weight %q of %v would take %.3g bytes, more than a machine can address; check the layer's sizes and the shape of its input", name, ir.Type{DType: spec.DType, Shape: shape}, size)
+	if size := ir.MulLengths(append(shape.Clone(), spec.DType.Size())...); size > memory.Addressable {
+		b.Fail("weight %q of %v would take %.3g bytes, more than a machine can address; check the layer's sizes and the shape of its input", name, ir.Type{DType: spec.DType, Shape: shape}, float64(size))
 	}
 	if o.Initializer == nil {
 		o.Initializer = "zeros"

@@ -40,7 +40,7 @@ func (p *Program) Marshal() ([]byte, error) {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}
 	w := &writer{p: p, used: map[string]bool{}, constants: map[string]string{}, lengths: map[int]string{}, open: openAxes(p.Trace, len(p.Inputs))}
-	trace, err := ir.Expand(p.Trace, keep(p.Trace))
+	trace, err := ir.Expand(p.Trace, keep())
 	if err != nil {
 		return nil, fmt.Errorf("onnx: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Full returns a tensor filled with value. Graph comes first because a tensor with no operands belongs to no graph by itself.
@@ -55,7 +56,7 @@ func Iota(t Traced, dtype ir.DType, axis int, shape ...int) *Tensor {
 
 // CheckTable reports a table that the trace is about to compute, with axes of the given lengths, if it would be too large.
 func CheckTable(t Traced, what string, lengths ...int) {
-	if n := ir.MulLengths(lengths...); n > ir.MaxTable {
+	if n := ir.MulLengths(lengths...); !slices.ContainsFunc(lengths, func(d int) bool { return !dim.Known(d) }) && n > ir.MaxTable {
 		Failf(t.Graph(), "%s: needs a table of %v numbers; at most %d are possible, check the sizes that were given", what, ir.Shape(lengths), ir.MaxTable)
 	}
 }

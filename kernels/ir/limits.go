@@ -1,7 +1,6 @@
 package ir
 
 import (
-	"fmt"
 	"math"
 	"math/bits"
 )
@@ -21,14 +20,14 @@ const MaxTable = 1 << 26
 func MulLengths(lengths ...int) int {
 	n := 1
 	for _, d := range lengths {
-		n = times(n, d)
+		n = times(n, d) //dim:known lengths that are open are not given to it
 	}
 	return n
 }
 
 func times(a, b int) int {
 	high, low := bits.Mul(magnitude(a), magnitude(b))
-	negative := (a < 0) != (b < 0)
+	negative := (a < 0) != (b < 0) //dim:known a number
 	switch {
 	case high == 0 && low <= math.MaxInt && negative:
 		return -int(low)
@@ -41,10 +40,10 @@ func times(a, b int) int {
 }
 
 func magnitude(n int) uint {
-	if n < 0 {
-		return -uint(n)
+	if n < 0 { //dim:known a number
+		return -uint(n) //dim:known a number
 	}
-	return uint(n)
+	return uint(n) //dim:known a number
 }
 
 // AddLengths adds lengths without overflow: what does not fit an int is math.MaxInt or math.MinInt.
@@ -61,21 +60,4 @@ func AddLengths(lengths ...int) int {
 		}
 	}
 	return n
-}
-
-// check reports a type that no value can have.
-func (t Type) check() error {
-	if !t.DType.Valid() {
-		return fmt.Errorf("type %v needs an element type", t)
-	}
-	size := 1
-	for _, d := range t.Shape {
-		if d < 0 {
-			return fmt.Errorf("type %v needs axis lengths of 0 or more", t)
-		}
-		if size = MulLengths(size, max(d, 1)); size > MaxElements {
-			return fmt.Errorf("type %v has more elements than can be counted; check the sizes that a layer was given and the shape of its input", t)
-		}
-	}
-	return nil
 }

@@ -121,6 +121,15 @@ func (t Type) check() error {
 			return fmt.Errorf("axis %d: %w", i, err)
 		}
 	}
+	size := 1
+	for _, d := range t.Shape {
+		if !dim.Known(d) {
+			continue // at least 1 some time
+		}
+		if size = MulLengths(size, max(d, 1)); size > MaxElements { //dim:known checked above
+			return fmt.Errorf("type %v has more elements than can be counted; check the sizes that a layer was given and the shape of its input", t)
+		}
+	}
 	return nil
 }
 
