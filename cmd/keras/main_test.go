@@ -146,7 +146,7 @@ func TestMistakes(t *testing.T) {
 		{[]string{"predict"}, 2, "MODEL"},
 		{[]string{"predict", model}, 2, "--x is missing"},
 		{[]string{"predict", model, "--y", x}, 2, "unknown flag: --y"},
-		{[]string{"predict", model, "--x", x, "--output", "out.txt"}, 2, ".npy or .npz"},
+		{[]string{"predict", model, "--x", x, "--output", "out.txt"}, 2, ".npy, .npz or .csv"},
 		{[]string{"predict", model, "--x", x, "--output", out, "--batch-size", "many"}, 2, "many"},
 		{[]string{"predict", model, "--x", x, "--output", out, "--batch-size", "-1"}, 2, "-1"},
 		{[]string{"predict", model, "--x", x, "--output", out, "--strategy", "mirored"}, 2, "mirored"},

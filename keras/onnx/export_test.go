@@ -373,3 +373,10 @@ func TestRuntimePredictsTheSame(t *testing.T) {
 		})
 	}
 }
+
+// TestExportBesideDecomposed: what is written whole is asked of the program as it is, not of the one before other operations were taken apart.
+func TestExportBesideDecomposed(t *testing.T) {
+	c := stack(t, []int{8, 8, 3}, &layers.Conv2D{Filters: 4, KernelSize: []int{3}, Padding: "same"}, &layers.GroupNormalization{Groups: 2},
+		&layers.Conv2DTranspose{Filters: 3, KernelSize: []int{2}, Strides: []int{2}})
+	require.NoError(t, c.model.Export(filepath.Join(t.TempDir(), "model.onnx")))
+}
