@@ -52,7 +52,10 @@ type fileCase struct {
 	} `json:"expect"`
 }
 
-// fileCases lists the cases in testdata/files.zip, or in the folder that GOKERAS_FILE_CASES names.
+// caseArchives hold the cases: those of every kind of file, and random calls with constants and masks (call_arguments.py writes them).
+var caseArchives = []string{"files.zip", "call_arguments.zip"}
+
+// fileCases lists the cases in the archives, or in the folder that GOKERAS_FILE_CASES names.
 func fileCases(t *testing.T) []fileCase {
 	t.Helper()
 	root := os.Getenv("GOKERAS_FILE_CASES")
@@ -77,10 +80,18 @@ func fileCases(t *testing.T) []fileCase {
 
 func unpackCases(t *testing.T) string {
 	t.Helper()
-	archive, err := zip.OpenReader(filepath.Join("testdata", "files.zip"))
+	root := t.TempDir()
+	for _, name := range caseArchives {
+		unpackArchive(t, name, root)
+	}
+	return root
+}
+
+func unpackArchive(t *testing.T, name, root string) {
+	t.Helper()
+	archive, err := zip.OpenReader(filepath.Join("testdata", name))
 	require.NoError(t, err)
 	defer archive.Close()
-	root := t.TempDir()
 	for _, f := range archive.File {
 		if strings.HasSuffix(f.Name, "/") {
 			continue
@@ -93,7 +104,6 @@ func unpackCases(t *testing.T) string {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, content, 0o666))
 	}
-	return root
 }
 
 func (c *fileCase) model() string { return filepath.Join(c.dir, c.ModelFile) }

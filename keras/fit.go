@@ -83,6 +83,7 @@ type trainer struct {
 	skipped  int      // batches of the first epoch that are left out
 	measured bool     // their metrics are in the model's measures
 	workers  together // of a strategy over several processes
+	check    inputCheck
 	notes    []string // for the log, printed where they do not disturb the progress bar
 }
 

@@ -137,6 +137,7 @@ func (t *trainer) steps(ctx context.Context, epoch int) error {
 					return err
 				}
 			}
+			t.check.epoch, t.check.step = epoch, step
 			err = t.attempt(ctx, batch)
 			if err == errStopped {
 				limit = step
@@ -203,6 +204,9 @@ func (t *trainer) step(ctx context.Context, b *data.Batch) error {
 	}
 	if len(t.parts.w) > 0 && len(t.c.classWeight) > 0 {
 		return fmt.Errorf("the batch has sample weights, and ClassWeight is given; use one of them")
+	}
+	if err := t.lookAtBatch(); err != nil {
+		return err
 	}
 	inst, err := t.feed.load(&t.parts)
 	if err != nil {

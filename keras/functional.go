@@ -12,7 +12,8 @@ import (
 // functional is a graph of layer calls.
 type functional struct {
 	in, out Tensors
-	nodes   []*layers.Node // in the order of computation
+	nodes   []*layers.Node // in the order of their recording
+	run     []*layers.Node // in the order of computation
 	layers  []layers.Layer
 	byDepth []layers.Layer
 	order   []listed // byDepth with the inputs among the layers
@@ -92,6 +93,7 @@ func (f *functional) trace() error {
 		}
 	}
 	f.sortByDepth()
+	f.run = f.runOrder()
 	var err error
 	if f.host, err = newHostStage(f.in.list, f.out.list, f.nodes); err != nil {
 		return err
@@ -108,7 +110,7 @@ func (f *functional) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 	for i, t := range f.fed {
 		values[t] = inputs[i]
 	}
-	for _, n := range f.nodes {
+	for _, n := range f.run {
 		if f.host != nil && slices.Contains(f.host.nodes, n) {
 			continue
 		}

@@ -59,6 +59,64 @@ func (f *functional) sortByDepth() {
 	}
 }
 
+// runOrder lists the calls in the order in which Keras's Function makes them, which decides how the state of a layer changes that is
+// called several times: by distance from the outputs, the farthest first; where that is equal, in the order in which distances become
+// known on the way back through a depth-first walk.
+func (f *functional) runOrder() []*layers.Node {
+	depth, layerDepth := map[*layers.Node]int{}, map[layers.Layer]int{}
+	var known []*layers.Node
+	note := func(n *layers.Node, at int) {
+		old, is := depth[n]
+		if !is {
+			known = append(known, n)
+		}
+		depth[n] = max(old, at)
+	}
+	for _, n := range slices.Backward(f.postorder()) {
+		note(n, 0)
+		note(n, layerDepth[n.Layer])
+		layerDepth[n.Layer] = depth[n]
+		for _, t := range n.Inputs {
+			if from, _ := t.Node(); !slices.Contains(f.in.list, t) {
+				note(from, depth[n]+1)
+			}
+		}
+	}
+	slices.SortStableFunc(known, func(a, b *layers.Node) int { return depth[b] - depth[a] })
+	return known
+}
+
+// postorder lists the calls behind those that they depend on, as a depth-first walk from the outputs leaves them.
+func (f *functional) postorder() []*layers.Node {
+	type visit struct {
+		node *layers.Node
+		next int // of its inputs
+	}
+	var order []*layers.Node
+	seen := map[*layers.Node]bool{}
+	for _, t := range f.out.list {
+		var pending []visit
+		enter := func(t *layers.KerasTensor) {
+			if n, _ := t.Node(); !slices.Contains(f.in.list, t) && !seen[n] {
+				seen[n] = true
+				pending = append(pending, visit{node: n})
+			}
+		}
+		enter(t)
+		for len(pending) > 0 {
+			v := &pending[len(pending)-1]
+			if v.next < len(v.node.Inputs) {
+				v.next++
+				enter(v.node.Inputs[v.next-1])
+				continue
+			}
+			order = append(order, v.node)
+			pending = pending[:len(pending)-1]
+		}
+	}
+	return order
+}
+
 // listed is one line of a model's list of operations: a layer or an input.
 type listed struct {
 	layer layers.Layer

@@ -128,9 +128,15 @@ func isHDF5(r io.ReaderAt) bool {
 func (m *Model) loadFrom(source saving.Source, objects []saving.Object, c *fileConfig) error {
 	m.values.Lock()
 	defer m.values.Unlock()
+	if err := saving.CheckComplete(m, objects); err != nil {
+		return err
+	}
 	report, err := saving.Load(source, objects, c.skipMismatch)
 	if err == nil {
 		err = saving.LoadArrays(source, objects)
+	}
+	if err == nil && !m.isBuilt() && len(report.Unused) > 0 {
+		err = fmt.Errorf("model %q has no weights yet, as the file does not say for which input, and the weights in it would be lost (%s, ...); give it an Input, or load its weights once it is built", m.Name(), report.Unused[0])
 	}
 	if err != nil {
 		return err

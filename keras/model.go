@@ -27,8 +27,9 @@ type Model struct {
 	seed     uint64
 	policy   ops.DTypePolicy
 
-	ownPolicy bool // named by the user, so it holds for a model inside another too
-	part      bool // read as a part of another model, which places its variables
+	ownPolicy bool     // named by the user, so it holds for a model inside another too
+	part      bool     // read as a part of another model, which places its variables
+	readable  [32]byte // sum of the document that was last found to be readable; see checkReadable
 
 	inputTypes  []ir.Type // of the first batch seen; batch axis Unknown
 	outputTypes []ir.Type
@@ -119,6 +120,10 @@ func configure(options []Option) modelConfig {
 		case modelOption:
 			o(&c)
 		default:
+			if scope, ok := o.(distribute.ScopeOption); ok && scope.ScopeStrategy() == nil {
+				c.err = fmt.Errorf("distribute.Scope received no strategy; make one, as with distribute.NewMirroredStrategy(), or leave the option out for one device")
+				continue
+			}
 			s, err := distribute.Nest(c.strategy, o.ScopeStrategy())
 			if err != nil {
 				c.err = err

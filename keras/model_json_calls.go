@@ -92,8 +92,12 @@ func callObject(n *layers.Node, history func(*layers.KerasTensor) []any) (map[st
 		named[key] = v
 	}
 	if _, isOperation := n.Layer.(*layers.Operation); !isOperation {
+		given := layers.CallParameters(n.Layer)
+		given = given[:min(len(given), len(a.Positional))]
 		for key, v := range layers.CallArguments(n.Layer) {
-			named[key] = v
+			if !slices.Contains(given, key) {
+				named[key] = v
+			}
 		}
 	}
 	kwargs, err := encodeArgument(named, history)
@@ -104,8 +108,8 @@ func callObject(n *layers.Node, history func(*layers.KerasTensor) []any) (map[st
 func keysOfCall(n *layers.Node) layers.Arguments {
 	class, inputs := layers.ClassName(n.Layer), n.Operands()
 	all := make([]any, len(inputs))
-	for i, t := range inputs {
-		all[i] = t
+	for i, o := range inputs {
+		all[i] = o.Tensor
 	}
 	named := layers.Keywords{}
 	isMask := func(i int) bool { return i < len(inputs) && inputs[i].DType() == ir.Bool }
@@ -125,7 +129,13 @@ func keysOfCall(n *layers.Node) layers.Arguments {
 		}
 		return layers.Arguments{Positional: all, Keywords: named}
 	case slices.Contains(takesState, class) && len(all) > 1:
-		return layers.Arguments{Positional: all[:1], Keywords: layers.Keywords{"initial_state": all[1:]}}
+		if last := len(all) - 1; isMask(last) {
+			named["mask"], all = all[last], all[:last]
+		}
+		if len(all) > 1 {
+			named["initial_state"] = all[1:]
+		}
+		return layers.Arguments{Positional: all[:1], Keywords: named}
 	case len(all) > 1 || slices.Contains(takesList, class):
 		return layers.Arguments{Positional: []any{all}}
 	}

@@ -84,7 +84,16 @@ func callArguments(l layers.Layer, nodes []nodeObject) error {
 	literals := make([]map[string]any, len(nodes))
 	for i, n := range nodes {
 		literals[i] = map[string]any{}
-		for key, raw := range n.Kwargs {
+		given := maps.Clone(n.Kwargs)
+		if given == nil {
+			given = map[string]json.RawMessage{}
+		}
+		for i, name := range layers.CallParameters(l) {
+			if i < len(n.Args) {
+				given[name] = n.Args[i]
+			}
+		}
+		for key, raw := range given {
 			var v any
 			if slices.Contains(ignoredKeywords, key) || layers.IsCallArgument(l, key) || json.Unmarshal(raw, &v) != nil || v == nil || v == false {
 				continue

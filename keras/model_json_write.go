@@ -198,9 +198,11 @@ func (f *functional) object(m *Model, policy string) (map[string]any, error) {
 			continue
 		}
 		var shapes [][]any
-		for _, t := range calls[e.layer][0].Operands() {
-			if t.DType() != ir.Bool || !slices.Contains(takesQuery, layers.ClassName(e.layer)) { // a mask is no input
-				shapes = append(shapes, shapeList(t.Shape()))
+		for i, o := range calls[e.layer][0].Operands() {
+			mask := o.Argument == "attention_mask" || o.Argument == "" && o.DType() == ir.Bool && i > 0 &&
+				(slices.Contains(takesQuery, layers.ClassName(e.layer)) || slices.Contains(takesState, layers.ClassName(e.layer)))
+			if !mask { // which is no input
+				shapes = append(shapes, shapeList(o.Shape()))
 			}
 		}
 		o, err := layerMember(e.layer, policy, shapes)

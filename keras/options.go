@@ -45,6 +45,7 @@ type fitConfig struct {
 	validationEvery     int
 	validationEpochs    map[int]bool
 	classWeight         map[int]float64
+	refuseNaN           bool
 	seed                *uint64
 }
 

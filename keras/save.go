@@ -14,6 +14,9 @@ import (
 // Save writes the whole model to a .keras file, which Keras opens as its own: the configuration, all weights, what the model was
 // compiled with, and the optimizer's variables. With [AsFolder] the path is that of a folder, which must not end in .keras.
 //
+// Before anything is written the configuration is read again as LoadModel reads it, and an error says what would be refused or
+// different: a type that is not registered, a field without a keras tag, a layer whose fields were changed after it was built.
+//
 // The file is written beside and renamed, so that a crash leaves what was there before. A model made of a user's own type with
 // NewModel has no configuration that could be read again: save its weights, with SaveWeights. Of several workers the chief alone writes, and
 // none waits for another: all or some of them may call it.
@@ -71,6 +74,12 @@ func (m *Model) contents(c *fileConfig) (*saving.Contents, error) {
 		return nil, err
 	}
 	objects := saving.Objects(m)
+	if err := saving.CheckComplete(m, objects); err != nil {
+		return nil, err
+	}
+	if err := m.checkReadable(document, objects); err != nil {
+		return nil, err
+	}
 	if !c.withoutCompile {
 		objects = append(objects, m.allOptimizers(objects)...)
 	}

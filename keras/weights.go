@@ -40,6 +40,9 @@ func (m *Model) saveWeights(path string, maxShardSize int64) error {
 	if !m.WritesFiles() {
 		return nil
 	}
+	if err := saving.CheckComplete(m, m.fileObjects()); err != nil {
+		return err
+	}
 	m.values.RLock()
 	defer m.values.RUnlock()
 	switch {

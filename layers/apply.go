@@ -8,6 +8,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -106,7 +107,11 @@ func ApplyAll(l Layer, inputs ...*KerasTensor) []*KerasTensor {
 			return ApplyArguments(l, a)
 		}
 	}
-	return record(&Node{Layer: l, Inputs: inputs, call: binding{inputs: inputs}})
+	n := &Node{Layer: l, Inputs: inputs}
+	for _, t := range inputs {
+		n.call.inputs = append(n.call.inputs, Operand{Tensor: t})
+	}
+	return record(n)
 }
 
 // record works out the results of a call.
@@ -123,7 +128,17 @@ func record(n *Node) []*KerasTensor {
 	for i, in := range n.Inputs {
 		specs[i] = ir.Type{DType: in.dtype, Shape: in.shape}
 	}
+	constants := n.constants()
+	if _, host := n.Layer.(HostLayer); host && len(constants) > 0 {
+		return failedAll(fmt.Errorf("layers: %s works on the host and takes no constants in its call; make them inputs of the model", describe(n.Layer)))
+	}
 	types, err := inferTypes(n.Layer, specs, n.invoke)
+	if err != nil && slices.ContainsFunc(constants, func(a kernels.Array) bool { return len(a.Type.Shape) > 0 && a.Type.Shape[0] > 1 }) {
+		n.call.spread = true // their first axis may be the batch
+		if again, failed := inferTypes(n.Layer, specs, n.invoke); failed == nil {
+			types, err = again, nil
+		}
+	}
 	if err != nil {
 		return failedAll(err)
 	}

@@ -102,17 +102,41 @@ func (b *Builder) SetActivityRegularizer(regularizer any) {
 	}
 }
 
-// Adopt tells the layer that it consists of the given layers, for sub-layers made in Build and not held in exported fields.
+// Adopt tells the layer that it consists of the given layers, for sub-layers made in Build and not held in exported fields. Their
+// weights are trained and saved with the layer's own: in Keras's files as the list "adopted" in the order of adoption, or under the
+// names that the layer gives them as an [AttributeNamer].
 func (b *Builder) Adopt(members ...Layer) {
 	for _, m := range members {
 		attach(m).parent = b.base
-		b.base.sublayers = append(b.base.sublayers, m)
+		if !slices.Contains(b.base.sublayers, m) {
+			b.tellApart(m)
+			b.base.sublayers = append(b.base.sublayers, m)
+		}
 	}
 }
 
-// BuildMember builds a layer that is part of this one for inputs of the given shapes, if it is not built yet.
+// tellApart names a member without a name whose class another member has: variables of equal path would begin with equal values.
+func (b *Builder) tellApart(m Layer) {
+	if m.base().name != "" {
+		return
+	}
+	prefix := Name(m)
+	name := prefix
+	for n := 1; slices.ContainsFunc(b.base.sublayers, func(other Layer) bool { return Name(other) == name }); n++ {
+		name = fmt.Sprintf("%s_%d", prefix, n)
+	}
+	if name != prefix {
+		m.base().name = name
+	}
+}
+
+// BuildMember builds a layer that is part of this one for inputs of the given shapes, if it is not built yet. One that is neither in
+// an exported field nor adopted is adopted.
 func (b *Builder) BuildMember(l Layer, inputs ...ir.Shape) {
 	m := attach(l)
+	if !m.insideOf(b.base) {
+		b.Adopt(l)
+	}
 	m.parent = b.base
 	if m.built {
 		return
@@ -170,6 +194,12 @@ func (s *Base) contains(b *Base) bool {
 		}
 	}
 	return false
+}
+
+// insideOf reports whether m is among the layers that b is made of, or in one of them.
+func (m *Base) insideOf(b *Base) (found bool) {
+	Walk(b.self, func(l Layer) { found = found || l.base() == m })
+	return found
 }
 
 // LayersIn returns the layers held by the exported fields of a struct, or by the members of a slice, array or map, in order. Maps are

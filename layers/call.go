@@ -4,10 +4,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/gokeras/gokeras/keras/ops"
-	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels"
 )
 
 // Keywords are arguments given by name.
@@ -47,54 +46,6 @@ func tensorsIn(out []*KerasTensor, v any) []*KerasTensor {
 	return out
 }
 
-// binding says what the tensors of a call are for.
-type binding struct {
-	inputs []*KerasTensor // handed to the layer, in its order
-	masks  []*KerasTensor // one for each input, nil where the mask that came with it stands; or nil
-}
-
-// tensorKeywords are the names under which Keras hands tensors to a call, in the order in which the layers here take them.
-var tensorKeywords = []string{"inputs", "sequences", "sequence", "x", "data", "query", "value", "key", "attention_mask", "initial_state", "states"}
-
-// bind finds the inputs and masks of a layer's call. Arguments that are not tensors must have been set on the layer before.
-func bind(l Layer, a Arguments) (binding, error) {
-	b := binding{inputs: tensorsIn(nil, a.Positional)}
-	places := map[string]int{"": 0, "query": 0, "value": 1, "key": 2}
-	for _, name := range tensorKeywords {
-		if found := tensorsIn(nil, a.Keywords[name]); len(found) > 0 {
-			places[name] = len(b.inputs)
-			b.inputs = append(b.inputs, found...)
-		}
-	}
-	for name, v := range a.Keywords {
-		found := tensorsIn(nil, v)
-		if len(found) == 0 || slices.Contains(tensorKeywords, name) {
-			continue
-		}
-		of, isMask := strings.CutSuffix(name, "mask")
-		at, known := places[strings.TrimSuffix(of, "_")]
-		if !isMask || !known {
-			return b, fmt.Errorf("layers: %s: its call takes no tensor %q", describe(l), name)
-		}
-		if b.masks == nil {
-			b.masks = make([]*KerasTensor, len(b.inputs))
-		}
-		list, many := v.([]any)
-		if !many {
-			list = []any{v}
-		}
-		for i, m := range list {
-			if t, ok := m.(*KerasTensor); ok {
-				if at+i >= len(b.masks) {
-					return b, fmt.Errorf("layers: %s: its call has a mask for input %d, of %d", describe(l), at+i, len(b.inputs))
-				}
-				b.masks[at+i] = t
-			}
-		}
-	}
-	return b, nil
-}
-
 // variedCaller is implemented by layers that compute different things in different calls, by arguments that are not tensors.
 type variedCaller interface {
 	// argumentsOfCalls names those arguments.
@@ -116,12 +67,16 @@ type dictCaller interface {
 	dictOfInputs(inputs []*KerasTensor) (Arguments, bool)
 }
 
-// ApplyArguments records the call of a layer in the form in which Keras writes it, with tensors by position and by name. Masks given by
-// name ("mask", "query_mask") replace those that came with the inputs.
+// ApplyArguments records the call of a layer in the form in which Keras writes it, with arguments by position and by name as
+// [CallParameters] lists them. Tensors may be symbolic or constant (a kernels.Array, or nested lists of numbers). Masks given by name
+// ("mask", "query_mask") replace those that came with the inputs. An argument that the call does not have is an error.
 func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
+	a, err := a.normal()
+	if err != nil {
+		return failedAll(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
+	}
 	n := &Node{Layer: l, Inputs: a.tensors(), arguments: &a}
-	if _, isOperation := l.(*Operation); !isOperation {
-		var err error
+	if _, isOperation := l.(*Operation); !isOperation && !IsNil(l) {
 		if n.call, err = bind(l, a); err != nil {
 			return failedAll(err)
 		}
@@ -137,6 +92,24 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 	return record(n)
 }
 
+// normal brings the values to the forms that Arguments names.
+func (a Arguments) normal() (Arguments, error) {
+	out := Arguments{Positional: make([]any, len(a.Positional)), Keywords: Keywords{}}
+	for i, v := range a.Positional {
+		var err error
+		if out.Positional[i], err = argument(v); err != nil {
+			return a, fmt.Errorf("argument %d: %w", i, err)
+		}
+	}
+	for name, v := range a.Keywords {
+		var err error
+		if out.Keywords[name], err = argument(v); err != nil {
+			return a, fmt.Errorf("argument %q: %w", name, err)
+		}
+	}
+	return out, nil
+}
+
 // Arguments returns the arguments of the call, as far as they were given in the form of Keras; ok tells whether they were.
 func (n *Node) Arguments() (a Arguments, ok bool) {
 	if n.arguments == nil {
@@ -145,12 +118,20 @@ func (n *Node) Arguments() (a Arguments, ok bool) {
 	return *n.arguments, true
 }
 
-// Operands returns the tensors that the layer is called with, without masks; of an [Operation], all tensors.
-func (n *Node) Operands() []*KerasTensor {
-	if n.call.inputs == nil {
-		return n.Inputs
+// Operands returns the tensors that the layer is called with, without masks; of an [Operation], all symbolic tensors.
+func (n *Node) Operands() []Operand {
+	var out []Operand
+	for _, o := range n.call.inputs {
+		if !o.repeated {
+			out = append(out, o)
+		}
 	}
-	return n.call.inputs
+	if n.call.inputs == nil {
+		for _, t := range n.Inputs {
+			out = append(out, Operand{Tensor: t})
+		}
+	}
+	return out
 }
 
 // Invoke computes the call; value returns what stands for a symbolic tensor.
@@ -160,19 +141,16 @@ func (n *Node) Invoke(c *Context, value func(*KerasTensor) *ops.Tensor) []*ops.T
 		for i, t := range n.Inputs {
 			inputs[i] = value(t)
 		}
-		return invoke(o, c, inputs, func([]*ops.Tensor) []*ops.Tensor { return o.compute(c.Graph(), *n.arguments, value) })
+		return invoke(o, c, inputs, how{compute: func([]*ops.Tensor) []*ops.Tensor {
+			return o.compute(c.Graph(), *n.arguments, n.call.spread && c.Probing, value)
+		}})
 	}
-	inputs := make([]*ops.Tensor, len(n.call.inputs))
-	for i, t := range n.call.inputs {
-		inputs[i] = value(t)
-		if i < len(n.call.masks) && n.call.masks[i] != nil {
-			inputs[i] = inputs[i].WithMask(ops.Cast(value(n.call.masks[i]), ir.Bool))
-		}
-	}
+	inputs, speaking := n.call.tensors(c, value)
+	h := how{masks: speaking}
 	if n.compute != nil {
-		return invoke(n.Layer, c, inputs, func(in []*ops.Tensor) []*ops.Tensor { return n.compute(c, in) })
+		h.compute = func(in []*ops.Tensor) []*ops.Tensor { return n.compute(c, in) }
 	}
-	return InvokeAll(n.Layer, c, inputs...)
+	return invoke(n.Layer, c, inputs, h)
 }
 
 // invoke is Invoke for the values of Inputs in their order.
@@ -182,4 +160,37 @@ func (n *Node) invoke(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		values[t] = in[i]
 	}
 	return n.Invoke(c, func(t *KerasTensor) *ops.Tensor { return values[t] })
+}
+
+// constants lists the arrays among the arguments of the call.
+func (n *Node) constants() []kernels.Array {
+	if n.arguments == nil {
+		return nil
+	}
+	out := arraysIn(nil, n.arguments.Positional)
+	for _, name := range slices.Sorted(maps.Keys(n.arguments.Keywords)) {
+		out = arraysIn(out, n.arguments.Keywords[name])
+	}
+	for _, o := range n.call.inputs { // nested numbers, too
+		if o.Tensor == nil {
+			out = append(out, o.Constant)
+		}
+	}
+	return out
+}
+
+func arraysIn(out []kernels.Array, v any) []kernels.Array {
+	switch v := v.(type) {
+	case kernels.Array:
+		out = append(out, v)
+	case []any:
+		for _, e := range v {
+			out = arraysIn(out, e)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			out = arraysIn(out, v[key])
+		}
+	}
+	return out
 }

@@ -3,7 +3,9 @@ package layers
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/gokeras/gokeras/internal/config"
@@ -43,10 +45,95 @@ func fromObject(o config.Object, ignore ...string) (Layer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if RegisteredName(l) != "" {
+		return l, decodeCustom(o.Config, l, ignore)
+	}
 	if err := config.Decode(o.Config, l, ignore...); err != nil {
 		return nil, fmt.Errorf("layers: %w", err)
 	}
 	return l, nil
+}
+
+// commonKeys are in the configuration of every layer in a Keras file, and no business of the types of users.
+var commonKeys = []string{"name", "trainable", "dtype"}
+
+// decodeCustom reads the configuration of a layer from elsewhere. What all layers share goes to its Base where no field is tagged for
+// it, and to the fields Name, Frozen and DType that are there by convention.
+func decodeCustom(raw json.RawMessage, l Layer, ignore []string) error {
+	var missing []string
+	for _, key := range commonKeys {
+		if !config.HasKey(l, key) {
+			missing = append(missing, key)
+		}
+	}
+	if err := config.Decode(raw, l, append(slices.Clone(ignore), missing...)...); err != nil {
+		return fmt.Errorf("layers: %w", err)
+	}
+	var common struct {
+		Name      *string `keras:"name"`
+		Trainable *bool   `keras:"trainable"`
+		DType     string  `keras:"dtype"`
+	}
+	var keys map[string]json.RawMessage
+	if len(raw) > 0 && string(raw) != "null" {
+		if err := json.Unmarshal(raw, &keys); err != nil {
+			return fmt.Errorf("layers: %w", err)
+		}
+	}
+	maps.DeleteFunc(keys, func(key string, _ json.RawMessage) bool { return !slices.Contains(missing, key) })
+	text, err := json.Marshal(keys)
+	if err == nil {
+		err = config.Decode(text, &common)
+	}
+	if err != nil {
+		return fmt.Errorf("layers: %w", err)
+	}
+	v := reflect.ValueOf(l)
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	field := func(name string, kind reflect.Kind) (reflect.Value, bool) {
+		f := v.FieldByName(name)
+		return f, f.IsValid() && f.CanSet() && f.Kind() == kind
+	}
+	if common.Name != nil {
+		if f, ok := field("Name", reflect.String); ok {
+			f.SetString(*common.Name)
+		}
+	}
+	if f, ok := field("Frozen", reflect.Bool); ok && common.Trainable != nil {
+		f.SetBool(!*common.Trainable)
+	}
+	if f, ok := field("DType", reflect.String); ok && common.DType != "" {
+		f.SetString(common.DType)
+	}
+	b := attach(l)
+	if common.Name != nil {
+		b.name = *common.Name
+	}
+	if common.DType != "" {
+		b.policy = common.DType
+	}
+	b.frozen = b.frozen || common.Trainable != nil && !*common.Trainable
+	return nil
+}
+
+// encodeCommon adds what all layers share to the configuration of a layer from elsewhere, as Keras's get_config does.
+func encodeCommon(l Layer, c map[string]any) {
+	b := l.base()
+	for _, key := range commonKeys {
+		if _, has := c[key]; has {
+			continue
+		}
+		switch {
+		case key == "name":
+			c[key] = Name(l)
+		case key == "trainable":
+			c[key] = b.Trainable()
+		case b.policy != "":
+			c[key] = config.DTypePolicyObject(b.policy)
+		}
+	}
 }
 
 // ToObject returns the object that stands for a layer in a Keras file, with its present name and whether it is trained.
@@ -62,6 +149,9 @@ func ToObject(l Layer) (map[string]any, error) {
 		o["module"], o["registered_name"] = nil, registered
 	}
 	c := o["config"].(map[string]any)
+	if config.Module(l) == "" || RegisteredName(l) != "" {
+		encodeCommon(l, c)
+	}
 	for key, v := range alwaysWritten[ClassName(l)] {
 		c[key] = v
 	}

@@ -26,9 +26,14 @@
 //		return []*ops.Tensor{ops.Multiply(in[0], c.Weight(l.gain))}
 //	}
 //
-//	func (l *Scale) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor { return layers.Invoke(l, c, in...) }
+//	func (l *Scale) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
+//		return layers.Invoke(l, c, in...)
+//	}
 //
-// Layers held in exported fields (also in slices and maps) are found and tracked.
+//	func init() { layers.Register[Scale]() }
+//
+// Layers held in exported fields (also in slices and maps) are found and tracked; those made in Build are handed to [Builder.Adopt].
+// The type is registered so that files with it can be read again. Fields that are configuration have tags; see docs/custom_layers.md.
 //
 // # Text and images
 //

@@ -225,11 +225,18 @@ func Invoke(l Layer, c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 // InvokeAll calls a layer and returns all of its results. It gives names and errors the layer's path, casts float inputs to the
 // layer's compute type, builds the variables on first use, and carries masks.
 func InvokeAll(l Layer, c *Context, inputs ...*ops.Tensor) []*ops.Tensor {
-	return invoke(l, c, inputs, nil)
+	return invoke(l, c, inputs, how{})
 }
 
-// invoke is InvokeAll with the computation of a call that has more to it than its inputs; nil is the layer's Forward.
-func invoke(l Layer, c *Context, inputs []*ops.Tensor, compute func(in []*ops.Tensor) []*ops.Tensor) []*ops.Tensor {
+// how says what differs in a call that has more to it than its inputs.
+type how struct {
+	compute func(in []*ops.Tensor) []*ops.Tensor // nil is the layer's Forward
+	masks   []*ops.Tensor                        // inputs with the masks that count for the results; nil: those of the inputs
+}
+
+// invoke is InvokeAll with what differs in this call.
+func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
+	compute := h.compute
 	if IsNil(l) {
 		ops.Failf(c.Graph(), "a layer that is called is nil; make it first, as in &layers.Dense{Units: 10}")
 	}
@@ -275,6 +282,12 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, compute func(in []*ops.Te
 	if b.activity != nil {
 		for _, y := range outputs {
 			b.addActivityLoss(c, y)
+		}
+	}
+	if h.masks != nil {
+		cast = cast[:len(h.masks)]
+		for i, x := range h.masks {
+			cast[i] = cast[i].WithMask(x.Mask())
 		}
 	}
 	setMasks(l, c, cast, outputs)

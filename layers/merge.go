@@ -9,10 +9,13 @@ import (
 
 // mergeInputs checks the inputs of a merging layer and gives them one rank: axes of length 1 are put in after the batch.
 func mergeInputs(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	rank := 0
+	rank, batch := 0, 1
 	for _, x := range in {
 		rank = max(rank, x.Rank())
-		if x.Rank() == 0 || !dim.MayEqual(x.Dim(0), in[0].Dim(0)) {
+		if x.Rank() > 0 && batch == 1 {
+			batch = x.Dim(0)
+		}
+		if x.Rank() == 0 || !dim.MayEqual(x.Dim(0), batch) && x.Dim(0) != 1 { // a constant may have one row for all
 			ops.Failf(c.Graph(), "expected inputs with one batch size, received shapes %v", shapesOf(in))
 		}
 	}
@@ -23,12 +26,22 @@ func mergeInputs(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		}
 		out[i] = x
 		for j, d := range x.Shape() {
-			if e := out[0].Dim(j); !dim.MayEqual(d, e) && d != 1 && e != 1 {
+			if e := longest(out[:i+1], j); !dim.MayEqual(d, e) && d != 1 {
 				ops.Failf(c.Graph(), "expected inputs of shapes that broadcast to each other, received %v; axis %d has lengths %d and %d", shapesOf(in), j, e, d)
 			}
 		}
 	}
 	return out
+}
+
+// longest is the length of an axis that is not 1, if there is one.
+func longest(xs []*ops.Tensor, axis int) int {
+	for _, x := range xs {
+		if d := x.Dim(axis); d != 1 {
+			return d
+		}
+	}
+	return 1
 }
 
 func shapesOf(xs []*ops.Tensor) []string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -233,7 +234,7 @@ func (o *Operation) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		t := &KerasTensor{}
 		symbols[i], values[t] = t, x
 	}
-	return o.compute(c.Graph(), Arguments{Positional: symbols}, func(t *KerasTensor) *ops.Tensor { return values[t] })
+	return o.compute(c.Graph(), Arguments{Positional: symbols}, false, func(t *KerasTensor) *ops.Tensor { return values[t] })
 }
 
 // Call applies the operation inside a trace.
@@ -244,12 +245,21 @@ func (o *Operation) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 // keepsInputType: operations compute in the type of their operands.
 func (o *Operation) keepsInputType() {}
 
-// compute binds the arguments of one call and computes it.
-func (o *Operation) compute(g *ops.Graph, call Arguments, value func(*KerasTensor) *ops.Tensor) []*ops.Tensor {
+// compute binds the arguments of one call and computes it; see constantTensor for spread.
+func (o *Operation) compute(g *ops.Graph, call Arguments, spread bool, value func(*KerasTensor) *ops.Tensor) []*ops.Tensor {
 	if o.kind == nil {
 		ops.Failf(g, "the Operation is empty; make one with layers.Op")
 	}
 	a := &operands{graph: g, values: map[string]any{}}
+	a.constant = func(v kernels.Array) *ops.Tensor {
+		var batch *ops.Tensor
+		for _, t := range call.tensors() {
+			if batch == nil && len(t.shape) > 0 {
+				batch = value(t)
+			}
+		}
+		return constantTensor(g, v, spread, batch)
+	}
 	positional := call.Positional
 	used := 0
 	for _, p := range o.kind.params {
@@ -295,7 +305,7 @@ func Compute(g *ops.Graph, name string, args ...any) []*ops.Tensor {
 		ops.Failf(g, "operation %q: %v", name, err)
 	}
 	o := &Operation{kind: k, settings: settings}
-	return o.compute(g, call, func(t *KerasTensor) *ops.Tensor { return values[t] })
+	return o.compute(g, call, false, func(t *KerasTensor) *ops.Tensor { return values[t] })
 }
 
 // symbolic replaces tensors by symbols for them, also in lists and keywords.

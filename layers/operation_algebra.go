@@ -5,7 +5,10 @@ import (
 )
 
 func init() {
-	define("numpy", "Tensordot", "tensordot(x1, x2, *axes=2)", oneResult(tensordot))
+	define("numpy", "Tensordot", "tensordot(x1, x2, *axes=2)", oneResult(func(a *operands) *ops.Tensor {
+		x, y := a.pair("x1", "x2")
+		return inPromoted(func(_, _ *ops.Tensor) *ops.Tensor { return tensordot(a) })(x, y)
+	}))
 	define("numpy", "Cross", "cross(x1, x2, *axisa=-1, *axisb=-1, *axisc=-1, *axis=null)", oneResult(func(a *operands) *ops.Tensor {
 		a.refuse("axisa", int64(-1))
 		a.refuse("axisb", int64(-1))
@@ -71,7 +74,7 @@ func init() {
 		a.refuse("retstep", false, nil)
 		a.bounded("num", a.integer("num"), maxTable)
 		start, stop := a.pair("start", "stop")
-		y := ops.LinspaceOf(start, stop, a.integer("num"), a.boolean("endpoint"))
+		y := ops.LinspaceOf(likeFloat(start, stop), likeFloat(stop, start), a.integer("num"), a.boolean("endpoint"))
 		return ops.MoveAxis(ops.Cast(y, a.dtype("dtype", y.DType())), 0, a.integer("axis"))
 	}))
 }

@@ -39,6 +39,17 @@ func argument(v any) (any, error) {
 		return v.String(), nil
 	}
 	r := reflect.ValueOf(v)
+	if r.Kind() == reflect.Map && r.Type().Key().Kind() == reflect.String {
+		out := map[string]any{}
+		for _, key := range r.MapKeys() {
+			e, err := argument(r.MapIndex(key).Interface())
+			if err != nil {
+				return nil, fmt.Errorf("element %q: %w", key, err)
+			}
+			out[key.String()] = e
+		}
+		return out, nil
+	}
 	switch {
 	case r.CanInt():
 		return r.Int(), nil
@@ -108,6 +119,8 @@ type operands struct {
 	graph  *ops.Graph
 	values map[string]any
 	rest   []any // of a variadic argument
+
+	constant func(kernels.Array) *ops.Tensor
 }
 
 func (a *operands) resolve(v any, value func(*KerasTensor) *ops.Tensor) any {
@@ -119,7 +132,7 @@ func (a *operands) resolve(v any, value func(*KerasTensor) *ops.Tensor) any {
 		}
 		return t
 	case kernels.Array:
-		return ops.Constant(a.graph, v.Type.DType, v.Type.Shape, v.Float64s())
+		return a.constant(v)
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {

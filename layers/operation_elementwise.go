@@ -43,17 +43,17 @@ func init() {
 	defineUnary("numpy", map[string]func(*ops.Tensor) *ops.Tensor{
 		"Absolute": absolute, "Abs": absolute, "Fabs": func(x *ops.Tensor) *ops.Tensor { return ops.Abs(floating(x)) },
 		"Negative": ops.Negative, "Sign": ops.Sign, "Reciprocal": ops.Reciprocal,
-		"Square": ops.Square, "Sqrt": ops.Sqrt, "Cbrt": ops.Cbrt,
+		"Square": ops.Square, "Sqrt": ops.Sqrt, "Cbrt": int64AsFloat(ops.Cbrt),
 		"Exp": ops.Exp, "Exp2": ops.Exp2, "Expm1": ops.Expm1, "Log": ops.Log, "Log2": ops.Log2, "Log10": ops.Log10, "Log1p": ops.Log1p,
 		"Sin": ops.Sin, "Cos": ops.Cos, "Tan": ops.Tan, "Arcsin": ops.Arcsin, "Arccos": ops.Arccos, "Arctan": ops.Arctan,
 		"Sinh": ops.Sinh, "Cosh": ops.Cosh, "Tanh": ops.Tanh, "Arcsinh": ops.Arcsinh, "Arccosh": ops.Arccosh, "Arctanh": ops.Arctanh,
-		"Deg2rad": ops.Deg2rad, "Rad2deg": ops.Rad2deg, "Sinc": ops.Sinc, "Signbit": ops.Signbit,
+		"Deg2rad": int64AsFloat(ops.Deg2rad), "Rad2deg": int64AsFloat(ops.Rad2deg), "Sinc": ops.Sinc, "Signbit": ops.Signbit,
 		"Ceil": floatRounding(ops.Ceil), "Floor": floatRounding(ops.Floor), "Trunc": keepIntegers(ops.Trunc),
 		"Isfinite": ops.Isfinite, "Isinf": ops.Isinf, "Isnan": ops.Isnan, "Isneginf": ops.Isneginf, "Isposinf": ops.Isposinf,
 		"LogicalNot": func(x *ops.Tensor) *ops.Tensor { return ops.LogicalNot(ops.Cast(x, ir.Bool)) },
 		"BitwiseNot": ops.BitwiseNot, "BitwiseInvert": ops.BitwiseNot,
 		"Real": alone, "Conj": alone, "Conjugate": alone, "Copy": alone,
-		"Imag": ops.ZerosLike, "Angle": ops.Angle, "I0": ops.I0,
+		"Imag": ops.ZerosLike, "Angle": ops.Angle, "I0": int64AsFloat(ops.I0),
 		"Isreal": func(x *ops.Tensor) *ops.Tensor { return ops.Full(x, ir.Bool, 1, x.Shape()...) },
 	})
 	defineUnary("math", map[string]func(*ops.Tensor) *ops.Tensor{"Rsqrt": ops.Rsqrt, "Erf": ops.Erf, "Erfc": ops.Erfc, "Erfinv": ops.Erfinv})
@@ -61,11 +61,12 @@ func init() {
 		"Add": ops.Add, "Subtract": ops.Subtract, "Multiply": ops.Multiply, "Divide": ops.Divide, "TrueDivide": ops.Divide,
 		"FloorDivide": ops.FloorDivide, "Mod": ops.Mod, "Fmod": ops.Fmod, "Power": ops.Power, "DivideNoNan": ops.DivideNoNan,
 		"Maximum": ops.Maximum, "Minimum": ops.Minimum, "Fmax": ops.Fmax, "Fmin": ops.Fmin,
-		"Arctan2": ops.Arctan2, "Hypot": ops.Hypot, "Logaddexp": ops.Logaddexp, "Logaddexp2": ops.Logaddexp2, "Heaviside": ops.Heaviside,
-		"Equal": ops.Equal, "NotEqual": ops.NotEqual, "Greater": ops.Greater, "GreaterEqual": ops.GreaterEqual, "Less": ops.Less, "LessEqual": ops.LessEqual,
+		"Arctan2": amongFloats(ops.Arctan2), "Hypot": floatPair(ops.Hypot), "Logaddexp": amongFloats(ops.Logaddexp), "Logaddexp2": amongFloats(ops.Logaddexp2),
+		"Heaviside": floatPair(ops.Heaviside),
+		"Equal":     ops.Equal, "NotEqual": ops.NotEqual, "Greater": ops.Greater, "GreaterEqual": ops.GreaterEqual, "Less": ops.Less, "LessEqual": ops.LessEqual,
 		"LogicalAnd": logical(ops.LogicalAnd), "LogicalOr": logical(ops.LogicalOr), "LogicalXor": logical(ops.LogicalXor),
 		"Gcd": ops.Gcd, "Lcm": ops.Lcm, "Ldexp": ops.Ldexp,
-		"Matmul": ops.Matmul, "Dot": ops.NumpyDot, "Inner": ops.Inner, "Outer": ops.Outer, "Vdot": ops.Vdot, "Kron": ops.Kron,
+		"Matmul": inPromoted(ops.Matmul), "Dot": inPromoted(ops.NumpyDot), "Inner": inPromoted(ops.Inner), "Outer": ops.Outer, "Vdot": inPromoted(ops.Vdot), "Kron": ops.Kron,
 	})
 	for class, f := range map[string]func(x, y *ops.Tensor) *ops.Tensor{
 		"BitwiseAnd": ops.BitwiseAnd, "BitwiseOr": ops.BitwiseOr, "BitwiseXor": ops.BitwiseXor,

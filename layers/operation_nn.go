@@ -140,7 +140,7 @@ func layerNormalization(a *operands) *ops.Tensor {
 	if b := a.optional("beta"); b != nil && !scaling {
 		y = ops.Add(y, ops.Cast(spread(b), wide.DType()))
 	}
-	return ops.Cast(y, x.DType())
+	return ops.Cast(y, a.tensor("x").DType()) // of whole numbers, too
 }
 
 func rmsNormalization(a *operands) *ops.Tensor {
@@ -152,7 +152,7 @@ func rmsNormalization(a *operands) *ops.Tensor {
 	if s := a.optional("scale"); s != nil {
 		y = ops.Multiply(y, ops.Cast(spread(s), wide.DType()))
 	}
-	return ops.Cast(y, x.DType())
+	return ops.Cast(y, a.tensor("x").DType())
 }
 
 // binaryCrossentropy is -(t·ln p + (1-t)·ln(1-p)) element by element, with p limited to [ε, 1-ε]; from logits x it is

@@ -83,18 +83,21 @@ func argOf(f func(x *ops.Tensor, axis int) *ops.Tensor) func(*operands) []*ops.T
 
 func init() {
 	for class, f := range map[string]func(x *ops.Tensor, axes ...int) *ops.Tensor{
-		"Sum": ops.Sum, "Mean": ops.Mean, "Std": ops.Std, "Var": ops.Var, "All": ops.All, "Any": ops.Any, "Amax": ops.Max, "Amin": ops.Min, "Ptp": ops.Ptp,
-		"Nansum": ops.Nansum, "Nanmean": ops.Nanmean, "Nanstd": ops.Nanstd, "Nanvar": ops.Nanvar, "Nanmax": ops.Nanmax, "Nanmin": ops.Nanmin, "Nanprod": ops.Nanprod,
+		"Sum": summed(ops.Sum), "Mean": ops.Mean, "Std": ops.Std, "Var": ops.Var, "All": ops.All, "Any": ops.Any, "Amax": extreme(ops.Max), "Amin": extreme(ops.Min), "Ptp": ops.Ptp,
+		"Nansum": summed(ops.Nansum), "Nanmean": ops.Nanmean, "Nanstd": ops.Nanstd, "Nanvar": ops.Nanvar, "Nanmax": extreme(ops.Nanmax), "Nanmin": extreme(ops.Nanmin), "Nanprod": summed(ops.Nanprod),
 	} {
 		define("numpy", class, SnakeCase(class)+"(x, *axis=null, *keepdims=false)", reduceOf(f))
 	}
 	define("math", "Logsumexp", "logsumexp(x, *axis=null, *keepdims=false)", reduceOf(ops.Logsumexp))
 	define("numpy", "Prod", "prod(x, *axis=null, *keepdims=false, *dtype=null)", oneResult(func(a *operands) *ops.Tensor {
 		x := a.tensor("x")
-		return a.reduceAxes(ops.Cast(x, a.dtype("dtype", x.DType())), ops.Prod)
+		if a.given("dtype") {
+			return a.reduceAxes(ops.Cast(x, a.dtype("dtype", x.DType())), ops.Prod)
+		}
+		return a.reduceAxes(x, summed(ops.Prod))
 	}))
-	define("numpy", "Max", "max(x, *axis=null, *keepdims=false, *initial=null)", withInitial(ops.Max, ops.Maximum))
-	define("numpy", "Min", "min(x, *axis=null, *keepdims=false, *initial=null)", withInitial(ops.Min, ops.Minimum))
+	define("numpy", "Max", "max(x, *axis=null, *keepdims=false, *initial=null)", withInitial(extreme(ops.Max), ops.Maximum))
+	define("numpy", "Min", "min(x, *axis=null, *keepdims=false, *initial=null)", withInitial(extreme(ops.Min), ops.Minimum))
 	define("numpy", "Argmax", "argmax(x, *axis=null, *keepdims=false)", argOf(ops.Argmax))
 	define("numpy", "Argmin", "argmin(x, *axis=null, *keepdims=false)", argOf(ops.Argmin))
 	define("numpy", "CountNonzero", "count_nonzero(x, *axis=null)", reduceOf(ops.CountNonzero))
@@ -104,8 +107,8 @@ func init() {
 	define("numpy", "Average", "average(x, *axis=null, weights=null)", oneResult(average))
 	define("numpy", "Cumsum", "cumsum(x, *axis=null, *dtype=null)", oneResult(cumulate(ops.Cumsum)))
 	define("numpy", "Cumprod", "cumprod(x, *axis=null, *dtype=null)", oneResult(cumulate(ops.Cumprod)))
-	define("numpy", "Nancumsum", "nancumsum(x, *axis=null, *dtype=null)", oneResult(cumulate(ops.Nancumsum)))
-	define("numpy", "Nancumprod", "nancumprod(x, *axis=null, *dtype=null)", oneResult(cumulate(ops.Nancumprod)))
+	define("numpy", "Nancumsum", "nancumsum(x, *axis=null, *dtype=null)", oneResult(cumulate(withoutNaN(ops.Nancumsum, ops.Cumsum))))
+	define("numpy", "Nancumprod", "nancumprod(x, *axis=null, *dtype=null)", oneResult(cumulate(withoutNaN(ops.Nancumprod, ops.Cumprod))))
 	define("numpy", "Nanargmax", "nanargmax(x, *axis=null, *keepdims=false)", argOf(ops.Nanargmax))
 	define("numpy", "Nanargmin", "nanargmin(x, *axis=null, *keepdims=false)", argOf(ops.Nanargmin))
 	define("numpy", "Nanmedian", "nanmedian(x, *axis=null, *keepdims=false)", oneResult(func(a *operands) *ops.Tensor { return a.oneAxis(a.tensor("x"), ops.Nanmedian) }))
@@ -118,7 +121,7 @@ func init() {
 	define("numpy", "Argpartition", "argpartition(x, *kth, *axis=-1)", oneResult(func(a *operands) *ops.Tensor {
 		return a.alongAxis(a.tensor("x"), func(x *ops.Tensor, axis int) *ops.Tensor { return ops.Argpartition(x, a.integer("kth"), axis) })
 	}))
-	define("numpy", "Diff", "diff(a, *n=1, *axis=-1)", oneResult(func(a *operands) *ops.Tensor { return ops.Diff(a.tensor("a"), a.integer("n"), a.integer("axis")) }))
+	define("numpy", "Diff", "diff(a, *n=1, *axis=-1)", oneResult(differences))
 	define("numpy", "Trapezoid", "trapezoid(y, *x=null, *dx=1.0, *axis=-1)", oneResult(func(a *operands) *ops.Tensor {
 		a.refuse("x", nil)
 		return ops.Trapezoid(a.tensor("y"), a.number("dx"), a.integer("axis"))
@@ -131,8 +134,8 @@ func init() {
 		}
 		return ops.Bincount(a.tensor("x"), a.optional("weights"), a.integer("minlength"))
 	}))
-	define("numpy", "Corrcoef", "corrcoef(x)", unaryOf(ops.Corrcoef))
-	define("numpy", "Trace", "trace(x, *offset=0, *axis1=0, *axis2=1)", oneResult(func(a *operands) *ops.Tensor { return ops.Sum(diagonal(a), -1) }))
+	define("numpy", "Corrcoef", "corrcoef(x)", unaryOf(int64AsFloat(ops.Corrcoef)))
+	define("numpy", "Trace", "trace(x, *offset=0, *axis1=0, *axis2=1)", oneResult(func(a *operands) *ops.Tensor { return ops.Sum(inWord(diagonal(a)), -1) }))
 }
 
 // linearQuantile forgets the method, as Keras does in a Functional model, though neither outside of one nor in percentile.

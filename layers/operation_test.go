@@ -167,7 +167,7 @@ func TestOperationsTakeNoMaskOn(t *testing.T) {
 	require.NoError(t, masked[0].Err())
 	node, _ := masked[0].Node()
 	assert.NotNil(t, node.Invoke(r.Inference(), func(t *layers.KerasTensor) *ops.Tensor { return value(t).WithMask(nil) })[0].Mask())
-	assert.Equal(t, []*layers.KerasTensor{sx}, node.Operands())
+	assert.Equal(t, []layers.Operand{{Tensor: sx, Argument: "inputs"}}, node.Operands())
 	assert.Equal(t, []*layers.KerasTensor{sx, sm}, node.Inputs)
 	wrong := layers.ApplyArguments(&layers.Dense{Units: 1}, layers.Arguments{Positional: []any{sx}, Keywords: layers.Keywords{"weight": sm}})
 	assert.ErrorContains(t, wrong[0].Err(), `takes no tensor "weight"`)

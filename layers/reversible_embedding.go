@@ -126,7 +126,7 @@ func (l *ReversibleEmbedding) Call(c *Context, inputs ...*ops.Tensor) *ops.Tenso
 
 // Reverse turns vectors (..., OutputDim) into scores (..., InputDim), inside a trace.
 func (l *ReversibleEmbedding) Reverse(c *Context, x *ops.Tensor) *ops.Tensor {
-	return invoke(l, c, []*ops.Tensor{x}, func(in []*ops.Tensor) []*ops.Tensor { return l.backward(c, in) })[0]
+	return invoke(l, c, []*ops.Tensor{x}, how{compute: func(in []*ops.Tensor) []*ops.Tensor { return l.backward(c, in) }})[0]
 }
 
 // ApplyReverse records a call of Reverse on a symbolic tensor of a Functional model.

@@ -31,16 +31,48 @@ func OwnWeights(l Layer) distribute.Variables {
 }
 
 // AttributesOf returns what a layer is made of, by the names that a Keras file uses: those of [AttributeNamer], or else those of the
-// layer's exported fields. A field is called by the key in its keras tag, or by its name in snake case ("Conv1" is "conv1"). Names
-// are in alphabetical order, those that begin with an underscore last.
+// layer's exported fields. A field is called by the key in its keras tag, or by its name in snake case ("Conv1" is "conv1"). Layers
+// that neither names, as those handed to [Builder.Adopt] and held in no exported field, are the list "adopted". Names are in
+// alphabetical order, those that begin with an underscore last.
 func AttributesOf(l Layer) []Attribute {
-	namer, named := l.(AttributeNamer)
-	if !named {
-		return FieldAttributes(l)
-	}
 	var out []Attribute
-	names := namer.MemberAttributes()
-	for i, member := range Sublayers(l) {
+	if namer, named := l.(AttributeNamer); named {
+		out = namedAttributes(Sublayers(l), namer.MemberAttributes())
+	} else {
+		out = FieldAttributes(l)
+	}
+	held := map[Layer]bool{}
+	for _, a := range out {
+		a.layers(held)
+	}
+	rest := Attribute{Name: "adopted"}
+	for _, member := range Sublayers(l) {
+		if !held[member] {
+			held[member] = true
+			rest.List = append(rest.List, Attribute{Layer: member})
+		}
+	}
+	if len(rest.List) > 0 {
+		out = append(out, rest)
+	}
+	sortAttributes(out)
+	return out
+}
+
+// layers collects the layers of an attribute.
+func (a Attribute) layers(into map[Layer]bool) {
+	if a.Layer != nil {
+		into[a.Layer] = true
+	}
+	for _, member := range a.List {
+		member.layers(into)
+	}
+}
+
+// namedAttributes gives members their names. Members of equal name are those of a list.
+func namedAttributes(members []Layer, names []string) []Attribute {
+	var out []Attribute
+	for i, member := range members {
 		if i >= len(names) {
 			break
 		}
@@ -54,7 +86,6 @@ func AttributesOf(l Layer) []Attribute {
 			out = append(out, Attribute{Name: name, List: []Attribute{{Layer: member}}})
 		}
 	}
-	sortAttributes(out)
 	return out
 }
 
@@ -108,7 +139,7 @@ func (f finder) attributes(v reflect.Value) []Attribute {
 		}
 		if a, ok := f.attribute(v.Field(i)); ok {
 			a.Name, _, _ = strings.Cut(field.Tag.Get("keras"), ",")
-			if a.Name == "" {
+			if a.Name == "" || a.Name == "-" { // which is no part of the configuration, and has weights all the same
 				a.Name = SnakeCase(field.Name)
 			}
 			out = append(out, a)

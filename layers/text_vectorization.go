@@ -29,7 +29,8 @@ import (
 //
 // The layer works on the host ([HostLayer]): in a model it stands right behind an input of strings.
 //
-// Input shape: (batch) or (batch, 1), strings. Output shape: (batch, OutputSequenceLength), int64; with rows (batch,
+// Input shape: (batch) or (batch, 1), strings. Output shape: (batch, OutputSequenceLength), int64, or (batch) where texts (batch) are
+// not split; with rows (batch,
 // vocabulary), float32.
 type TextVectorization struct {
 	Base
@@ -189,6 +190,9 @@ func (l *TextVectorization) transform(inputs []HostArray) (HostArray, error) {
 	if t == nil {
 		return HostArray{}, errNoVocabulary
 	}
+	if l.flat(len(inputs[0].Shape)) {
+		return l.whole(k, t, rows)
+	}
 	length := longest
 	if l.OutputSequenceLength > 0 {
 		length = l.OutputSequenceLength
@@ -208,6 +212,23 @@ func (l *TextVectorization) transform(inputs []HostArray) (HostArray, error) {
 	return encodeLookup(k, t, numbers, []int{len(texts), length})
 }
 
+// flat reports whether each text of a batch (batch) gives one number and no row: where it is not split, as in Keras.
+func (l *TextVectorization) flat(rank int) bool {
+	return l.Split == "none" && len(l.NGrams) == 0 && rank == 1 && outputMode(l.OutputMode, IntMode) == IntMode && l.OutputSequenceLength == 0
+}
+
+// whole gives the number of each text (batch).
+func (l *TextVectorization) whole(k *lookup[string], t *table[string], rows [][]string) (HostArray, error) {
+	numbers := make([]int64, len(rows))
+	for i, row := range rows {
+		var err error
+		if numbers[i], err = k.numberOf(t, row[0]); err != nil {
+			return HostArray{}, err
+		}
+	}
+	return HostInts(numbers), nil
+}
+
 // HostType returns the type of the result.
 func (l *TextVectorization) HostType(inputs ...ir.Type) (ir.Type, error) {
 	inner, err := l.ready()
@@ -224,6 +245,9 @@ func (l *TextVectorization) HostType(inputs ...ir.Type) (ir.Type, error) {
 	k, t, err := inner.ready()
 	if err != nil {
 		return ir.Type{}, err
+	}
+	if l.flat(len(x)) {
+		return encodedType(x, k.mode, k.depth(t))
 	}
 	length := Unknown
 	if l.OutputSequenceLength > 0 {

@@ -168,11 +168,11 @@ func (s *Spec) String() string {
 }
 
 // MarshalJSON writes the form that TF_CONFIG has under "cluster": a list of addresses for each job, or a map from index to
-// address where the indices have holes.
+// address where the indices have holes, and an empty map for a job without tasks, as TensorFlow does.
 func (s *Spec) MarshalJSON() ([]byte, error) {
 	out := make(map[string]any)
 	for _, job := range s.Jobs() {
-		if tasks := s.jobs[job]; dense(tasks) {
+		if tasks := s.jobs[job]; len(tasks) > 0 && dense(tasks) {
 			list, err := s.JobTasks(job)
 			if err != nil {
 				return nil, err

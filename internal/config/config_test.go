@@ -95,7 +95,7 @@ func encode(t *testing.T, v any) string {
 
 const defaults = `{"shared":0,"plain":"valid","on":true,"flag":false,"size":0,"rate":0,"limit":null,"seed":null,"pool":[3,3],"axis":-1,
 	"shape":null,"pairs":[[1,1],[1,1]],"factors":null,"limits":null,"test_word":null,"anything":null,"letters":null,"test_colors":null,
-	"kernel_test_color":{"module":"keras.internal.config_test","class_name":"color","config":{"red":7},"registered_name":null}}`
+	"kernel_test_color":{"module":null,"class_name":"color","config":{"red":7},"registered_name":"Custom>color"}}`
 
 func TestZeroValueIsTheDefault(t *testing.T) {
 	assert.JSONEq(t, defaults, encode(t, sample{hidden: 3, Ignore: 4}))
@@ -115,8 +115,8 @@ func TestRoundTrip(t *testing.T) {
 	text := encode(t, &full)
 	assert.JSONEq(t, `{"shared":4,"name":"n","dtype":{"module":"keras","class_name":"DTypePolicy","config":{"name":"mixed_bfloat16"},"registered_name":null},
 		"plain":"same","on":false,"flag":true,"size":-3,"rate":0.25,"limit":0,"seed":5,"pool":[2,4],"axis":[1,2],"shape":[null,7],"pairs":[[1,2],[3,4]],"factors":0.5,
-		"limits":{"high":2},"kernel_test_color":{"module":"keras.internal.config_test","class_name":"color","config":{"red":0},"registered_name":null},
-		"test_word":"hi!","anything":"free","extra":9,"letters":"ab","test_colors":[{"module":"keras.internal.config_test","class_name":"color","config":{"red":1},"registered_name":null}]}`, text)
+		"limits":{"high":2},"kernel_test_color":{"module":null,"class_name":"color","config":{"red":0},"registered_name":"Custom>color"},
+		"test_word":"hi!","anything":"free","extra":9,"letters":"ab","test_colors":[{"module":null,"class_name":"color","config":{"red":1},"registered_name":"Custom>color"}]}`, text)
 	var back sample
 	require.NoError(t, config.Decode(json.RawMessage(text), &back))
 	full.Word = "hi!"

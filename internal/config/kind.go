@@ -142,14 +142,14 @@ func ClassName(v any) string {
 }
 
 // Module returns the Keras module of a value's type, derived from its package: "keras.layers", "keras.initializers",
-// "keras.optimizers.schedules". It is "" for types from outside the project.
+// "keras.optimizers.schedules". It is "" for types from outside the project, and from packages of tests.
 func Module(v any) string {
 	t := reflect.TypeOf(v)
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	path, ours := strings.CutPrefix(t.PkgPath(), root)
-	if !ours || root == "" {
+	if !ours || root == "" || strings.HasSuffix(path, "_test") {
 		return ""
 	}
 	path = strings.TrimPrefix(path, "layers/")

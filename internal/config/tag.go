@@ -35,6 +35,23 @@ func fieldsOf(t reflect.Type) []field {
 	return fields
 }
 
+// HasKey reports whether a struct, or what a pointer points to, has a field for a key of the configuration.
+func HasKey(v any, key string) bool {
+	t := reflect.TypeOf(v)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return false
+	}
+	for _, f := range fieldsOf(t) {
+		if f.key == key {
+			return true
+		}
+	}
+	return false
+}
+
 func collectFields(t reflect.Type, path []int) []field {
 	var out []field
 	for i := range t.NumField() {
@@ -44,7 +61,7 @@ func collectFields(t reflect.Type, path []int) []field {
 		switch {
 		case f.Anonymous && !tagged && f.Type.Kind() == reflect.Struct:
 			out = append(out, collectFields(f.Type, index)...)
-		case tagged && f.IsExported():
+		case tagged && f.IsExported() && tag != "-": // as in encoding/json, no part of the configuration
 			out = append(out, parseTag(f.Name, tag, index))
 		}
 	}

@@ -73,7 +73,11 @@ func eliminate(a, b *Tensor) (x, sign, logDet *Tensor) {
 		sign = Multiply(sign, Multiply(Sign(pivot), Where(moved, FullLike(sign, -1), OnesLike(sign))))
 		logDet = Add(logDet, Log(Abs(pivot)))
 		// The row of the pivot changes places with row k and is divided by the pivot; its multiples are taken from all others.
-		top := ExpandDims(Divide(line(isP), ExpandDims(pivot, -1)), -2)
+		divisor := pivot
+		if b.Dim(-1) == 0 { // for the determinant alone, a pivot of 0 has said everything, and must not make NaN of the rest
+			divisor = Where(Equal(pivot, zero), OnesLike(pivot), pivot)
+		}
+		top := ExpandDims(Divide(line(isP), ExpandDims(divisor, -1)), -2)
 		swapped := Where(ExpandDims(isP, -1), ExpandDims(line(isK), -2), m)
 		factor := Where(isP, ExpandDims(element(isK), -1), column)
 		reduced := Subtract(swapped, Multiply(ExpandDims(factor, -1), top))
@@ -88,8 +92,8 @@ func Inv(x *Tensor) *Tensor {
 	return Solve(x, BroadcastTo(Identity(x, x.DType(), n), x.Shape()...))
 }
 
-// Slogdet returns the sign of the determinant of each matrix x (..., n, n) and the natural logarithm of its absolute value. The
-// gradient of the logarithm is the transposed inverse.
+// Slogdet returns the sign of the determinant of each matrix x (..., n, n) and the natural logarithm of its absolute value, 0 and -Inf
+// for a singular matrix. The gradient of the logarithm is the transposed inverse.
 func Slogdet(x *Tensor) (sign, logarithm *Tensor) {
 	x, _ = squareMatrix("slogdet", x)
 	out := CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
@@ -104,7 +108,7 @@ func Slogdet(x *Tensor) (sign, logarithm *Tensor) {
 // Det returns the determinants of the matrices x (..., n, n). The gradient is det(x)·(x⁻¹)ᵀ, NaN for a singular matrix.
 func Det(x *Tensor) *Tensor {
 	sign, logarithm := Slogdet(x)
-	return Multiply(sign, Exp(logarithm))
+	return Multiply(sign, Exp(logarithm)) // 0·exp(-Inf) is 0
 }
 
 // Logdet returns the natural logarithm of the determinants of the symmetric, positive definite matrices x (..., n, n).

@@ -134,3 +134,16 @@ func ExampleSolve() {
 	fmt.Println(ops.Solve(a, b).Shape())
 	// Output: [3 2]
 }
+
+// TestSlogdetOfSingularMatrices: sign 0 and logarithm -Inf, as numpy gives them; the determinant is 0.
+func TestSlogdetOfSingularMatrices(t *testing.T) {
+	x := opstest.Floats([]int{3, 2, 2}, 1, 2, 2, 4, 0, 0, 0, 0, 3, 1, 1, 2)
+	out := opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
+		sign, logarithm := ops.Slogdet(in[0])
+		return []*ops.Tensor{sign, logarithm, ops.Det(in[0])}
+	}, x)
+	require.Equal(t, []float64{0, 0, 1}, out[0].F)
+	require.True(t, math.IsInf(out[1].F[0], -1) && math.IsInf(out[1].F[1], -1))
+	require.InDelta(t, math.Log(5), out[1].F[2], 1e-12)
+	require.InDeltaSlice(t, []float64{0, 0, 5}, out[2].F, 1e-12)
+}

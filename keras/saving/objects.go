@@ -38,6 +38,38 @@ func Objects(model layers.Layer) []Object {
 	return w.out
 }
 
+// Missing lists the variables of a model that none of the objects has: those would be lost in a file.
+func Missing(model layers.Layer, objects []Object) distribute.Variables {
+	held := map[*distribute.Variable]bool{}
+	for _, o := range objects {
+		for _, v := range o.Variables {
+			held[v] = true
+		}
+	}
+	var out distribute.Variables
+	for _, v := range layers.Weights(model) {
+		if !held[v] {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// CheckComplete returns an error where objects lack variables of a model, or two objects have one path.
+func CheckComplete(model layers.Layer, objects []Object) error {
+	if missing := Missing(model, objects); len(missing) > 0 {
+		return fmt.Errorf("variable %s has no place in a file (and %d more): the layer that owns it is in no exported field, and none names or adopts it; see layers.Builder.Adopt and layers.AttributeNamer", missing[0].Path(), len(missing)-1)
+	}
+	at := map[string]Object{}
+	for _, o := range objects {
+		if other, taken := at[o.Path]; taken && len(o.Variables)+len(other.Variables) > 0 {
+			return fmt.Errorf("%s and %s have the same path %q in a file; give the fields or attributes that hold them different names", describe(other), describe(o), o.Path)
+		}
+		at[o.Path] = o
+	}
+	return nil
+}
+
 type walker struct {
 	seen map[layers.Layer]bool
 	out  []Object

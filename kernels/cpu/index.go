@@ -78,6 +78,9 @@ type IndexError struct {
 	Length   int    // of the axis: indices from 0 to Length-1 are valid
 }
 
+// noNumber stands for a label that is no whole number.
+const noNumber = "-2147483648"
+
 // sparseLoss is the name of the loss that looks labels up among probabilities.
 const sparseLoss = "sparse_categorical_crossentropy"
 
@@ -87,7 +90,11 @@ func (e *IndexError) Error() string {
 	if where == "" {
 		where = "(no layer)"
 	}
-	if e.Op == ir.SparseSoftmaxCrossEntropy.String() || path.Base(e.Scope) == sparseLoss {
+	labels := e.Op == ir.SparseSoftmaxCrossEntropy.String() || path.Base(e.Scope) == sparseLoss
+	if labels && e.Index == noNumber {
+		return fmt.Sprintf("%s: element %d of the labels is no whole number (NaN, or a fraction); labels are 0 to %d", where, e.Position, e.Length-1)
+	}
+	if labels {
 		return fmt.Sprintf("%s: label %s (element %d of the labels) is none of the model's %d classes; labels are 0 to %d",
 			where, e.Index, e.Position, e.Length, e.Length-1)
 	}

@@ -1,6 +1,8 @@
 package objectives
 
 import (
+	"math"
+
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -148,9 +150,19 @@ func classNumbers(yTrue, p *ops.Tensor, axis int) *ops.Tensor {
 		ops.Failf(p.Graph(), "labels have shape %v and predictions %v; expected integer class numbers of shape %v (for one-hot labels use the categorical variant)", yTrue.Shape(), p.Shape(), want)
 	}
 	if !t.DType().IsInteger() {
-		t = ops.Cast(t, ir.Int32)
+		t = wholeLabels(t)
 	}
 	return t
+}
+
+// wholeLabels turns labels of another type into integers. What is no whole number, NaN among it, becomes one that is no class, so that
+// the run fails.
+func wholeLabels(t *ops.Tensor) *ops.Tensor {
+	whole := ops.Cast(t, ir.Int32)
+	if t.DType() == ir.Bool {
+		return whole
+	}
+	return ops.Where(ops.Equal(ops.Cast(whole, t.DType()), t), whole, ops.FullLike(whole, math.MinInt32))
 }
 
 // pick returns x[.., t, ..] with the class number along axis. A number that is no class, also one below zero, makes the run fail

@@ -1,0 +1,140 @@
+package keras_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/losses"
+)
+
+type Scale struct {
+	layers.Base
+	Name string
+	gain *distribute.Variable
+}
+
+func (l *Scale) Build(b *layers.Builder, in []ir.Shape) {
+	l.gain = b.AddWeight("gain", ir.Shape{in[0][len(in[0])-1]}, layers.WeightOptions{Initializer: "ones"})
+}
+
+func (l *Scale) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+	return []*ops.Tensor{ops.Multiply(in[0], c.Weight(l.gain))}
+}
+
+func (l *Scale) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
+	return layers.Invoke(l, c, in...)
+}
+
+func init() { layers.Register[Scale]() }
+
+type Residual struct {
+	layers.Base
+
+	Units   int     `keras:"units"`
+	Rate    float64 `keras:"rate"`
+	Comment string  `keras:"-"` // not saved
+
+	hidden *layers.Dense
+	drop   *layers.Dropout
+}
+
+func (l *Residual) Build(b *layers.Builder, in []ir.Shape) {
+	l.hidden = &layers.Dense{Units: l.Units, Activation: "relu"}
+	l.drop = &layers.Dropout{Rate: l.Rate}
+	b.Adopt(l.hidden, l.drop)
+}
+
+func (l *Residual) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+	return []*ops.Tensor{ops.Add(in[0], l.drop.Call(c, l.hidden.Call(c, in[0])))}
+}
+
+func (l *Residual) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
+	return layers.Invoke(l, c, in...)
+}
+
+func (l *Residual) MemberAttributes() []string { return []string{"hidden", "drop"} }
+
+func init() { layers.Register[Residual]("blocks") }
+
+type Weighted struct {
+	Factor float64 `keras:"factor"`
+}
+
+func (l *Weighted) PerExample(yTrue, yPred *ops.Tensor) *ops.Tensor {
+	return ops.MultiplyScalar(ops.Mean(ops.Square(ops.Subtract(yTrue, yPred)), -1), l.Factor)
+}
+
+func (l *Weighted) ReductionKind() losses.Reduction { return losses.SumOverBatchSize }
+
+func (l *Weighted) LossName() string { return "weighted" }
+
+func init() { losses.Register[Weighted]() }
+
+// A layer of one's own that survives Save.
+func ExampleModel_Save_customLayer() {
+	model, err := keras.NewSequential([]layers.Layer{&Scale{}, &Residual{Units: 3, Rate: 0.1}}, keras.InputShape(3))
+	if err != nil {
+		panic(err)
+	}
+	dir, err := os.MkdirTemp("", "custom")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "model.keras")
+	if err := model.Save(path); err != nil {
+		panic(err)
+	}
+	again, err := keras.LoadModel(path)
+	if err != nil {
+		panic(err)
+	}
+	for _, v := range again.Weights() {
+		fmt.Println(v.Path(), v.Type())
+	}
+	// Output:
+	// scale/gain float32[3]
+	// residual/dense/kernel float32[3 3]
+	// residual/dense/bias float32[3]
+}
+
+// TestCustomLayerPage checks that the code of the page about custom layers, and of the documentation of package layers, is the code
+// above, which compiles and survives.
+func TestCustomLayerPage(t *testing.T) {
+	source, err := os.ReadFile("example_custom_layer_test.go")
+	require.NoError(t, err)
+	page, err := os.ReadFile("../docs/custom_layers.md")
+	require.NoError(t, err)
+	blocks := 0
+	for i, part := range strings.Split(string(page), "```") {
+		if code, ok := strings.CutPrefix(part, "go\n"); ok && i%2 == 1 {
+			blocks++
+			for _, piece := range strings.Split(strings.TrimSpace(code), "\n\n") {
+				require.Contains(t, string(source), piece)
+			}
+		}
+	}
+	require.Greater(t, blocks, 3)
+	text, err := os.ReadFile("../layers/doc.go")
+	require.NoError(t, err)
+	_, example, found := strings.Cut(string(text), "# Writing a layer\n")
+	require.True(t, found)
+	pieces := 0
+	for _, piece := range strings.Split(example, "\n//\n") {
+		if strings.HasPrefix(piece, "//\t") {
+			pieces++
+			require.Contains(t, string(source), strings.TrimSpace(strings.ReplaceAll("\n"+piece, "\n//\t", "\n")))
+		}
+	}
+	require.Equal(t, 5, pieces)
+}

@@ -1,0 +1,167 @@
+package keras
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/losses"
+)
+
+// RefuseNaN makes Fit fail at the first batch whose inputs, targets or sample weights hold a NaN, with the number of the batch, the
+// name of the array and the place in it. Without it Fit says so once, on its Output, and looks at the batches of its first epoch only.
+func RefuseNaN() FitOption {
+	return fitOption{"RefuseNaN", func(c *fitConfig) { c.refuseNaN = true }}
+}
+
+// inputCheck is what Fit remembers of looking at its data.
+type inputCheck struct {
+	epoch, step int  // of the batch at hand
+	labels      bool // the labels of a batch have been looked at
+	told        bool // of a NaN
+}
+
+// lookAtBatch finds numbers in a batch that training could only be spoilt by. It reads what is about to be copied, and allocates
+// nothing.
+func (t *trainer) lookAtBatch() error {
+	if !t.check.labels {
+		t.check.labels = true
+		if err := t.checkLabels(); err != nil {
+			return err
+		}
+	}
+	if !t.c.refuseNaN && (t.check.told || t.check.epoch != t.c.initialEpoch) {
+		return nil
+	}
+	for i := range t.parts.len() {
+		at, err := firstNaN(t.parts.at(i))
+		if err != nil {
+			return fmt.Errorf("%s: %w", t.parts.label(i), err)
+		}
+		if at < 0 {
+			continue
+		}
+		what := fmt.Sprintf("%s has a NaN (element %d of %v)", t.nameOf(i), at, t.parts.at(i).Shape())
+		if t.c.refuseNaN {
+			return fmt.Errorf("%s; leave such examples out, or put numbers in their place", what)
+		}
+		t.check.told = true
+		fmt.Fprintf(t.c.output, "epoch %d: batch %d: %s: the loss and all weights will be NaN; keras.RefuseNaN makes this an error\n", t.check.epoch+1, t.check.step, what)
+		return nil
+	}
+	return nil
+}
+
+// nameOf is the name of array i of a batch.
+func (t *trainer) nameOf(i int) string {
+	if fed := t.m.fed(); i < len(t.parts.x) && len(fed) == len(t.parts.x) && fed[i].Name() != "" {
+		return fmt.Sprintf("input %q", fed[i].Name())
+	}
+	if at := i - len(t.parts.x); at >= 0 && at < len(t.parts.y) && len(t.m.compiled.outputs) > 0 {
+		for _, o := range t.m.compiled.outputs {
+			if o.target == at {
+				return fmt.Sprintf("the target of output %q", o.name)
+			}
+		}
+	}
+	return t.parts.label(i)
+}
+
+// firstNaN returns the number of the first element that is NaN, -1 for none.
+func firstNaN(a *tensor.Dense) (int, error) {
+	if a == nil || a.Dtype() != tensor.Float32 && a.Dtype() != tensor.Float64 {
+		return -1, nil
+	}
+	if !rowMajor(a) {
+		var err error
+		if a, err = data.ToDense(a); err != nil {
+			return -1, err
+		}
+	}
+	raw := rawBytes(a)
+	if a.Dtype() == tensor.Float32 {
+		if !holdsNaN32(raw) {
+			return -1, nil
+		}
+		return slices.IndexFunc(a.Data().([]float32), func(v float32) bool { return v != v }), nil
+	}
+	if !holdsNaN64(raw) {
+		return -1, nil
+	}
+	return slices.IndexFunc(a.Data().([]float64), func(v float64) bool { return v != v }), nil
+}
+
+// holdsNaN32 looks at two numbers at a time: what is above the bits of infinity, sign aside, carries into the sign when the largest
+// fraction is added.
+func holdsNaN32(raw []byte) bool {
+	const size, fraction, sign = 0x7fffffff7fffffff, 0x007fffff007fffff, 0x8000000080000000
+	var found uint64
+	for ; len(raw) >= 32; raw = raw[32:] {
+		found |= binary.LittleEndian.Uint64(raw)&size + fraction
+		found |= binary.LittleEndian.Uint64(raw[8:])&size + fraction
+		found |= binary.LittleEndian.Uint64(raw[16:])&size + fraction
+		found |= binary.LittleEndian.Uint64(raw[24:])&size + fraction
+	}
+	for ; len(raw) >= 4; raw = raw[4:] {
+		found |= uint64(binary.LittleEndian.Uint32(raw))&(size>>32) + fraction>>32
+	}
+	return found&sign != 0
+}
+
+// holdsNaN64 is holdsNaN32 for numbers of 64 bits.
+func holdsNaN64(raw []byte) bool {
+	const size, fraction, sign = 1<<63 - 1, 1<<52 - 1, 1 << 63
+	var found uint64
+	for ; len(raw) >= 8; raw = raw[8:] {
+		found |= binary.LittleEndian.Uint64(raw)&size + fraction
+	}
+	return found&sign != 0
+}
+
+// checkLabels finds labels of -1 and +1 for losses that take 0 and 1: training would go on, towards nothing.
+func (t *trainer) checkLabels() error {
+	for _, o := range t.m.compiled.outputs {
+		switch o.loss.(type) {
+		case *losses.BinaryCrossentropy, *losses.BinaryFocalCrossentropy:
+		default:
+			continue
+		}
+		if o.target < 0 || o.target >= len(t.parts.y) || t.parts.y[o.target] == nil {
+			continue
+		}
+		signs := false
+		switch y := t.parts.y[o.target].Data().(type) {
+		case []float32:
+			signs = areSigns(y)
+		case []float64:
+			signs = areSigns(y)
+		case []int:
+			signs = areSigns(y)
+		case []int8:
+			signs = areSigns(y)
+		case []int32:
+			signs = areSigns(y)
+		case []int64:
+			signs = areSigns(y)
+		}
+		if signs {
+			return fmt.Errorf("the labels of output %q are -1 and +1, and %s takes 0 and 1; turn them into (y+1)/2, or use the loss \"hinge\"", o.name, o.loss.LossName())
+		}
+	}
+	return nil
+}
+
+// areSigns reports whether all numbers are -1 or 1, and -1 is among them.
+func areSigns[T int | int8 | int32 | int64 | float32 | float64](values []T) bool {
+	negative := false
+	for _, v := range values {
+		if v != 1 && v != -1 {
+			return false
+		}
+		negative = negative || v < 0
+	}
+	return negative
+}

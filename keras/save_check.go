@@ -1,0 +1,197 @@
+package keras
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/keras/saving"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// checkReadable reads a document in the way of LoadModel and compares what comes out with the model, so that no file is written that
+// cannot be read or that means something else. What has been found good is not read again.
+func (m *Model) checkReadable(document []byte, objects []saving.Object) error {
+	sum := sha256.Sum256(document)
+	if m.readable == sum {
+		return nil
+	}
+	if err := checkRegistered(objects); err != nil {
+		return err
+	}
+	read, err := modelFromFile(document, &fileConfig{}, nil)
+	if err != nil {
+		return fmt.Errorf("LoadModel could not read the file: %w", err)
+	}
+	if err := sameObjects(objects, saving.Objects(read)); err != nil {
+		return err
+	}
+	m.readable = sum
+	return nil
+}
+
+// checkRegistered finds layers of types that no reader knows.
+func checkRegistered(objects []saving.Object) error {
+	for _, o := range objects {
+		switch o.Layer.(type) {
+		case *Model, *layers.Operation:
+			continue
+		}
+		if config.Module(o.Layer) == "" && layers.RegisteredName(o.Layer) == "" && memberOfModel(o, objects) {
+			name := layers.ClassName(o.Layer)
+			return fmt.Errorf("layer %q is a %T, which LoadModel does not know; register it, as in func init() { layers.Register[%s]() }, and write every field that is configuration with a tag such as `keras:\"units\"`", layers.Name(o.Layer), o.Layer, name)
+		}
+	}
+	return nil
+}
+
+// memberOfModel reports whether the layer of an object is listed by a model and so described in the document; layers inside other
+// layers are made by those.
+func memberOfModel(o saving.Object, objects []saving.Object) bool {
+	for _, other := range objects {
+		if m, ok := other.Layer.(*Model); ok {
+			for _, l := range m.Layers() {
+				if l == o.Layer {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// sameObjects compares what is to be written with what a model read from the document asks for.
+func sameObjects(written, read []saving.Object) error {
+	byPath := map[string]saving.Object{}
+	for _, o := range read {
+		byPath[o.Path] = o
+	}
+	for _, o := range written {
+		other, found := byPath[o.Path]
+		if !found || len(other.Variables) != len(o.Variables) || layers.ClassName(o.Layer) != layers.ClassName(other.Layer) {
+			return fmt.Errorf("%s has %d variables at %q, and a model that LoadModel makes of the file has %s there; a layer must make the same sub-layers and weights again from its configuration (fields with keras tags)",
+				title(o), len(o.Variables), o.Path, counted(other, found))
+		}
+		for i, v := range o.Variables {
+			if got := other.Variables[i].Type(); !got.Equal(v.Type()) {
+				return fmt.Errorf("%s: variable %s is %v, and %v in a model that LoadModel makes of the file; was a field changed after the layer was built?", title(o), v.Path(), v.Type(), got)
+			}
+		}
+		if err := sameLayer(o, other); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func title(o saving.Object) string {
+	return fmt.Sprintf("layer %q (%s)", layers.Name(o.Layer), layers.ClassName(o.Layer))
+}
+
+func counted(o saving.Object, found bool) string {
+	if !found {
+		return "nothing"
+	}
+	return fmt.Sprintf("a %s with %d", layers.ClassName(o.Layer), len(o.Variables))
+}
+
+// sameLayer compares the configuration of two layers, and of those from elsewhere also the exported fields that are none.
+func sameLayer(o, read saving.Object) error {
+	switch o.Layer.(type) {
+	case *Model, *layers.Operation:
+		return nil
+	}
+	want, err := layerConfig(o.Layer)
+	if err != nil {
+		return err
+	}
+	got, err := layerConfig(read.Layer)
+	if err != nil {
+		return err
+	}
+	if key := difference(want, got, ""); key != "" {
+		return fmt.Errorf("%s: its configuration differs at %s from that of a model that LoadModel makes of the file; write it with a keras tag on the layer that holds it, or make it again in Build", title(o), key)
+	}
+	if config.Module(o.Layer) != "" {
+		return nil
+	}
+	a, b := reflect.Indirect(reflect.ValueOf(o.Layer)), reflect.Indirect(reflect.ValueOf(read.Layer))
+	if a.Kind() != reflect.Struct || a.Type() != b.Type() {
+		return nil
+	}
+	for i := range a.NumField() {
+		f := a.Type().Field(i)
+		if _, tagged := f.Tag.Lookup("keras"); tagged || !f.IsExported() || f.Anonymous || f.Name == "Name" || f.Name == "DType" || f.Name == "Frozen" {
+			continue
+		}
+		if !sameField(a.Field(i), b.Field(i)) {
+			return fmt.Errorf("%s: field %s is %v and would be %v in a model that LoadModel makes of the file, because it is no part of the configuration; give it a tag, as in %s %v `keras:%q`, or `keras:\"-\"` if it does not matter",
+				title(o), f.Name, a.Field(i), b.Field(i), f.Name, f.Type, layers.SnakeCase(f.Name))
+		}
+	}
+	return nil
+}
+
+// sameField compares fields; layers in them are compared as objects, and functions by whether there is one.
+func sameField(a, b reflect.Value) bool {
+	if len(layers.LayersIn(a)) > 0 || a.Type().Implements(reflect.TypeFor[layers.Layer]()) {
+		return true
+	}
+	if a.Kind() == reflect.Func {
+		return a.IsNil() == b.IsNil()
+	}
+	return reflect.DeepEqual(a.Interface(), b.Interface())
+}
+
+// layerConfig is the configuration of a layer as a file holds it.
+func layerConfig(l layers.Layer) (any, error) {
+	o, err := layers.ToObject(l)
+	if err != nil {
+		return nil, err
+	}
+	text, err := config.Marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	var v any
+	err = json.Unmarshal(quoteNonFinite(text), &v)
+	return v, err
+}
+
+// inherited are keys of layers inside layers which a model fills in, or which weights do not depend on.
+var inherited = []string{"name", "dtype", "trainable", "build_config"}
+
+// difference returns the path of the first difference between two configurations, "" for none.
+func difference(a, b any, path string) string {
+	x, isMap := a.(map[string]any)
+	y, both := b.(map[string]any)
+	if isMap && both {
+		for _, key := range slices.Sorted(maps.Keys(x)) {
+			if slices.Contains(inherited, key) {
+				continue
+			}
+			if at := difference(x[key], y[key], path+"/"+key); at != "" {
+				return at
+			}
+		}
+		return ""
+	}
+	u, isList := a.([]any)
+	v, both := b.([]any)
+	if isList && both && len(u) == len(v) {
+		for i := range u {
+			if at := difference(u[i], v[i], fmt.Sprintf("%s/%d", path, i)); at != "" {
+				return at
+			}
+		}
+		return ""
+	}
+	if !reflect.DeepEqual(a, b) {
+		return fmt.Sprintf("%s (%v and %v)", path, a, b)
+	}
+	return ""
+}

@@ -1,0 +1,119 @@
+package layers
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// callSignatures are the parameters of the calls of Keras's layers, in order, where there are more than the inputs and training.
+// Arguments are told by these names, never by what they look like. A layer that is not among them takes any number of inputs.
+var callSignatures = map[string]string{
+	"AdditiveAttention":      "inputs mask training return_attention_scores use_causal_mask",
+	"Attention":              "inputs mask training return_attention_scores use_causal_mask",
+	"BatchNormalization":     "inputs training mask",
+	"Bidirectional":          "sequences initial_state mask training",
+	"CategoryEncoding":       "inputs count_weights",
+	"ConvLSTM1D":             "sequences initial_state mask training",
+	"ConvLSTM2D":             "sequences initial_state mask training",
+	"ConvLSTM3D":             "sequences initial_state mask training",
+	"GRU":                    "sequences initial_state mask training",
+	"GRUCell":                "inputs states training",
+	"GlobalAveragePooling1D": "inputs mask",
+	"GroupedQueryAttention":  "query value key query_mask value_mask key_mask attention_mask return_attention_scores training use_causal_mask",
+	"LSTM":                   "sequences initial_state mask training",
+	"LSTMCell":               "inputs states training",
+	"MultiHeadAttention":     "query value key query_mask value_mask key_mask attention_mask return_attention_scores training use_causal_mask",
+	"Pipeline":               "inputs training mask",
+	"RNN":                    "sequences initial_state mask training",
+	"ReversibleEmbedding":    "inputs reverse",
+	"SimpleRNN":              "sequences initial_state mask training",
+	"SimpleRNNCell":          "sequence states training",
+	"Softmax":                "inputs mask",
+	"StackedRNNCells":        "inputs states training",
+	"TimeDistributed":        "inputs training mask",
+}
+
+// modelSignature is that of models inside models.
+const modelSignature = "inputs training mask"
+
+// CallParameters returns the names of the arguments of a layer's call in Keras, in the order in which they are given by position; nil
+// for layers that take inputs and nothing else.
+func CallParameters(l Layer) []string {
+	if _, ok := l.(Container); ok {
+		return strings.Fields(modelSignature)
+	}
+	if IsNil(l) || callSignatures[ClassName(l)] == "" {
+		return nil
+	}
+	return strings.Fields(callSignatures[ClassName(l)])
+}
+
+// isMaskName reports whether an argument is a mask of an input; an attention_mask is an input of its own.
+func isMaskName(name string) bool {
+	return name == "mask" || strings.HasSuffix(name, "_mask") && name != "attention_mask" && name != "use_causal_mask"
+}
+
+// callerDecides are arguments of calls in Keras that mean nothing here, as whoever calls the model decides.
+var callerDecides = []string{"training", "name"}
+
+// namedArguments are the arguments of a call by name, those of layers without a signature as "inputs".
+type namedArguments struct {
+	values     map[string]any
+	positional []string // names of those that were given by position
+}
+
+// nameArguments puts names on the arguments of a call.
+func nameArguments(l Layer, a Arguments) (namedArguments, error) {
+	n := namedArguments{values: map[string]any{}}
+	params := CallParameters(l)
+	maps.Copy(n.values, a.Keywords)
+	if params == nil {
+		if _, twice := n.values["inputs"]; twice && len(a.Positional) > 0 {
+			return n, fmt.Errorf("its inputs are given by position and by name")
+		}
+		if len(a.Positional) > 0 {
+			n.values["inputs"] = a.Positional
+		}
+		return n, nil
+	}
+	if len(a.Positional) > len(params) {
+		return n, fmt.Errorf("its call takes at most %d arguments (%s), received %d", len(params), strings.Join(params, ", "), len(a.Positional))
+	}
+	for i, v := range a.Positional {
+		if _, twice := n.values[params[i]]; twice {
+			return n, fmt.Errorf("its argument %q is given by position and by name", params[i])
+		}
+		n.values[params[i]] = v
+	}
+	n.positional = params[:len(a.Positional)]
+	return n, nil
+}
+
+// literals checks the arguments that are no tensors: what a call of this layer does not know must not be lost.
+func (n namedArguments) literals(l Layer) error {
+	known := CallArguments(l)
+	for _, name := range slices.Sorted(maps.Keys(n.values)) {
+		v := n.values[name]
+		switch {
+		case v == nil || v == false || slices.Contains(callerDecides, name) || IsCallArgument(l, name):
+			continue
+		case !isLiteral(v):
+			continue
+		case !slices.ContainsFunc(callFields(l), func(f callField) bool { return f.name == name }):
+			return fmt.Errorf("its call takes no argument %q, received %v", name, v)
+		case known[name] != v:
+			return fmt.Errorf("its call has %s=%v, which belongs to the layer here and is %v there; set it with SetCallArgument", name, v, known[name])
+		}
+	}
+	return nil
+}
+
+func isLiteral(v any) bool {
+	switch v.(type) {
+	case bool, int64, float64, string, Slice, EllipsisType:
+		return true
+	}
+	return false
+}

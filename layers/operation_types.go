@@ -1,0 +1,105 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// The functions here give operations the element types of Keras's, where those of package ops, which are chosen for layers and losses,
+// differ.
+
+// amongFloats computes where a float meets whole numbers in the type of the float, as Keras's weak promotion does.
+func amongFloats(f func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *ops.Tensor {
+	return func(x, y *ops.Tensor) *ops.Tensor { return f(likeFloat(x, y), likeFloat(y, x)) }
+}
+
+// likeFloat is x in the type of y where that alone is a float.
+func likeFloat(x, y *ops.Tensor) *ops.Tensor {
+	if y.DType().IsFloat() && !x.DType().IsFloat() {
+		return ops.Cast(x, y.DType())
+	}
+	return x
+}
+
+// floatPair computes whole numbers in float32, or in float64 where one is of type int64.
+func floatPair(f func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *ops.Tensor {
+	return amongFloats(func(x, y *ops.Tensor) *ops.Tensor {
+		if !x.DType().IsFloat() && !y.DType().IsFloat() && (x.DType() != ir.Bool || y.DType() != ir.Bool) {
+			d := ir.Float32
+			if x.DType() == ir.Int64 || y.DType() == ir.Int64 {
+				d = ir.Float64
+			}
+			x, y = ops.Cast(x, d), ops.Cast(y, d)
+		}
+		return f(x, y)
+	})
+}
+
+// int64AsFloat computes int64 in float64.
+func int64AsFloat(f func(*ops.Tensor) *ops.Tensor) func(*ops.Tensor) *ops.Tensor {
+	return func(x *ops.Tensor) *ops.Tensor {
+		if x.DType() == ir.Int64 {
+			x = ops.Cast(x, ir.Float64)
+		}
+		return f(x)
+	}
+}
+
+// inPromoted gives a product of whole numbers the type in which its factors meet.
+func inPromoted(f func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *ops.Tensor {
+	return func(x, y *ops.Tensor) *ops.Tensor {
+		z := f(x, y)
+		if d := ops.Promote(x.DType(), y.DType()); !d.IsFloat() {
+			z = ops.Cast(z, d)
+		}
+		return z
+	}
+}
+
+// summed adds or multiplies small whole numbers in 32 bits.
+func summed(f func(x *ops.Tensor, axes ...int) *ops.Tensor) func(x *ops.Tensor, axes ...int) *ops.Tensor {
+	return func(x *ops.Tensor, axes ...int) *ops.Tensor { return f(inWord(x), axes...) }
+}
+
+func inWord(x *ops.Tensor) *ops.Tensor {
+	switch x.DType() {
+	case ir.Uint8, ir.Uint16:
+		return ops.Cast(x, ir.Uint32)
+	case ir.Int8, ir.Int16:
+		return ops.Cast(x, ir.Int32)
+	}
+	return x
+}
+
+// extreme keeps the type of bools.
+func extreme(f func(x *ops.Tensor, axes ...int) *ops.Tensor) func(x *ops.Tensor, axes ...int) *ops.Tensor {
+	return func(x *ops.Tensor, axes ...int) *ops.Tensor {
+		y := f(x, axes...)
+		if x.DType() == ir.Bool {
+			y = ops.Cast(y, ir.Bool)
+		}
+		return y
+	}
+}
+
+// withoutNaN sums or multiplies whole numbers, which hold no NaN, as they are.
+func withoutNaN(skipping, plain func(x *ops.Tensor, axis int) *ops.Tensor) func(x *ops.Tensor, axis int) *ops.Tensor {
+	return func(x *ops.Tensor, axis int) *ops.Tensor {
+		if x.DType().IsFloat() {
+			return skipping(x, axis)
+		}
+		return plain(x, axis)
+	}
+}
+
+// differences are n-th differences along an axis; those of bools say where neighbours differ.
+func differences(a *operands) *ops.Tensor {
+	x, n, axis := a.tensor("a"), a.integer("n"), a.integer("axis")
+	if x.DType() != ir.Bool {
+		return ops.Diff(x, n, axis)
+	}
+	for range n {
+		x = ops.Cast(ops.Diff(ops.Cast(x, ir.Int32), 1, axis), ir.Bool)
+	}
+	return x
+}

@@ -1,0 +1,92 @@
+package layers_test
+
+import (
+	"compress/gzip"
+	"encoding/json"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// typesOfKeras are functions of keras.ops with the types of their operands and results, as operation_types.py records them.
+type typesOfKeras struct {
+	Extra map[string][]any
+	Rows  [][]any
+}
+
+// otherTypes are functions whose results differ in type on purpose.
+var otherTypes = map[string]string{}
+
+// TestOperationTypesLikeKeras compares the element types of the results of operations with Keras's, for operands of every type. What
+// is refused for a type is no matter of this test.
+func TestOperationTypesLikeKeras(t *testing.T) {
+	file, err := os.Open("testdata/operation_types.json.gz")
+	require.NoError(t, err)
+	defer file.Close()
+	text, err := gzip.NewReader(file)
+	require.NoError(t, err)
+	var recorded typesOfKeras
+	require.NoError(t, json.NewDecoder(text).Decode(&recorded))
+	compared, functions := 0, map[string]bool{}
+	for _, row := range recorded.Rows {
+		name := row[0].(string)
+		if _, _, known := layers.OperationSignature(name); !known || otherTypes[name] != "" {
+			continue
+		}
+		var operands []any
+		var symbols []*layers.KerasTensor
+		for _, d := range row[1].([]any) {
+			dtype, err := ir.ParseDType(d.(string))
+			require.NoError(t, err)
+			symbols = append(symbols, symbol(dtype, 3, 3))
+			operands = append(operands, symbols[len(symbols)-1])
+		}
+		if name == "concatenate" || name == "stack" || name == "hstack" || name == "vstack" || name == "dstack" {
+			operands = []any{symbols}
+		}
+		for _, e := range recorded.Extra[name] {
+			operands = append(operands, wholeOf(e))
+		}
+		results := layers.OpAll(name, operands...)
+		if results[0].Err() != nil {
+			continue
+		}
+		compared++
+		functions[name] = true
+		var got, want []string
+		for i, d := range row[2].([]any) {
+			want = append(want, d.(string))
+			if i < len(results) {
+				got = append(got, results[i].DTypeName())
+			}
+		}
+		if !slices.Equal(want, got) {
+			t.Errorf("%s of %v is %v, want %v", name, row[1], got, want)
+		}
+	}
+	assert.Greater(t, compared, 2000)
+	assert.Greater(t, len(functions), 150)
+}
+
+// wholeOf makes whole numbers of JSON's floats.
+func wholeOf(v any) any {
+	switch v := v.(type) {
+	case float64:
+		if v == float64(int64(v)) {
+			return int64(v)
+		}
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = wholeOf(e)
+		}
+		return out
+	}
+	return v
+}
