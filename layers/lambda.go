@@ -79,7 +79,7 @@ func lambdaFunction(function any, arguments Keywords) (LambdaFunc, error) {
 func (k *operationKind) onTensors(c *Context, in []*ops.Tensor, named Keywords) *ops.Tensor {
 	symbols, values := make([]any, len(in)), map[*KerasTensor]*ops.Tensor{}
 	for i, x := range in {
-		t := &KerasTensor{}
+		t := &KerasTensor{shape: x.Shape(), dtype: x.DType()}
 		symbols[i], values[t] = t, x
 	}
 	var args []any
@@ -91,7 +91,7 @@ func (k *operationKind) onTensors(c *Context, in []*ops.Tensor, named Keywords) 
 	if err != nil {
 		ops.Fail(c.Graph(), fmt.Errorf("the function %q of the Lambda: %w", k.name, err))
 	}
-	return (&Operation{kind: k, settings: settings}).compute(c.Graph(), call, func(t *KerasTensor) *ops.Tensor { return values[t] })[0]
+	return (&Operation{kind: k, settings: settings}).compute(c.Graph(), call, false, func(t *KerasTensor) *ops.Tensor { return values[t] })[0]
 }
 
 func lambdaNames() []string {
