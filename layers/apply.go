@@ -133,7 +133,9 @@ func record(n *Node) []*KerasTensor {
 		return failedAll(fmt.Errorf("layers: %s works on the host and takes no constants in its call; make them inputs of the model", describe(n.Layer)))
 	}
 	types, err := inferTypes(n.Layer, specs, n.invoke)
-	if err != nil && slices.ContainsFunc(constants, func(a kernels.Array) bool { return len(a.Type.Shape) > 0 && a.Type.Shape[0] > 1 }) {
+	if err != nil && slices.ContainsFunc(constants, func(a kernels.Array) bool {
+		return len(a.Type.Shape) > 0 && a.Type.Shape[0] > 1 //dim:known a constant's
+	}) {
 		n.call.spread = true // their first axis may be the batch
 		if again, failed := inferTypes(n.Layer, specs, n.invoke); failed == nil {
 			types, err = again, nil

@@ -383,7 +383,7 @@ func (b *binding) boolean(mask *ops.Tensor) *ops.Tensor {
 // its first row stands for all where spread says so.
 func constantTensor(c ops.Traced, a kernels.Array, spread bool, batch *ops.Tensor) *ops.Tensor {
 	x := ops.Constant(c, a.Type.DType, a.Type.Shape, a.Float64s())
-	if !spread || batch == nil || x.Rank() == 0 || x.Dim(0) < 2 {
+	if !spread || batch == nil || x.Rank() == 0 || x.Dim(0) < 2 { //dim:known a constant's
 		return x
 	}
 	shape := x.Shape().Clone()

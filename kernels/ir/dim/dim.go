@@ -2,6 +2,7 @@ package dim
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -17,6 +18,9 @@ const (
 	base    = 1 << (bits.UintSize - 3) // handles are -base to 1-2*base
 	invalid = 1 - base                 // what operations on a value that is no length give
 )
+
+// Overflow is a constant that no int holds; sums and products with it are Overflow, and Check refuses it.
+const Overflow = math.MaxInt
 
 // Known reports whether a length is a constant.
 func Known(d int) bool { return d >= -Largest && d <= Largest }
@@ -59,8 +63,11 @@ func Symbol(name string) int {
 func Add(ds ...int) int {
 	sum := 0
 	for i, d := range ds {
-		if !Known(d) {
+		if d < -Largest {
 			return add(sum, ds[i:])
+		}
+		if sum > 0 && d > Overflow-sum {
+			return Overflow
 		}
 		sum += d
 	}
@@ -87,16 +94,31 @@ func Sub(a, b int) int {
 	return combine(a, b, func(p, q polynomial) int { return p.plus(q, -1).handle() })
 }
 
-// Mul returns the product; 1 of none.
+// Mul returns the product; 1 of none. A product of constants that no int holds is Overflow.
 func Mul(ds ...int) int {
-	product := 1
+	product, over := 1, false
 	for i, d := range ds {
-		if !Known(d) {
+		if d < -Largest { // a handle; a number may be larger than any length, where bytes are counted
 			return mul(product, ds[i:])
 		}
+		high, low := bits.Mul64(magnitude(product), magnitude(d))
+		over = over || high != 0 || low > math.MaxInt
 		product *= d
+		if d == 0 {
+			return 0
+		}
+	}
+	if over {
+		return Overflow
 	}
 	return product
+}
+
+func magnitude(n int) uint64 {
+	if n < 0 {
+		return -uint64(n)
+	}
+	return uint64(n)
 }
 
 func mul(product int, ds []int) int {
