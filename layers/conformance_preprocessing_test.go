@@ -44,6 +44,12 @@ func init() {
 				return &layers.Pipeline{Layers: []layers.Layer{&layers.Rescaling{Scale: []float64{2}}, &layers.Dense{Units: 3}, &layers.Dense{Units: 2}}}
 			}, Inputs: normal(2, 4), Output: []int{2, 2}, Weights: 4, Trainable: 4},
 		},
+		"STFTSpectrogram": {
+			{New: func() layers.Layer { return &layers.STFTSpectrogram{FrameLength: 4, Mode: "stft"} }, Inputs: normal(2, 9, 2), Output: []int{2, 3, 12}, Weights: 2, Trainable: 2},
+			{New: func() layers.Layer {
+				return &layers.STFTSpectrogram{FrameLength: 5, FrameStep: new(2), Mode: "real", Padding: "same", Scaling: "none", Window: "hamming", Periodic: true, ExpandDims: true, DataFormat: layers.ChannelsFirst}
+			}, Inputs: normal(2, 3, 7), Output: []int{2, 3, 4, 5}, Weights: 1, Trainable: 1},
+		},
 		"MelSpectrogram": {
 			{New: func() layers.Layer {
 				return &layers.MelSpectrogram{FFTLength: 8, SequenceStride: 4, NumMelBins: 2, SamplingRate: 100}

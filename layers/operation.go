@@ -38,6 +38,7 @@ type parameter struct {
 	name     string
 	setting  bool // kept with the operation
 	variadic bool
+	keywords bool // takes all arguments by other names
 	required bool
 	def      any
 }
@@ -54,12 +55,14 @@ func define(module, class, signature string, compute func(a *operands) []*ops.Te
 	k := &operationKind{module: module, class: class, name: name, compute: compute}
 	for _, text := range strings.Split(list, ", ") {
 		var p parameter
-		text, p.setting = strings.CutPrefix(text, "*")
+		if text, p.keywords = strings.CutPrefix(text, "**"); !p.keywords {
+			text, p.setting = strings.CutPrefix(text, "*")
+		}
 		text, p.variadic = strings.CutPrefix(text, "...")
 		var def string
 		var has bool
 		p.name, def, has = strings.Cut(text, "=")
-		p.required = !has && !p.variadic
+		p.required = !has && !p.variadic && !p.keywords
 		if has {
 			p.def = literalOf(def)
 		}
@@ -91,6 +94,8 @@ func OperationSignature(name string) (signature, class string, ok bool) {
 	for i, p := range k.params {
 		parts[i] = p.name
 		switch {
+		case p.keywords:
+			parts[i] = "**" + p.name
 		case p.variadic:
 			parts[i] = "*" + p.name
 		case !p.required:
@@ -137,6 +142,17 @@ func (k *operationKind) arrange(args []any) (settings map[string]any, call Argum
 	for _, p := range k.params {
 		value, given := named[p.name]
 		switch {
+		case p.keywords:
+			call.Keywords = Keywords{}
+			for name, v := range named {
+				if !k.has(name) {
+					used++
+					if call.Keywords[name], err = argument(v); err != nil {
+						return nil, call, fmt.Errorf("%s: %w", name, err)
+					}
+				}
+			}
+			continue
 		case given:
 			used++
 		case p.variadic:
@@ -169,13 +185,13 @@ func (k *operationKind) arrange(args []any) (settings map[string]any, call Argum
 	}
 	if used < len(named) {
 		for name := range named {
-			if !slices.ContainsFunc(k.params, func(p parameter) bool { return p.name == name }) {
+			if !k.has(name) {
 				return nil, call, fmt.Errorf("has no argument %q", name)
 			}
 		}
 	}
 	for _, p := range slices.Backward(k.params) { // what has its default at the end is left out, as users do
-		if p.setting {
+		if p.setting || p.keywords {
 			continue
 		}
 		last := len(call.Positional) - 1
@@ -185,6 +201,11 @@ func (k *operationKind) arrange(args []any) (settings map[string]any, call Argum
 		call.Positional = call.Positional[:last]
 	}
 	return settings, call, nil
+}
+
+// has reports whether the function has an argument of that name.
+func (k *operationKind) has(name string) bool {
+	return slices.ContainsFunc(k.params, func(p parameter) bool { return p.name == name && !p.keywords })
 }
 
 // NewOperation returns an operation of a class of Keras's files, with the settings that its configuration holds; [ApplyArguments] calls
@@ -270,6 +291,16 @@ func (o *Operation) compute(g *ops.Graph, call Arguments, spread bool, value fun
 			}
 		}
 		switch {
+		case p.keywords:
+			others := map[string]any{}
+			for name, v := range call.Keywords {
+				if !o.kind.has(name) {
+					used++
+					others[name] = a.resolve(v, value)
+				}
+			}
+			a.values[p.name] = others
+			continue
 		case given:
 		case p.variadic:
 			for _, v := range positional {

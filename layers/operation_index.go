@@ -43,8 +43,7 @@ func init() {
 	define("nn", "OneHot", "one_hot(x, *num_classes, *axis=-1, *dtype=null, *sparse=false)", oneResult(oneHot))
 	define("nn", "MultiHot", "multi_hot(inputs, *num_classes=null, *axis=-1, *dtype=null, *sparse=false)", oneResult(func(a *operands) *ops.Tensor {
 		a.refuse("sparse", false, nil)
-		a.refuse("axis", int64(-1))
-		return ops.MultiHot(whole(a.tensor("inputs")), a.integer("num_classes"), a.dtype("dtype", ir.Float32))
+		return ops.MultiHotAxis(whole(a.tensor("inputs")), a.integer("num_classes"), a.integer("axis"), a.dtype("dtype", ir.Float32))
 	}))
 	for class, f := range map[string]func(x, segments *ops.Tensor, count int) *ops.Tensor{
 		"SegmentSum": ops.SegmentSum, "SegmentMax": ops.SegmentMax, "SegmentMin": ops.SegmentMin, "SegmentProd": ops.SegmentProd,

@@ -41,7 +41,7 @@ func init() {
 		if a.given("epsilon") {
 			epsilon = a.number("epsilon")
 		}
-		return ops.Normalize(a.tensor("x"), a.integer("axis"), a.number("order"), epsilon)
+		return ops.NormalizeAxes(a.tensor("x"), a.integers("axis"), a.number("order"), epsilon)
 	}))
 	define("nn", "BatchNorm", "batch_normalization(x, mean, variance, *axis, offset=null, scale=null, *epsilon=0.001)", oneResult(batchNormalization))
 	define("nn", "LayerNorm", "layer_normalization(x, gamma=null, beta=null, *axis=-1, *epsilon=null, *rms_scaling=false)", oneResult(layerNormalization))

@@ -49,6 +49,19 @@ func (a *operands) oneAxis(x *ops.Tensor, f func(x *ops.Tensor, axis int) *ops.T
 	})
 }
 
+// oneAxisFirst is oneAxis for functions whose results have further axes in front.
+func (a *operands) oneAxisFirst(x *ops.Tensor, f func(x *ops.Tensor, axis int) *ops.Tensor) *ops.Tensor {
+	sorted := sortedAxes(x, a.axes("axis", x))
+	var order []int
+	shape := []int{}
+	for i, d := range x.Shape() {
+		if !contains(sorted, i) {
+			order, shape = append(order, i), append(shape, d)
+		}
+	}
+	return f(ops.Reshape(ops.Transpose(x, append(order, sorted...)...), append(shape, -1)...), -1)
+}
+
 func contains(list []int, v int) bool {
 	for _, e := range list {
 		if e == v {
@@ -102,8 +115,8 @@ func init() {
 	define("numpy", "Argmin", "argmin(x, *axis=null, *keepdims=false)", argOf(ops.Argmin))
 	define("numpy", "CountNonzero", "count_nonzero(x, *axis=null)", reduceOf(ops.CountNonzero))
 	define("numpy", "Median", "median(x, *axis=null, *keepdims=false)", oneResult(func(a *operands) *ops.Tensor { return a.oneAxis(a.tensor("x"), ops.Median) }))
-	define("numpy", "Quantile", `quantile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(1, linearQuantile)))
-	define("numpy", "Percentile", `percentile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(100, ops.QuantileMethod)))
+	define("numpy", "Quantile", `quantile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(1, linearQuantile, linearQuantiles)))
+	define("numpy", "Percentile", `percentile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(100, ops.QuantileMethod, ops.Quantiles)))
 	define("numpy", "Average", "average(x, *axis=null, weights=null)", oneResult(average))
 	define("numpy", "Cumsum", "cumsum(x, *axis=null, *dtype=null)", oneResult(cumulate(ops.Cumsum)))
 	define("numpy", "Cumprod", "cumprod(x, *axis=null, *dtype=null)", oneResult(cumulate(ops.Cumprod)))
@@ -112,8 +125,8 @@ func init() {
 	define("numpy", "Nanargmax", "nanargmax(x, *axis=null, *keepdims=false)", argOf(ops.Nanargmax))
 	define("numpy", "Nanargmin", "nanargmin(x, *axis=null, *keepdims=false)", argOf(ops.Nanargmin))
 	define("numpy", "Nanmedian", "nanmedian(x, *axis=null, *keepdims=false)", oneResult(func(a *operands) *ops.Tensor { return a.oneAxis(a.tensor("x"), ops.Nanmedian) }))
-	define("numpy", "Nanquantile", `nanquantile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(1, nanquantile)))
-	define("numpy", "Nanpercentile", `nanpercentile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(100, nanquantile)))
+	define("numpy", "Nanquantile", `nanquantile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(1, nanquantile, nanquantiles)))
+	define("numpy", "Nanpercentile", `nanpercentile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(100, nanquantile, nanquantiles)))
 	define("numpy", "Correlate", `correlate(x1, x2, *mode="valid")`, oneResult(func(a *operands) *ops.Tensor {
 		x, y := a.pair("x1", "x2")
 		return ops.Correlate(x, y, a.text("mode"))
@@ -151,12 +164,27 @@ func nanquantile(x *ops.Tensor, q float64, method string, axis int) *ops.Tensor 
 	return ops.Nanquantile(x, q, axis)
 }
 
-func quantileOf(whole float64, f func(x *ops.Tensor, q float64, method string, axis int) *ops.Tensor) func(a *operands) *ops.Tensor {
+func nanquantiles(x, q *ops.Tensor, method string, axis int) *ops.Tensor {
+	if method != "linear" {
+		ops.Failf(x.Graph(), "nanquantile: the method is %q; without NaN only linear is supported", method)
+	}
+	return ops.Nanquantiles(x, q, axis)
+}
+
+func linearQuantiles(x, q *ops.Tensor, _ string, axis int) *ops.Tensor {
+	return ops.Quantiles(x, q, "linear", axis)
+}
+
+func quantileOf(whole float64, f func(x *ops.Tensor, q float64, method string, axis int) *ops.Tensor, many func(x, q *ops.Tensor, method string, axis int) *ops.Tensor) func(a *operands) *ops.Tensor {
 	return func(a *operands) *ops.Tensor {
 		method := a.text("method")
 		x := a.tensor("x")
 		one := func(q float64) *ops.Tensor {
 			return a.oneAxis(x, func(x *ops.Tensor, axis int) *ops.Tensor { return f(x, q/whole, method, axis) })
+		}
+		if q, ok := a.values["q"].(*ops.Tensor); ok {
+			a.bounded("the number of quantiles", q.Shape().Size(), maxParts)
+			return manyQuantiles(a, x, ops.DivideScalar(q, whole), func(x, q *ops.Tensor, axis int) *ops.Tensor { return many(x, q, method, axis) })
 		}
 		list, many := a.values["q"].([]any)
 		if !many {
@@ -169,6 +197,16 @@ func quantileOf(whole float64, f func(x *ops.Tensor, q float64, method string, a
 		}
 		return ops.Stack(0, rows...)
 	}
+}
+
+// manyQuantiles are the quantiles that a tensor holds.
+func manyQuantiles(a *operands, x, q *ops.Tensor, f func(x, q *ops.Tensor, axis int) *ops.Tensor) *ops.Tensor {
+	y := a.oneAxisFirst(x, func(x *ops.Tensor, axis int) *ops.Tensor { return f(x, q, axis) })
+	if !a.boolean("keepdims") {
+		return y
+	}
+	axes := a.axes("axis", x)
+	return ops.Reshape(y, append(q.Shape().Clone(), x.Shape().WithOnes(sortedAxes(x, axes)...)...)...)
 }
 
 func average(a *operands) *ops.Tensor {

@@ -32,8 +32,9 @@
 //
 // [Inventory] lists every function of keras.ops with its name here.
 //
-// Shapes are static, so functions whose result's shape depends on numbers (nonzero, unique, one-argument where) do not exist, and
-// bincount, histogram and the segment functions take the length of the result. There are no complex numbers. Function names are
+// Shapes are static, so functions whose result's shape depends on numbers (nonzero, one-argument where) do not exist, and bincount,
+// histogram, unique and the segment functions take the length of the result. There are no complex numbers; Fourier transforms take
+// and return their real and imaginary parts, as in Keras. Function names are
 // Keras's in Go casing; where Python has optional arguments there are several functions or an options struct. keras.ops.dot is
 // [NumpyDot] ([Dot] is the general contraction), keras.ops.scatter_update is [ScatterUpdatePoints] ([ScatterUpdate] replaces slices
 // along one axis). [Sparsemax] sums to 1 whatever the operand, which Keras's did not up to version 3.15.

@@ -57,7 +57,7 @@ func TestSecondGradients(t *testing.T) {
 
 // withoutGradient lists the ops whose results do not change smoothly with any operand.
 var withoutGradient = []ir.Op{
-	ir.Constant, ir.Iota, ir.RngBits, ir.Sign, ir.Floor, ir.Ceil, ir.Round, ir.IsFinite, ir.Not, ir.Identity, ir.BitAnd, ir.BitOr,
+	ir.Constant, ir.Iota, ir.RngBits, ir.Sign, ir.Floor, ir.Ceil, ir.Round, ir.IsFinite, ir.Not, ir.Identity, ir.BitCast, ir.BitAnd, ir.BitOr,
 	ir.BitXor, ir.ShiftLeft, ir.ShiftRight, ir.Compare, ir.ArgMax, ir.ArgMin, ir.While, ir.ReplicaID,
 }
 

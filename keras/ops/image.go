@@ -75,9 +75,23 @@ func SpaceToDepth(x *Tensor, block int) *Tensor {
 	return Reshape(y, b, h, w, dim.Mul(block*block, c))
 }
 
-// MultiHot returns rows of length classes with ones at all places that the last axis of x numbers; numbers outside are left out.
+// MultiHot returns rows of length classes, as the last axis, with ones at all places that axis 1 of x numbers, or axis 0 of a vector;
+// numbers outside are left out.
 func MultiHot(x *Tensor, classes int, dtype ir.DType) *Tensor {
-	return Cast(Any(OneHot(x, classes, ir.Bool), -2), dtype)
+	return MultiHotAxis(x, classes, -1, dtype)
+}
+
+// MultiHotAxis is [MultiHot] with the classes along another axis. As in Keras it makes [OneHot] rows along that axis first, and then
+// joins axis 1 of these (axis 0 for a vector).
+func MultiHotAxis(x *Tensor, classes, axis int, dtype ir.DType) *Tensor {
+	if axis < -1 || axis > x.Rank() {
+		Failf(x.g, "multi hot: the axis of the classes is -1 or from 0 to %d, received %d", x.Rank(), axis)
+	}
+	hot := OneHot(x, classes, ir.Bool)
+	if axis >= 0 {
+		hot = MoveAxis(hot, -1, axis)
+	}
+	return Cast(Any(hot, min(x.Rank()-1, 1)), dtype)
 }
 
 // PadMode extends x by low[i] and high[i] elements at the ends of axis i. The mode says what with: "reflect" mirrors at the outermost

@@ -74,6 +74,27 @@ func Normalize(x *Tensor, axis int, order, epsilon float64) *Tensor {
 	return Divide(x, KeepDims(MaximumScalar(length, epsilon), x, axis)).WithMask(x.mask)
 }
 
+// NormalizeAxes divides x by its p-norm over several axes together, but at least by epsilon; without axes, over all. Over two axes and
+// with an order other than 2 it is the norm of matrices, as in NumPy.
+func NormalizeAxes(x *Tensor, axes []int, order, epsilon float64) *Tensor {
+	x = float(x)
+	if x.Rank() == 0 {
+		x = ExpandDims(x, 0)
+	}
+	axes = allAxes(x, axes)
+	switch {
+	case len(axes) == 1:
+		return Normalize(x, axes[0], order, epsilon)
+	case order == 2:
+		squares := KeepDims(Sum(Square(x), axes...), x, axes...)
+		return Multiply(x, Rsqrt(MaximumScalar(squares, max(epsilon*epsilon, leastNormal(x.DType()))))).WithMask(x.mask)
+	case len(axes) == 2:
+		return Divide(x, KeepDims(MaximumScalar(MatrixNorm(x, order, axes[0], axes[1]), epsilon), x, axes...)).WithMask(x.mask)
+	}
+	Failf(x.g, "normalize: over the %d axes %v of %v only order 2 is defined, received %v", len(axes), axes, x.Shape(), order)
+	return nil
+}
+
 // Cdist returns the Euclidean distances between the rows of a (..., m, d) and those of b (..., n, d), (..., m, n).
 func Cdist(a, b *Tensor) *Tensor {
 	if a.Rank() < 2 || b.Rank() < 2 || !dim.MayEqual(a.Dim(-1), b.Dim(-1)) {

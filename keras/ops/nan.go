@@ -29,16 +29,36 @@ func Nancumprod(x *Tensor, axis int) *Tensor { return Cumprod(withoutNaN(float(x
 
 // Nanquantile is [Quantile] over the elements along axis that are not NaN, NaN where all are.
 func Nanquantile(x *Tensor, q float64, axis int) *Tensor {
-	x = float(x)
+	if !(q >= 0 && q <= 1) {
+		Failf(x.g, "nanquantile: q must be in [0, 1], received %v", q)
+	}
+	return nanquantile(float(x), Scalar(float(x), q), axis)
+}
+
+// Nanquantiles is Nanquantile for the quantiles that the tensor q holds: the result has the axes of q, and then those of x without axis,
+// and the float type of x.
+func Nanquantiles(x, q *Tensor, axis int) *Tensor {
+	d := float(x).DType()
+	x, q = commonTypes(x, q)
+	Fixed(q, "nanquantile", q.Shape()...)
+	rows := make([]*Tensor, q.Shape().Size()) //dim:known
+	for i, one := range Unstack(Ravel(q), 0) {
+		rows[i] = nanquantile(x, one, axis)
+	}
+	y := Stack(0, rows...)
+	return Cast(Reshape(y, append(q.Shape().Clone(), y.Shape()[1:]...)...), d)
+}
+
+func nanquantile(x, q *Tensor, axis int) *Tensor {
 	axis = x.Axis(axis)
 	n := x.Dim(axis)
-	if n == 0 || !(q >= 0 && q <= 1) {
-		Failf(x.g, "nanquantile: needs at least one element along axis %d of %v and q in [0, 1], received %v", axis, x.Shape(), q)
+	if n == 0 {
+		Failf(x.g, "nanquantile: needs at least one element along axis %d of %v", axis, x.Shape())
 	}
 	missing := Isnan(x)
 	sorted := Sort(Where(missing, FullLike(x, math.Inf(1)), x), axis) // what is missing comes last
 	count := Sum(Cast(LogicalNot(missing), x.DType()), axis)
-	at := MultiplyScalar(MaximumScalar(SubtractScalar(count, 1), 0), q)
+	at := Multiply(MaximumScalar(SubtractScalar(count, 1), 0), q)
 	low := Floor(at)
 	element := func(i *Tensor) *Tensor {
 		return Squeeze(TakeAlongAxis(sorted, ExpandDims(Cast(i, ir.Int32), axis), axis), axis)

@@ -30,7 +30,7 @@ func init() {
 	builders = map[ir.Op]func(b *build) (func(), error){
 		ir.Iota: buildIota, ir.RngBits: buildRngBits,
 		ir.Reshape: buildReshape, ir.Transpose: buildTranspose, ir.Broadcast: buildBroadcast, ir.Slice: buildSlice, ir.Pad: buildPad,
-		ir.Concat: buildConcat, ir.Reverse: buildReverse,
+		ir.Concat: buildConcat, ir.Reverse: buildReverse, ir.BitCast: buildReshape,
 		ir.DynamicSlice: buildDynamicSlice, ir.DynamicUpdateSlice: buildDynamicUpdateSlice,
 		ir.Dot: buildDot, ir.Gather: buildGather, ir.Embedding: buildGather, ir.Scatter: buildScatter, ir.EmbeddingGrad: buildEmbeddingGrad,
 		ir.Reduce: buildReduce, ir.ArgMax: buildArg, ir.ArgMin: buildArg, ir.Cumulative: buildCumulative,

@@ -116,7 +116,7 @@ func isHalf(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 }
 
 // movesData lists the ops that only move elements, whatever their type.
 var movesData = map[ir.Op]bool{
-	ir.Reshape: true, ir.Transpose: true, ir.Broadcast: true, ir.Slice: true, ir.Pad: true, ir.Concat: true, ir.Reverse: true,
+	ir.Reshape: true, ir.Transpose: true, ir.Broadcast: true, ir.Slice: true, ir.Pad: true, ir.Concat: true, ir.Reverse: true, ir.BitCast: true,
 	ir.DynamicSlice: true, ir.DynamicUpdateSlice: true, ir.Gather: true, ir.Embedding: true, ir.Constant: true, ir.Iota: true,
 	ir.Scan: true, ir.While: true, ir.Cond: true,
 }

@@ -59,7 +59,7 @@ type (
 		Shape  Shape
 		Stream uint32
 	}
-	// ConvertAttrs give the element type that a Convert produces.
+	// ConvertAttrs give the element type that a Convert or a BitCast produces.
 	ConvertAttrs struct{ DType DType }
 	// CompareAttrs give the relation of a Compare.
 	CompareAttrs struct{ Direction Direction }

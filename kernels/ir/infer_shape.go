@@ -144,6 +144,30 @@ func inferReverse(in []Type, attrs Attrs) ([]Type, error) {
 	return []Type{in[0]}, checkAxes(a.Axes, in[0].Shape)
 }
 
+func inferBitCast(in []Type, attrs Attrs) ([]Type, error) {
+	a, ok := attrs.(ConvertAttrs)
+	if !ok {
+		return nil, wrongAttrs(attrs, a)
+	}
+	from, to, s := in[0].DType, a.DType, in[0].Shape.Clone()
+	if !to.Valid() || to == Bool || from == Bool {
+		return nil, fmt.Errorf("cannot read the bytes of %v as %v", from, to)
+	}
+	if from.Size() == to.Size() {
+		return []Type{{to, s}}, nil
+	}
+	if len(s) == 0 {
+		return nil, fmt.Errorf("a scalar %v has no axis that could hold the elements of another size of %v", from, to)
+	}
+	last := len(s) - 1
+	bytes := dim.Mul(s[last], from.Size())
+	if !dim.MayEqual(dim.Mod(bytes, to.Size()), 0) {
+		return nil, fmt.Errorf("the last axis of %v holds %s bytes, which are no whole number of %v", in[0], dim.String(bytes), to)
+	}
+	s[last] = dim.FloorDiv(bytes, to.Size())
+	return []Type{{to, s}}, nil
+}
+
 func checkStarts(starts []Type, s Shape) error {
 	if len(starts) != len(s) {
 		return fmt.Errorf("needs one start for each axis of %v, received %d", s, len(starts))

@@ -78,6 +78,7 @@ const (
 	Pad // (operand, scalar padding value)
 	Concat
 	Reverse
+	BitCast            // the same bytes read as another element type: the last axis grows or shrinks by the ratio of the sizes
 	DynamicSlice       // (operand, one int32 scalar start per axis); starts are clamped so that the cut fits
 	DynamicUpdateSlice // (operand, update, starts...); clamped likewise
 
@@ -216,6 +217,7 @@ func init() {
 		Pad:                {"pad", "pad", 2, 2, inferPad},
 		Concat:             {"concat", "concatenate", 1, -1, inferConcat},
 		Reverse:            {"reverse", "reverse", 1, 1, inferReverse},
+		BitCast:            {"bit_cast", "bitcast_convert", 1, 1, inferBitCast},
 		DynamicSlice:       {"dynamic_slice", "dynamic_slice", 1, -1, inferDynamicSlice},
 		DynamicUpdateSlice: {"dynamic_update_slice", "dynamic_update_slice", 2, -1, inferDynamicUpdateSlice},
 

@@ -47,6 +47,12 @@ func shapeCases(s *suite) {
 		d.add(ir.AxisAttrs{Axis: 1}, d.normal(dtype, 2, 3), d.normal(dtype, 2, 1), d.normal(dtype, 2, 4))
 		d = s.new(ir.Reverse, "%v", dtype)
 		d.add(ir.AxesAttrs{Axes: []int{0, 2}}, d.normal(dtype, 2, 3, 5))
+		for _, to := range all {
+			if dtype != ir.Bool && to != ir.Bool {
+				d = s.new(ir.BitCast, "%v to %v", dtype, to)
+				d.add(ir.ConvertAttrs{DType: to}, d.extremes(dtype, 3, 16))
+			}
+		}
 	}
 	reshapeCases(s)
 	moveCases(s)

@@ -153,6 +153,7 @@ func init() {
 		ir.Pad:                (*call).pad,
 		ir.Concat:             (*call).concat,
 		ir.Reverse:            (*call).reverse,
+		ir.BitCast:            (*call).bitCast,
 		ir.DynamicSlice:       (*call).dynamicSlice,
 		ir.DynamicUpdateSlice: (*call).dynamicUpdateSlice,
 

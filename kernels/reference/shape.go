@@ -31,6 +31,17 @@ func (c *call) reshape() error {
 	return nil
 }
 
+// bitCast writes the operand's elements and reads the bytes as the other type.
+func (c *call) bitCast() error {
+	v, err := FromBytes(c.out[0].Type, c.in[0].Bytes())
+	if err != nil {
+		return err
+	}
+	copy(c.out[0].F, v.F)
+	copy(c.out[0].I, v.I)
+	return nil
+}
+
 // pick fills the result: its element at an index is the operand's at the index that from gives.
 func (c *call) pick(from func(at, operand []int)) error {
 	x := c.in[0]

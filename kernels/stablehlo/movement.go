@@ -31,6 +31,9 @@ func init() {
 	lowerings[ir.Reverse] = func(e *emitter, n *ir.Node, in []value) []value {
 		return []value{e.reverse(in[0], n.Attrs.(ir.AxesAttrs).Axes)}
 	}
+	lowerings[ir.BitCast] = func(e *emitter, n *ir.Node, in []value) []value {
+		return []value{e.bitCast(in[0], n.Attrs.(ir.ConvertAttrs).DType)}
+	}
 	lowerings[ir.DynamicSlice] = func(e *emitter, n *ir.Node, in []value) []value {
 		return []value{e.dynamicSlice(in[0], in[1:], n.Attrs.(ir.DynamicSliceAttrs).Sizes)}
 	}
@@ -45,6 +48,27 @@ func (e *emitter) reshape(x value, shape ...int) value {
 		return x
 	}
 	return e.definef(t, "stablehlo.reshape %s : (%s) -> %s", x.name, tensor(x.typ), tensor(t))
+}
+
+// bitCast reads the bytes of x as another type. Where sizes differ, the elements that make up one are an axis of their own in StableHLO.
+func (e *emitter) bitCast(x value, dtype ir.DType) value {
+	from, to := x.dtype().Size(), dtype.Size()
+	shape := x.shape().Clone()
+	cast := func(x value, shape ir.Shape) value {
+		t := ir.Type{DType: dtype, Shape: shape}
+		return e.definef(t, "stablehlo.bitcast_convert %s : (%s) -> %s", x.name, tensor(x.typ), tensor(t))
+	}
+	last := len(shape) - 1
+	switch {
+	case from > to:
+		parts := cast(x, append(shape.Clone(), from/to))
+		shape[last] *= from / to
+		return e.reshape(parts, shape...)
+	case from < to:
+		shape[last] /= to / from
+		return cast(e.reshape(x, append(shape.Clone(), to/from)...), shape)
+	}
+	return cast(x, shape)
 }
 
 func (e *emitter) transpose(x value, perm []int) value {

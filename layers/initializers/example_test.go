@@ -116,3 +116,9 @@ func ExampleGet() {
 	fmt.Printf("%T %v\n", v, err)
 	// Output: *initializers.HeNormal <nil>
 }
+
+func ExampleSTFT() {
+	values, err := initializers.STFT{Side: "real", Window: "none"}.Initialize(ir.Shape{2, 1, 2}, ir.Float64, 0)
+	fmt.Println(values, err)
+	// Output: [1 1 1 -1] <nil>
+}

@@ -27,6 +27,7 @@ var classes = map[string]func() distribute.Initializer{
 	"LecunUniform":    func() distribute.Initializer { return new(LecunUniform) },
 	"LecunNormal":     func() distribute.Initializer { return new(LecunNormal) },
 	"Orthogonal":      func() distribute.Initializer { return new(Orthogonal) },
+	"STFT":            func() distribute.Initializer { return new(STFT) },
 }
 
 // aliases are the other names that Keras accepts.
@@ -38,6 +39,7 @@ var aliases = map[string]string{
 	"glorot_uniform": "GlorotUniform", "glorot_normal": "GlorotNormal", "he_uniform": "HeUniform", "he_normal": "HeNormal",
 	"lecun_uniform": "LecunUniform", "lecun_normal": "LecunNormal",
 	"orthogonal": "Orthogonal", "OrthogonalInitializer": "Orthogonal",
+	"stft": "STFT", "STFTInitializer": "STFT",
 }
 
 // Register makes an initializer type known by its class name, for models read from files. It panics when the name is taken, and

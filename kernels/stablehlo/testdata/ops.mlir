@@ -793,6 +793,15 @@ module @reverse_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partit
 }
 #loc0 = loc("layer")
 
+// bit_cast/float16 to float16
+module @bit_cast_float16_to_float16 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%arg0: tensor<3x16xf16>, %arg1: tensor<3xi32>) -> (tensor<3x16xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.bitcast_convert %arg0 : (tensor<3x16xf16>) -> tensor<3x16xf16> loc(#loc0)
+    return %v0, %arg1 : tensor<3x16xf16>, tensor<3xi32>
+  }
+}
+#loc0 = loc("layer")
+
 // dot/float16 [2 3 5]
 module @dot_float16__2_3_5_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<2x3xf16>, %arg1: tensor<3x5xf16>, %arg2: tensor<3xi32>) -> (tensor<2x5xf16>, tensor<3xi32>) {
