@@ -2,10 +2,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz harvest
-.PHONY: help build test test-python test-paths test-exhaustive check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
-.PHONY: help build test test-python test-paths test-exhaustive check arm64 mnist bench bench-peers bench-shapes bench-ops bench-ops-copies bench-collective chaos fmt vet staticcheck race generated rooms static fuzz
-.PHONY: help build test test-python test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz mutants
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18

@@ -116,7 +116,9 @@ func ExampleTerminateOnNaN() {
 	broken := data.Arrays([][]float64{{1}, {math.NaN()}}, [][]float64{{1}, {1}})
 	_, err := model.Fit(context.Background(), broken, keras.BatchSize(1), keras.Shuffle(false), keras.Callbacks(&callbacks.TerminateOnNaN{}))
 	check(err)
-	// Output: Batch 1: Invalid loss, terminating training
+	// Output:
+	// epoch 1: batch 1: input "input_layer" has a NaN (element 0 of (1, 1)): the loss and all weights will be NaN; keras.RefuseNaN makes this an error
+	// Batch 1: Invalid loss, terminating training
 }
 
 func ExampleLambdaCallback() {
