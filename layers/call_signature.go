@@ -103,11 +103,25 @@ func (n namedArguments) literals(l Layer) error {
 			continue
 		case !slices.ContainsFunc(callFields(l), func(f callField) bool { return f.name == name }):
 			return fmt.Errorf("its call takes no argument %q, received %v", name, v)
-		case known[name] != v:
+		case !sameSetting(known[name], v):
 			return fmt.Errorf("its call has %s=%v, which belongs to the layer here and is %v there; set it with SetCallArgument", name, v, known[name])
 		}
 	}
 	return nil
+}
+
+// sameSetting compares what a call says with what the layer knows; a number stands for a truth value, as in Python.
+func sameSetting(known, v any) bool {
+	truth, _ := known.(bool)
+	if _, ok := known.(bool); ok || known == nil {
+		switch n := v.(type) {
+		case int64:
+			return (n != 0) == truth
+		case float64:
+			return (n != 0) == truth
+		}
+	}
+	return known == v
 }
 
 func isLiteral(v any) bool {

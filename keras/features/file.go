@@ -141,7 +141,7 @@ func (s *Space) readFeatures(raw json.RawMessage) error {
 		name, _ := t.(string)
 		var o object
 		var c featureConfig
-		if err := d.Decode(&o); err == nil {
+		if err = d.Decode(&o); err == nil {
 			err = json.Unmarshal(o.Config, &c)
 		}
 		if err != nil || c.Preprocessor == nil {
