@@ -38,8 +38,11 @@ func F16ToFloat32(dst []float32, x []uint16) {
 	for i := range dst {
 		h := uint32(x[i])
 		sign := h & 0x8000 << 16
-		// Shifted into place the number is too small by the factor 2¹¹², denormals included.
+		// Shifted into place the number is too small by the factor 2¹¹². A denormal would be one of float32 there, which programs flush.
 		v := math.Float32frombits(h&0x7fff<<13) * 0x1p112
+		if h&0x7c00 == 0 {
+			v = float32(h&0x3ff) * 0x1p-24
+		}
 		bits := math.Float32bits(v)
 		if h&0x7c00 == 0x7c00 { // infinity and NaN
 			bits |= 0x7f800000
