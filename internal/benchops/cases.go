@@ -18,7 +18,7 @@ type argument struct {
 	Value   any      `json:"value,omitempty"`
 }
 
-// tensor is an operand. Floats are drawn between Low and High, integers from 0 to below High.
+// tensor is an operand. Floats are drawn between Low and High, integers from Low to below High.
 type tensor struct {
 	DType string  `json:"dtype"`
 	Shape []int   `json:"shape"`
@@ -112,6 +112,37 @@ var special = map[string]shape{
 	"cross":    func(n int) []argument { return []argument{one(floats(n/3, 3)), one(floats(n/3, 3))} },
 	"quantile": on(rows, value(0.3), value(1)), "percentile": on(rows, value(30.0), value(1)), "median": on(rows, value(1)),
 	"argpartition": on(rows, value(8)), "slice": on(rows, value([]int{1, 1}), value([]int{7, 100})),
+	"affine_transform":      on(images, one(floats(8))),
+	"perspective_transform": on(images, value([][]float64{{0, 0}, {0, 31}, {31, 0}, {31, 31}}), value([][]float64{{1, 2}, {0, 30}, {31, 1}, {29, 28}})),
+	"scale_and_translate": func(n int) []argument {
+		x := images(n)
+		return []argument{one(x), value([]int{x.Shape[0], 64, 64, 16}), value([]float64{2, 2}), value([]float64{1, 3}), value([]int{1, 2}), value("linear")}
+	},
+	"map_coordinates": func(n int) []argument {
+		return []argument{one(rows(n)), one(tensor{"float32", []int{2, n}, 0, 15}), value(1)}
+	},
+	"fft": complexes, "fft2": complexes, "ifft2": complexes, "irfft": complexes,
+	"stft": on(rows, value(64), value(16), value(64)), "istft": func(n int) []argument {
+		x := floats(max(n/(33*16), 1), 16, 33)
+		return []argument{{Tensors: []tensor{x, x}, List: true}, value(64), value(16), value(64)}
+	},
+	"extract_sequences": on(rows, value(64), value(16)), "full": func(n int) []argument { return []argument{value([]int{n / 256, 256}), value(3.0)} },
+	"histogram": on(rows, value(64), value([]float64{-1, 1})), "rearrange": on(images, value("b h w c -> b c h w")),
+	"ctc_loss": func(n int) []argument {
+		batch := max(n/(64*32), 1)
+		lengths := tensor{"int32", []int{batch}, 16, 17}
+		return []argument{one(tensor{"int32", []int{batch, 16}, 1, 32}), one(floats(batch, 64, 32)), one(lengths), one(tensor{"int32", []int{batch}, 64, 65})}
+	},
+	"ctc_decode": func(n int) []argument {
+		batch := max(n/(64*32), 1)
+		return []argument{one(floats(batch, 64, 32)), one(tensor{"int32", []int{batch}, 64, 65})}
+	},
+	"ssim": func(n int) []argument { return []argument{one(pictures(n)), one(pictures(n)), value(2.0)} },
+}
+
+// complexes are the real and the imaginary parts of complex numbers.
+func complexes(n int) []argument {
+	return []argument{{Tensors: []tensor{rows(n), rows(n)}, List: true}}
 }
 
 func pictures(n int) tensor { return floats(max(n/(64*64*3), 1), 64, 64, 3) }
@@ -136,7 +167,8 @@ var leftOut = map[string]string{
 	"diag": "makes a large matrix of a vector", "diagflat": "makes a large matrix of a vector", "isin": "compares with a list", "psnr": "is a mean of squares",
 	"allclose": "is isclose", "append": "is concatenate", "nanpercentile": "is percentile", "nanquantile": "is quantile", "nanmedian": "is median",
 	"layer_normalization": "see bench-shapes", "trapezoid": "is a sum", "norm": "is a sum of squares", "conj": "computes nothing", "conjugate": "computes nothing",
-	"real": "computes nothing", "ldexp": "is a product with a power",
+	"real": "computes nothing", "elastic_transform": "draws at random, with other numbers on every backend",
+	"unique": "needs the argument size, which the other backends have not", "ldexp": "is a product with a power",
 }
 
 // positive are the functions of numbers above 0.

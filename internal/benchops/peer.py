@@ -22,7 +22,7 @@ def array(t):
     r = np.random.default_rng(1)
     if t["dtype"] == "float32":
         return r.uniform(t["low"], t["high"], t["shape"]).astype("float32")
-    return r.integers(0, int(t["high"]), t["shape"]).astype(t["dtype"])
+    return r.integers(int(t["low"]), int(t["high"]), t["shape"]).astype(t["dtype"])
 
 
 def first(y):
