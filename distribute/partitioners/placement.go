@@ -1,0 +1,35 @@
+package partitioners
+
+// Placement chooses the parameter server of each shard, in the order in which shards are made. It is used by one goroutine at a time.
+type Placement interface {
+	// Place returns the number of the server, below servers, for a shard of so many bytes.
+	Place(bytes, servers int) int
+}
+
+// RoundRobin gives the shards to the servers in turns: TensorFlow's rule and the default.
+type RoundRobin struct{ next int }
+
+// Place implements [Placement].
+func (p *RoundRobin) Place(_, servers int) int {
+	at := p.next % servers
+	p.next = at + 1
+	return at
+}
+
+// BySize gives each shard to the server that has the fewest bytes so far, the first of several.
+type BySize struct{ loads []int }
+
+// Place implements [Placement].
+func (p *BySize) Place(bytes, servers int) int {
+	for len(p.loads) < servers {
+		p.loads = append(p.loads, 0)
+	}
+	least := 0
+	for i, load := range p.loads[:servers] {
+		if load < p.loads[least] {
+			least = i
+		}
+	}
+	p.loads[least] += bytes
+	return least
+}
