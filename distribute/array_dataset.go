@@ -6,6 +6,7 @@ import (
 	"iter"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/exec"
 )
 
 // ArrayDataset yields the examples of arrays in host memory, in order. Make it with MakeNumpyDataset or as a literal.
@@ -45,7 +46,7 @@ func (d *ArrayDataset) Batches(ctx context.Context, _ int) iter.Seq2[HostBatch, 
 			if d.DropRemainder && !d.Repeat && from+d.BatchSize > n {
 				return
 			}
-			b := d.Examples.each(func(a kernels.Array) kernels.Array { return d.rows(a, from, n) })
+			b := mapArrays(d.Examples, func(a kernels.Array) kernels.Array { return d.rows(a, from, n) })
 			if !yield(b, nil) {
 				return
 			}
@@ -57,8 +58,8 @@ func (d *ArrayDataset) check(n int) error {
 	if d.BatchSize < 1 {
 		return fmt.Errorf("distribute: the dataset has no batches; call Batch with a size of at least 1")
 	}
-	for i, a := range d.Examples.arrays() {
-		if len(a.Type.Shape) == 0 || a.Type.Shape[0] != n || checkArray(a) != nil {
+	for i, a := range d.Examples.Arrays() {
+		if len(a.Type.Shape) == 0 || a.Type.Shape[0] != n || exec.CheckArray(a) != nil {
 			return fmt.Errorf("distribute: array %d of the dataset is %v with %d bytes; expected %d examples on axis 0", i, a.Type, len(a.Data), n)
 		}
 	}

@@ -44,22 +44,22 @@ func NewCentralStorageStrategyWith(o CentralStorageOptions) (Strategy, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.central = true
+	s.at.Central = true
 	switch {
 	case o.ParameterDevice != "":
 		p, err := parseDevices(what, []string{o.ParameterDevice})
 		if err != nil {
 			return nil, err
 		}
-		s.parameter = p[0]
+		s.at.Parameter = p[0]
 	case len(list) == 1:
-		s.parameter = list[0]
+		s.at.Parameter = list[0]
 	default:
-		s.parameter = kernels.Device{Kind: "cpu"}
+		s.at.Parameter = kernels.Device{Kind: "cpu"}
 	}
-	backend, err := kernels.Lookup(s.parameter.Kind)
+	backend, err := kernels.Lookup(s.at.Parameter.Kind)
 	if err == nil {
-		err = backend.Open(s.parameter)
+		err = backend.Open(s.at.Parameter)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("distribute: %s: parameter device: %w", what, err)

@@ -138,20 +138,9 @@ type CommunicationOptions struct {
 	BytesPerPack int
 }
 
-// defaultBytesPerPack is large enough that the cost of a launch does not matter, and small enough that summing begins while gradients
-// are still being computed.
-const defaultBytesPerPack = 4 << 20
-
 func (o CommunicationOptions) check() error {
 	if o.BytesPerPack < 0 {
 		return fmt.Errorf("BytesPerPack is %d; expected 0 (the default) or more", o.BytesPerPack)
 	}
 	return nil
-}
-
-func (o CommunicationOptions) bytesPerPack() int {
-	if o.BytesPerPack == 0 {
-		return defaultBytesPerPack
-	}
-	return o.BytesPerPack
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/exec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -47,11 +48,11 @@ func (s *local) DistributeDatasetsFromFunction(f func(InputContext) (Dataset, er
 	}
 	pipelines := 1 // of this process
 	if o.ReplicationMode == PerReplicaInput {
-		pipelines = len(s.devices)
+		pipelines = len(s.at.Devices)
 	}
-	d := &DistributedDataset{strategy: s.self, group: s.group}
+	d := &DistributedDataset{strategy: s.self, group: s.at.Group}
 	for i := range pipelines {
-		ds, err := f(InputContext{pipelines * s.total / len(s.devices), s.first*pipelines/len(s.devices) + i, s.total})
+		ds, err := f(InputContext{pipelines * s.at.Total / len(s.at.Devices), s.at.First*pipelines/len(s.at.Devices) + i, s.at.Total})
 		if err != nil {
 			return nil, fmt.Errorf("distribute: the dataset of pipeline %d: %w", i, err)
 		}
@@ -71,7 +72,7 @@ func isNil(ds Dataset) bool {
 // Batches goes through the data once; epoch seeds a shuffle. A batch is valid until the next one is asked for. The pass ends when no replica has
 // data left; until then replicas without data get batches of 0 examples. Inside a step function it is an error.
 func (d *DistributedDataset) Batches(ctx context.Context, epoch int) iter.Seq2[PerReplicaBatch, error] {
-	if err := outsideTrace(); err != nil {
+	if err := exec.OutsideTrace(); err != nil {
 		return func(yield func(PerReplicaBatch, error) bool) { yield(nil, err) }
 	}
 	if d.cut {
@@ -119,10 +120,10 @@ func (d *DistributedDataset) takenBatches(ctx context.Context, epoch int) iter.S
 					continue
 				}
 				if len(next) == 1 && n > 1 {
-					b = b.clone() // the source may use its memory again for the next replica
+					b = cloned(b) // the source may use its memory again for the next replica
 				}
 				if like == nil {
-					e := b.empty()
+					e := withoutExamples(b)
 					like = &e
 				}
 				parts[i], have[i], left = b, true, true
@@ -153,16 +154,16 @@ func (d *DistributedDataset) takenBatches(ctx context.Context, epoch int) iter.S
 	}
 }
 
-// clone copies a batch.
-func (b HostBatch) clone() HostBatch {
-	return b.each(func(a kernels.Array) kernels.Array {
+// cloned copies a batch.
+func cloned(b HostBatch) HostBatch {
+	return mapArrays(b, func(a kernels.Array) kernels.Array {
 		return kernels.Array{Type: a.Type, Data: append([]byte(nil), a.Data...)}
 	})
 }
 
-// empty returns a batch of the same kind without examples.
-func (b HostBatch) empty() HostBatch {
-	return b.each(func(a kernels.Array) kernels.Array {
+// withoutExamples returns a batch of the same kind with none.
+func withoutExamples(b HostBatch) HostBatch {
+	return mapArrays(b, func(a kernels.Array) kernels.Array {
 		if len(a.Type.Shape) == 0 {
 			return a
 		}
@@ -170,7 +171,7 @@ func (b HostBatch) empty() HostBatch {
 	})
 }
 
-func (b HostBatch) each(f func(kernels.Array) kernels.Array) HostBatch {
+func mapArrays(b HostBatch, f func(kernels.Array) kernels.Array) HostBatch {
 	all := func(in []kernels.Array) []kernels.Array {
 		out := make([]kernels.Array, len(in))
 		for i, a := range in {
@@ -178,7 +179,7 @@ func (b HostBatch) each(f func(kernels.Array) kernels.Array) HostBatch {
 		}
 		return out
 	}
-	return HostBatch{all(b.X), all(b.Y), all(b.SampleWeight)}
+	return HostBatch{X: all(b.X), Y: all(b.Y), SampleWeight: all(b.SampleWeight)}
 }
 
 // PerReplicaSpec describes one array of a batch: its type on each replica. The length of the first axis is -1 where batches may differ.
@@ -227,7 +228,7 @@ type DistributedIterator struct {
 
 // Next returns the next batch, valid until the call after; io.EOF when no replica has data left. Inside a step function it is an error.
 func (it *DistributedIterator) Next() (PerReplicaBatch, error) {
-	if err := outsideTrace(); err != nil {
+	if err := exec.OutsideTrace(); err != nil {
 		return nil, err
 	}
 	b, err, ok := it.next()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/exec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -23,8 +24,8 @@ func (e *Extended) WorkerDevices() ([]string, error) {
 
 // ParameterDevices lists the devices that hold variables.
 func (e *Extended) ParameterDevices() ([]string, error) {
-	if b := baseOf(e.strategy); b != nil && b.central {
-		return []string{b.parameter.String()}, nil
+	if b := baseOf(e.strategy); b != nil && b.at.Central {
+		return []string{b.at.Parameter.String()}, nil
 	}
 	if !HasStrategy(e.strategy) {
 		return nil, fmt.Errorf("distribute: ParameterDevices is not supported by the default strategy; make a strategy that names its devices")
@@ -34,8 +35,8 @@ func (e *Extended) ParameterDevices() ([]string, error) {
 
 // NonSlotDevices lists the devices for variables that belong to all of vs, such as an optimizer's iteration count.
 func (e *Extended) NonSlotDevices(Variables) []string {
-	if b := baseOf(e.strategy); b != nil && b.central {
-		return []string{b.parameter.String()}
+	if b := baseOf(e.strategy); b != nil && b.at.Central {
+		return []string{b.at.Parameter.String()}
 	}
 	return deviceNames(e.strategy.Devices())
 }
@@ -62,7 +63,7 @@ func (e *Extended) isChief() bool {
 		return w.IsChief()
 	}
 	b := baseOf(e.strategy)
-	return b == nil || b.first == 0
+	return b == nil || b.at.First == 0
 }
 
 // ExperimentalBetweenGraph reports whether the replicas of several processes run programs of their own.
@@ -83,7 +84,7 @@ func (e *Extended) ReadVar(v *Variable) (kernels.Array, error) { return v.Value(
 // ColocateVarsWith returns a scope whose variables lie where v does. v must belong to the strategy.
 func (e *Extended) ColocateVarsWith(v *Variable) (ScopeOption, error) {
 	if !e.VariableCreatedInScope(v) {
-		return ScopeOption{}, fmt.Errorf("distribute: ColocateVarsWith: variable %s (made at %s) belongs to %v, not to %v; give a variable of this strategy", v.Path(), v.site, v.Strategy(), e.strategy)
+		return ScopeOption{}, fmt.Errorf("distribute: ColocateVarsWith: variable %s (made at %s) belongs to %v, not to %v; give a variable of this strategy", v.Path(), v.Site(), v.Strategy(), e.strategy)
 	}
 	return Scope(e.strategy), nil
 }
@@ -96,11 +97,11 @@ type Destination struct {
 
 // ToVariable is the devices that hold the variable.
 func ToVariable(v *Variable) Destination {
-	s := v.Strategy()
+	s := StrategyOf(v)
 	if s == nil {
 		s = Default()
 	}
-	return Destination{devices: variableDevices(s, v)}
+	return Destination{devices: s.Placement().VariableDevices(v)}
 }
 
 // ToDevices is a list of devices.
@@ -166,27 +167,18 @@ func (e *Extended) Update(ctx context.Context, v *Variable, f func(u *Component,
 		return nil, v.Place(e.strategy, 0)
 	}
 	return e.onCopies(ctx, func(r *Replica, in []*ops.Tensor) *ops.Tensor {
-		r.entry(v)
-		return f(&Component{r, v}, in...)
+		return f(r.ComponentOf(v), in...)
 	}, args)
 }
 
 // onCopies runs f on every replica, in cross-replica context.
 func (e *Extended) onCopies(ctx context.Context, f func(r *Replica, in []*ops.Tensor) *ops.Tensor, args []PerReplica) (PerReplica, error) {
 	n := len(e.strategy.Devices())
-	fn := NewFunction(e.strategy, "update", func(r *Replica, in []*ops.Tensor) []*ops.Tensor {
-		r.cross = true
-		var out *ops.Tensor
-		guarded(r, func() { out = f(r, in) })
-		if out == nil {
-			return nil
-		}
-		return []*ops.Tensor{out}
-	})
+	fn := exec.NewCrossFunction(e.strategy, "update", f)
 	defer fn.Close()
 	types := make([][]ir.Type, n)
 	for k, arg := range args {
-		if err := checkValue(fmt.Sprintf("Update: argument %d", k), arg, n); err != nil {
+		if err := exec.CheckValue(fmt.Sprintf("Update: argument %d", k), arg, n); err != nil {
 			return nil, err
 		}
 		for i := range n {
@@ -208,7 +200,7 @@ func (e *Extended) onCopies(ctx context.Context, f func(r *Replica, in []*ops.Te
 	if err := inst.Run(ctx, 0, 0); err != nil {
 		return nil, err
 	}
-	return inst.results()
+	return inst.Results()
 }
 
 // UpdateNonSlot runs f on the devices of NonSlotDevices, here: on every replica, and returns its results.

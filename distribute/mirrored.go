@@ -48,6 +48,6 @@ func NewMirroredStrategyWith(o MirroredOptions) (Strategy, error) {
 	if err := o.Communication.check(); err != nil {
 		return nil, fmt.Errorf("distribute: MirroredStrategy: %w", err)
 	}
-	s.comm, s.sameDraws = o.Communication, o.SameRandomNumbers
+	s.at.BytesPerPack, s.at.SameDraws = o.Communication.BytesPerPack, o.SameRandomNumbers
 	return s, nil
 }

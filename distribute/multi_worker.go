@@ -2,41 +2,13 @@ package distribute
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/binary"
 	"errors"
 	"fmt"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/exec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
-
-// WorkerGroup connects the processes of a [MultiWorkerMirroredStrategy]. All of them make the same calls in the same order; what is combined
-// has the same bits everywhere. Package distribute/multiworker has the one that works over networks and shared memory; it is apart so that
-// programs on one machine do without gRPC.
-type WorkerGroup interface {
-	// Rank is the place of this process in the group, from 0, and Size the number of processes.
-	Rank() int
-	Size() int
-	// AllReduce combines the values over the processes, in place: [ir.Sum], [ir.Mean], [ir.Max], [ir.Min] or [ir.Prod].
-	AllReduce(ctx context.Context, call WorkerCall, kind ir.Kind, values []kernels.Array) error
-	// Broadcast replaces the values by those of the process root.
-	Broadcast(ctx context.Context, call WorkerCall, root int, values []kernels.Array) error
-	// AllGather returns the bytes of every process, by rank. Their numbers may differ.
-	AllGather(ctx context.Context, call WorkerCall, data []byte) ([][]byte, error)
-	// Agree is an error on all processes where their calls differ.
-	Agree(ctx context.Context, call WorkerCall) error
-	// Fail ends what the others wait for with an error that holds the text. It does nothing where err came from the group, so that all know it.
-	Fail(err error)
-	// Close leaves the group.
-	Close() error
-}
-
-// WorkerCall says what a collective of processes belongs to. It must be equal on all; where it is not, all get an error that shows both.
-type WorkerCall struct {
-	Name    string
-	Program uint64 // checksum of the programs of all replicas; 0: none
-}
 
 // MultiWorkerOptions configure [NewMultiWorkerMirroredStrategyOver].
 type MultiWorkerOptions struct {
@@ -87,17 +59,17 @@ func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirro
 	if err := o.Communication.check(); err != nil {
 		return nil, fmt.Errorf("distribute: MultiWorkerMirroredStrategy: %w", err)
 	}
-	s.comm, s.sameDraws = o.Communication, o.SameRandomNumbers
+	s.at.BytesPerPack, s.at.SameDraws = o.Communication.BytesPerPack, o.SameRandomNumbers
 	m := &MultiWorkerMirroredStrategy{local: s}
-	s.self = m
+	s.is(m)
 	if o.Group == nil || o.Group.Size() == 1 && o.Elastic == nil {
 		if o.Group != nil {
 			return m, o.Group.Close() // nobody to talk to
 		}
 		return m, nil
 	}
-	s.group, m.elastic.on = o.Group, o.Elastic != nil
-	if m.elastic.on && m.Elastic() == nil {
+	s.at.Group, m.at.Elastic = o.Group, o.Elastic != nil
+	if m.at.Elastic && m.Elastic() == nil {
 		return nil, fmt.Errorf("distribute: MultiWorkerMirroredStrategy: Elastic needs a group that can be formed anew, received %T", o.Group)
 	}
 	m.place(o.Group)
@@ -109,10 +81,10 @@ func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirro
 
 // Rank is the place of this worker, from 0. With [Elastic] it and what follows from it change inside Fit, between two steps; ask in callbacks or
 // between calls, not in other goroutines.
-func (s *MultiWorkerMirroredStrategy) Rank() int { return s.first / len(s.devices) }
+func (s *MultiWorkerMirroredStrategy) Rank() int { return s.at.First / len(s.at.Devices) }
 
 // Workers is the number of workers.
-func (s *MultiWorkerMirroredStrategy) Workers() int { return s.total / len(s.devices) }
+func (s *MultiWorkerMirroredStrategy) Workers() int { return s.at.Total / len(s.at.Devices) }
 
 // IsChief reports whether this is the worker with rank 0, which saves checkpoints and writes summaries. When the group has ended and no other
 // one came about, it is the first of those that are left, so that what was reached is saved although the chief is lost.
@@ -120,7 +92,7 @@ func (s *MultiWorkerMirroredStrategy) IsChief() bool {
 	if s.elastic.ended {
 		return s.elastic.first
 	}
-	return s.first == 0
+	return s.at.First == 0
 }
 
 // String names the strategy, the worker and its devices.
@@ -130,28 +102,28 @@ func (s *MultiWorkerMirroredStrategy) String() string {
 
 // Close leaves the group. The others learn that this worker is gone; training cannot go on.
 func (s *MultiWorkerMirroredStrategy) Close() error {
-	if s.group == nil {
+	if s.at.Group == nil {
 		return nil
 	}
-	return s.group.Close()
+	return s.at.Group.Close()
 }
 
 // Communicators connects the local replicas with each other and with those of the other workers: by what the devices have, or else through host
 // memory and the group.
 func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, error) {
-	if s.group != nil && s.crossOps == nil && !s.elastic.on { // a group that outlives lost workers must know of every wait
-		if all, err := s.connect(context.Background(), s.group); all != nil || err != nil {
+	if s.at.Group != nil && s.crossOps == nil && !s.at.Elastic { // a group that outlives lost workers must know of every wait
+		if all, err := s.connect(context.Background(), s.at.Group); all != nil || err != nil {
 			return all, err
 		}
 	}
 	inner, err := s.local.Communicators()
-	if err != nil || s.group == nil {
+	if err != nil || s.at.Group == nil {
 		return inner, err
 	}
-	g := &workerLink{group: s.group}
+	g := &workerLink{group: s.at.Group}
 	out := make([]kernels.Communicator, len(inner))
 	for i, c := range inner {
-		w := &workerCommunicator{link: g, inner: c, local: i, perWorker: len(inner), first: s.first, total: s.total}
+		w := &workerCommunicator{link: g, inner: c, local: i, perWorker: len(inner), first: s.at.First, total: s.at.Total}
 		if out[i] = w; len(inner) == 1 {
 			out[i] = newOverlapped(w)
 		}
@@ -161,16 +133,16 @@ func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, e
 
 // Reduce combines the values of all replicas of all workers; see [Strategy].
 func (s *MultiWorkerMirroredStrategy) Reduce(op ReduceOp, value PerReplica, axes ...int) (kernels.Array, error) {
-	out, err := reduceValues(op, value, len(s.devices), axes, s.group)
+	out, err := reduceValues(op, value, len(s.at.Devices), axes, s.at.Group)
 	FailTogether(s, err)
 	return out, err
 }
 
 // Gather joins the values of all replicas of all workers along axis; see [Strategy].
 func (s *MultiWorkerMirroredStrategy) Gather(value PerReplica, axis int) (kernels.Array, error) {
-	part, err := gatherValues(value, len(s.devices), axis)
-	if err == nil && s.group != nil {
-		part, err = gatherOverWorkers(s.group, part, axis)
+	part, err := gatherValues(value, len(s.at.Devices), axis)
+	if err == nil && s.at.Group != nil {
+		part, err = gatherOverWorkers(s.at.Group, part, axis)
 	}
 	FailTogether(s, err)
 	return part, err
@@ -181,7 +153,7 @@ func gatherOverWorkers(g WorkerGroup, part kernels.Array, axis int) (kernels.Arr
 	shape := part.Type.Shape
 	like := fmt.Sprint(shape[:axis], " ? ", shape[axis+1:])
 	call := WorkerCall{Name: fmt.Sprintf("gather %v %s along axis %d", part.Type.DType, like, axis)}
-	lengths, err := gatherNumbers(g, call, []int{shape[axis]})
+	lengths, err := exec.GatherNumbers(g, call, []int{shape[axis]})
 	if err != nil {
 		return part, fmt.Errorf("distribute: Gather: %w", err)
 	}
@@ -201,52 +173,6 @@ func gatherOverWorkers(g WorkerGroup, part kernels.Array, axis int) (kernels.Arr
 	return gatherValues(parts, len(parts), axis)
 }
 
-// gatherNumbers returns the numbers of every worker, by rank.
-func gatherNumbers(g WorkerGroup, call WorkerCall, own []int) ([][]int, error) {
-	data := make([]byte, 0, 8*len(own))
-	for _, n := range own {
-		data = binary.LittleEndian.AppendUint64(data, uint64(n))
-	}
-	call.Name += ": sizes"
-	blocks, err := g.AllGather(context.Background(), call, data)
-	if err != nil {
-		return nil, err
-	}
-	out := make([][]int, len(blocks))
-	for rank, block := range blocks {
-		if len(block) != len(data) {
-			return nil, fmt.Errorf("worker %d sent %d numbers where this one has %d", rank, len(block)/8, len(own))
-		}
-		for i := range own {
-			out[rank] = append(out[rank], int(binary.LittleEndian.Uint64(block[8*i:])))
-		}
-	}
-	return out, nil
-}
-
-// gatherSizes returns the numbers of examples of all replicas.
-func gatherSizes(g WorkerGroup, name string, local []int) ([]int, error) {
-	parts, err := gatherNumbers(g, WorkerCall{Name: name}, local)
-	var all []int
-	for _, p := range parts {
-		all = append(all, p...)
-	}
-	return all, err
-}
-
-// sumOverWorkers adds up the values of all workers, in place.
-func sumOverWorkers(g WorkerGroup, name string, values []float64) error {
-	a, err := kernels.FromFloat64s(ir.Float64, ir.Shape{len(values)}, values)
-	if err != nil {
-		return err
-	}
-	if err := g.AllReduce(context.Background(), WorkerCall{Name: name}, ir.Sum, []kernels.Array{a}); err != nil {
-		return err
-	}
-	copy(values, a.Float64s())
-	return nil
-}
-
 // anyWorker reports whether yes holds on any worker.
 func anyWorker(ctx context.Context, g WorkerGroup, yes bool) (bool, error) {
 	if g == nil {
@@ -261,65 +187,19 @@ func anyWorker(ctx context.Context, g WorkerGroup, yes bool) (bool, error) {
 	return flag[0] != 0, err
 }
 
-// agree makes sure that all workers have traced the same programs, and returns what names them from then on. Programs without
-// collectives need no agreement: a worker may run them alone. Nor does one that a worker may have traced earlier than others (early): then the
-// first collective finds a difference.
-func agree(g WorkerGroup, early bool, name string, programs []*tracedProgram) (WorkerCall, error) {
-	h := sha256.New()
-	meets := false
-	for i, p := range programs {
-		meets = meets || len(p.calls) > 0
-		if i == 0 || p != programs[i-1] {
-			h.Write([]byte(p.program.Hash()))
-		}
-		h.Write([]byte{'.'})
-	}
-	call := WorkerCall{Name: name, Program: binary.LittleEndian.Uint64(h.Sum(nil))}
-	if !meets || early {
-		return call, nil
-	}
-	if err := g.Agree(context.Background(), call); err != nil {
-		return call, fmt.Errorf("distribute: %s: %w", name, err)
-	}
-	return call, nil
-}
-
-// typesOfAll returns the input types of the replicas of all processes, from those of this one and the numbers of examples of all.
-func (f *Function) typesOfAll(types [][]ir.Type, all []int) [][]ir.Type {
-	if len(all) == len(types) {
-		return types
-	}
-	first := f.first()
-	out := make([][]ir.Type, len(all))
-	for i, n := range all {
-		if j := i - first; j >= 0 && j < len(types) {
-			out[i] = types[j]
-			continue
-		}
-		own := all[first]
-		for _, t := range types[0] {
-			if len(t.Shape) > 0 && t.Shape[0] == own && n != own {
-				t.Shape = append(ir.Shape{n}, t.Shape[1:]...)
-			}
-			out[i] = append(out[i], t)
-		}
-	}
-	return out
-}
-
 // FailTogether tells the other workers that this one has failed and will not make the calls that they wait for, so that they fail too instead of
 // waiting. It does nothing for a nil error, for one that the others know of already, and for strategies of one process. Fit, Evaluate, Run,
 // Reduce and Gather call it; a custom loop calls it where code between these fails.
 func FailTogether(s Strategy, err error) {
-	if b := baseOf(s); err != nil && b != nil && b.group != nil {
-		b.group.Fail(err)
+	if b := baseOf(s); err != nil && b != nil && b.at.Group != nil {
+		b.at.Group.Fail(err)
 	}
 }
 
 // WorkersOf connects the processes of a strategy; nil where it is this one alone.
 func WorkersOf(s Strategy) WorkerGroup {
 	if b := baseOf(s); b != nil {
-		return b.group
+		return b.at.Group
 	}
 	return nil
 }
@@ -350,7 +230,7 @@ func BroadcastVariables(ctx context.Context, s Strategy, vars Variables) error {
 // workers must call it with the same variables.
 func ReceiveVariables(ctx context.Context, s Strategy, vars Variables, root int) (mirrored Variables, values []kernels.Array, err error) {
 	for _, v := range vars {
-		if v.spec.Synchronization == OnRead || v.Size() == 0 {
+		if v.Spec().Synchronization == OnRead || v.Size() == 0 {
 			continue
 		}
 		a, err := v.Value()

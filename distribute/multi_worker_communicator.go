@@ -31,8 +31,8 @@ type workerCommunicator struct {
 
 var _ kernels.Communicator = (*workerCommunicator)(nil)
 
-// setCall says what the calls belong to.
-func (c *workerCommunicator) setCall(call WorkerCall) { c.call = call }
+// SetCall says what the calls belong to.
+func (c *workerCommunicator) SetCall(call WorkerCall) { c.call = call }
 
 // Replica is this end's number among the replicas of all processes.
 func (c *workerCommunicator) Replica() int { return c.first + c.local }

@@ -88,7 +88,6 @@ type ElasticGroup interface {
 
 // elastic is what a strategy keeps for workers that come and go.
 type elastic struct {
-	on       bool // steps are computed beside the variables
 	standing Standing
 	joining  bool // a running job took this worker in; the first Fit gets its state
 	ended    bool // the last group has ended, and no other one came
@@ -97,7 +96,7 @@ type elastic struct {
 
 // Elastic returns the group of the workers if it can be formed anew, or nil.
 func (s *MultiWorkerMirroredStrategy) Elastic() ElasticGroup {
-	g, _ := s.group.(ElasticGroup)
+	g, _ := s.at.Group.(ElasticGroup)
 	return g
 }
 
@@ -114,13 +113,13 @@ func (s *MultiWorkerMirroredStrategy) Joining() bool { return s.elastic.joining 
 func (s *MultiWorkerMirroredStrategy) Joined() { s.elastic.joining = false }
 
 // Recovers reports whether Fit goes on when workers are lost: the strategy was made with [Elastic], or Recover was called.
-func (s *MultiWorkerMirroredStrategy) Recovers() bool { return s.elastic.on }
+func (s *MultiWorkerMirroredStrategy) Recovers() bool { return s.at.Elastic }
 
 // Recover makes Fit go on when workers are lost, as with an [Elastic] of the zero value. It reports false where there is one process only. Fit
 // calls it where it has a BackupAndRestore callback. All workers must.
 func (s *MultiWorkerMirroredStrategy) Recover() bool {
-	s.elastic.on = s.elastic.on || s.Elastic() != nil
-	return s.elastic.on
+	s.at.Elastic = s.at.Elastic || s.Elastic() != nil
+	return s.at.Elastic
 }
 
 // Rejoin is Regroup for a worker that has no state: it enters a running job, or begins one with others that have none either.
@@ -150,26 +149,26 @@ func (s *MultiWorkerMirroredStrategy) Regroup(ctx context.Context) error {
 
 // place takes over rank and size of the group.
 func (s *MultiWorkerMirroredStrategy) place(g WorkerGroup) {
-	s.total, s.first = len(s.devices)*g.Size(), len(s.devices)*g.Rank()
-	s.comms.clear() // they connect the replicas of the group before
+	s.at.Total, s.at.First = len(s.at.Devices)*g.Size(), len(s.at.Devices)*g.Rank()
+	s.at.Renew() // they connect the replicas of the group before
 }
 
 // meet makes sure that all workers have as many replicas. A worker that a running job takes in finds the others in the midst of Fit, where
 // that is done.
 func (s *MultiWorkerMirroredStrategy) meet(ctx context.Context) error {
 	g := s.Elastic()
-	call := WorkerCall{Name: fmt.Sprintf("MultiWorkerMirroredStrategy with %d replicas on each worker", len(s.devices))}
+	call := WorkerCall{Name: fmt.Sprintf("MultiWorkerMirroredStrategy with %d replicas on each worker", len(s.at.Devices))}
 	for {
 		if g != nil && g.Roster().Source >= 0 {
 			s.elastic.joining = true
 			return nil
 		}
-		err := s.group.Agree(ctx, call)
+		err := s.at.Group.Agree(ctx, call)
 		if err == nil {
 			s.elastic.standing = Standing{HasState: true}
 			return nil
 		}
-		if g == nil || !s.elastic.on || !g.Lost(err) {
+		if g == nil || !s.at.Elastic || !g.Lost(err) {
 			return fmt.Errorf("distribute: %w", err)
 		}
 		if err := s.Regroup(ctx); err != nil {

@@ -6,11 +6,9 @@ import (
 	"strings"
 
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/exec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
-
-// ReduceOp says how the values of the replicas become one: [Sum] or [Mean].
-type ReduceOp = VariableAggregation
 
 // ParseReduceOp reads "SUM" and "MEAN", in any case.
 func ParseReduceOp(name string) (ReduceOp, error) {
@@ -22,7 +20,7 @@ func ParseReduceOp(name string) (ReduceOp, error) {
 }
 
 func (s *local) Reduce(op ReduceOp, value PerReplica, axes ...int) (kernels.Array, error) {
-	return reduceValues(op, value, len(s.devices), axes, nil)
+	return reduceValues(op, value, len(s.at.Devices), axes, nil)
 }
 
 // reduceValues is Reduce over the n replicas of this process, and over other processes where there is a group.
@@ -30,7 +28,7 @@ func reduceValues(op ReduceOp, value PerReplica, n int, axes []int, group Worker
 	if op != Sum && op != Mean {
 		return kernels.Array{}, fmt.Errorf("distribute: Reduce: cannot combine values by %q; use Sum or Mean", op)
 	}
-	if err := checkValue("Reduce", value, n); err != nil {
+	if err := exec.CheckValue("Reduce", value, n); err != nil {
 		return kernels.Array{}, err
 	}
 	for _, a := range value {
@@ -68,7 +66,7 @@ func reduceValues(op ReduceOp, value PerReplica, n int, axes []int, group Worker
 	dtype := value[0].Type.DType
 	if group != nil {
 		total = append(total, counts)
-		if err := sumOverWorkers(group, fmt.Sprintf("reduce %v to %v", dtype, sums[0].shape), total); err != nil {
+		if err := exec.SumOverWorkers(group, fmt.Sprintf("reduce %v to %v", dtype, sums[0].shape), total); err != nil {
 			return kernels.Array{}, fmt.Errorf("distribute: Reduce: %w", err)
 		}
 		total, counts = total[:len(total)-1], total[len(total)-1]
@@ -130,7 +128,7 @@ func foldAxis(x []float64, outer, n, inner int) []float64 {
 }
 
 func (s *local) Gather(value PerReplica, axis int) (kernels.Array, error) {
-	return gatherValues(value, len(s.devices), axis)
+	return gatherValues(value, len(s.at.Devices), axis)
 }
 
 // gatherValues joins the values of the n replicas of this process.
@@ -138,7 +136,7 @@ func gatherValues(value PerReplica, n, axis int) (kernels.Array, error) {
 	fail := func(format string, args ...any) (kernels.Array, error) {
 		return kernels.Array{}, fmt.Errorf("distribute: Gather: "+format, args...)
 	}
-	if err := checkValue("Gather", value, n); err != nil {
+	if err := exec.CheckValue("Gather", value, n); err != nil {
 		return kernels.Array{}, err
 	}
 	if len(value) == 1 && n > 1 {
@@ -153,7 +151,7 @@ func gatherValues(value PerReplica, n, axis int) (kernels.Array, error) {
 	}
 	whole := ir.Type{DType: first.DType, Shape: first.Shape.Clone()}
 	for i, a := range value[1:] {
-		if err := joins(first, a.Type, axis); err != nil {
+		if err := exec.CheckJoins(first, a.Type, axis); err != nil {
 			return fail("replica %d: %w", i+1, err)
 		}
 		whole.Shape[axis] += a.Type.Shape[axis]
@@ -167,13 +165,4 @@ func gatherValues(value PerReplica, n, axis int) (kernels.Array, error) {
 		}
 	}
 	return out, nil
-}
-
-// joins reports why values of two types cannot be joined along axis.
-func joins(first, other ir.Type, axis int) error {
-	same := other.DType == first.DType && len(other.Shape) == len(first.Shape) && other.Shape[:axis].Equal(first.Shape[:axis]) && other.Shape[axis+1:].Equal(first.Shape[axis+1:])
-	if !same {
-		return fmt.Errorf("%v cannot be joined with %v of replica 0; only the length of axis %d may differ", other, first, axis)
-	}
-	return nil
 }

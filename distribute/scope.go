@@ -37,8 +37,8 @@ func Nest(outer, inner Strategy) (Strategy, error) {
 	case inner == nil || outer == inner:
 		return outer, nil
 	case inner == Default():
-		return nil, fmt.Errorf("distribute: the scope of the default strategy must not be nested in that of %v%s; leave one of the two out", outer, siteOf(outer))
+		return nil, fmt.Errorf("distribute: the scope of the default strategy must not be nested in that of %v%s; leave one of the two out", outer, outer.Placement().MadeAt())
 	}
 	return nil, fmt.Errorf("distribute: mixing different strategies: %v%s is not %v%s; use one strategy object for all parts of a model",
-		outer, siteOf(outer), inner, siteOf(inner))
+		outer, outer.Placement().MadeAt(), inner, inner.Placement().MadeAt())
 }

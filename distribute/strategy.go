@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
 	_ "github.com/gokeras/gokeras/kernels/cpu" // the backend that is always there
+	"github.com/gokeras/gokeras/kernels/exec"
 )
 
 // Strategy decides where replicas run. Models take it through [Scope]; custom loops call it directly.
@@ -51,32 +51,21 @@ type Strategy interface {
 	Split(examples int) []int
 	// Extended holds what libraries need and users rarely do.
 	Extended() *Extended
+	// Placement says where replicas and variables are, to what runs programs.
+	Placement() *exec.Placement
 	// String names the strategy and its devices.
 	String() string
 
 	base() *local
 }
 
-// local is a strategy whose replicas all live in this process. Strategies over several processes embed it, set self, first, total and
-// group, and have Communicators, Reduce and Gather of their own.
+// local is a strategy whose replicas all live in this process. Strategies over several processes embed it, call is, set the numbers of at, and have
+// Communicators, Reduce and Gather of their own.
 type local struct {
-	name    string
-	devices []kernels.Device
-	site    string // where it was made
-
-	self  Strategy    // what variables and functions belong to
-	first int         // global number of the first local replica
-	total int         // replicas in all processes
-	group WorkerGroup // the processes; nil: only this one
-
-	central   bool // one copy of each variable, on the parameter device
-	parameter kernels.Device
-	crossOps  CrossDeviceOps // nil: the backend's own communicators
-	comm      CommunicationOptions
-	sameDraws bool
-
-	comms    communicatorPool // of all replicas
-	ownComms communicatorPool // of those of this process alone
+	name     string
+	self     Strategy // what variables and functions belong to
+	at       *exec.Placement
+	crossOps CrossDeviceOps // nil: the backend's own communicators
 }
 
 func newLocal(name string, devices []kernels.Device) (*local, error) {
@@ -95,32 +84,29 @@ func newLocal(name string, devices []kernels.Device) (*local, error) {
 			return nil, fmt.Errorf("distribute: %s: device %v is listed twice; each replica needs its own (\"cpu:0\", \"cpu:1\", ...)", name, d)
 		}
 	}
-	s := &local{name: name, devices: devices, site: callSite(), total: len(devices)}
-	s.self = s
+	s := &local{name: name, at: &exec.Placement{Devices: devices, Site: exec.CallSite(), Total: len(devices)}}
+	s.at.ConnectOwn = s.Communicators
+	s.is(s)
 	return s, nil
 }
 
-func (s *local) NumReplicasInSync() int    { return s.total }
-func (s *local) Devices() []kernels.Device { return s.devices }
-
-func (s *local) String() string {
-	names := make([]string, len(s.devices))
-	for i, d := range s.devices {
-		names[i] = d.String()
-	}
-	list := strings.Join(names, ", ")
-	if s.central {
-		list += "; variables on " + s.parameter.String()
-	}
-	return s.name + "(" + list + ")"
+// is says which strategy the replicas belong to.
+func (s *local) is(self Strategy) {
+	s.self, s.at.Strategy, s.at.Connect = self, self, self.Communicators
 }
 
-// siteOf tells where a strategy was made, "" where that is not known.
-func siteOf(s Strategy) string {
-	if b := baseOf(s); b != nil && b.site != "" {
-		return " made at " + b.site
+// Placement says where replicas and variables are.
+func (s *local) Placement() *exec.Placement { return s.at }
+
+func (s *local) NumReplicasInSync() int    { return s.at.Total }
+func (s *local) Devices() []kernels.Device { return s.at.Devices }
+
+func (s *local) String() string {
+	list := s.at.DeviceNames()
+	if s.at.Central {
+		list += "; variables on " + s.at.Parameter.String()
 	}
-	return ""
+	return s.name + "(" + list + ")"
 }
 
 func (s *local) base() *local { return s }
@@ -142,62 +128,36 @@ func inside(s Strategy) Strategy {
 }
 
 func (s *local) Communicators() ([]kernels.Communicator, error) {
-	if len(s.devices) == 1 {
+	if len(s.at.Devices) == 1 {
 		return make([]kernels.Communicator, 1), nil
 	}
 	if s.crossOps != nil {
-		return s.crossOps.communicators(s.devices)
+		return s.crossOps.communicators(s.at.Devices)
 	}
 	return s.connect(context.Background(), nil)
 }
 
 func (s *local) Split(examples int) []int {
-	return splitEvenly(examples, s.total)[s.first : s.first+len(s.devices)]
-}
-
-// splitEvenly cuts examples into n pieces by the rule of [Strategy].Split.
-func splitEvenly(examples, n int) []int {
-	size := (examples + n - 1) / n
-	parts := make([]int, n)
-	for i := range parts {
-		parts[i] = min(size, examples)
-		examples -= parts[i]
-	}
-	return parts
+	return s.at.Split(examples)[s.at.First : s.at.First+len(s.at.Devices)]
 }
 
 // SplitOverWorkers cuts a number of examples into one part for each replica of all processes, by the rule of [Strategy].Split, and
 // returns the parts with the number of the first replica of this process. In a single process that is Split and 0.
 func SplitOverWorkers(s Strategy, examples int) (parts []int, first int) {
 	if b := baseOf(s); b != nil {
-		return splitEvenly(examples, b.total), b.first
+		return b.at.Split(examples), b.at.First
 	}
 	return s.Split(examples), 0
 }
 
 func (s *local) Extended() *Extended { return &Extended{s.self} }
 
-// variableDevices lists where the copies of a variable live: one on each replica, or with central storage one on the parameter
-// device. State that each replica keeps for itself without ever combining it stays with the replicas.
-func variableDevices(s Strategy, v *Variable) []kernels.Device {
-	if isCentral(s, v) {
-		return []kernels.Device{baseOf(s).parameter}
-	}
-	return s.Devices()
-}
-
-// isCentral reports whether the variable has one copy for all replicas.
-func isCentral(s Strategy, v *Variable) bool {
-	b := baseOf(s)
-	return b != nil && b.central && !(v.spec.Synchronization == OnRead && v.spec.Aggregation == None)
-}
-
 var defaultStrategy = sync.OnceValue(func() Strategy {
 	s, err := newLocal("Default", []kernels.Device{{Kind: "cpu"}})
 	if err != nil {
 		panic(err) // the CPU backend is linked in: this cannot fail
 	}
-	s.site = ""
+	s.at.Site = ""
 	return s
 })
 

@@ -35,7 +35,7 @@ func truthTable(t *testing.T, c *tfvectors.Case) {
 		"after":   {has: distribute.HasStrategy(nil)},
 	}
 	see := func(r *distribute.Replica) row {
-		return row{distribute.HasStrategy(r.Strategy()), r.InCrossReplicaContext(), r.Strategy() == s}
+		return row{distribute.HasStrategy(distribute.StrategyOf(r)), r.InCrossReplicaContext(), r.Strategy() == s}
 	}
 	_, err = onReplicas(t, s, func(r *distribute.Replica, _ *ops.Tensor) *ops.Tensor {
 		got["run"] = see(r)

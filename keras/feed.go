@@ -43,7 +43,7 @@ type column struct {
 }
 
 func newFeeder(fn *distribute.Function, float ir.DType) *feeder {
-	return &feeder{fn: fn, strategy: fn.Strategy(), float: float}
+	return &feeder{fn: fn, strategy: distribute.StrategyOf(fn), float: float}
 }
 
 // parts lists the arrays of a batch that a function takes, in its order.

@@ -49,7 +49,7 @@ func shapeOf(a *kernels.Array) any {
 // strategyOf returns the strategy of the metric's state.
 func strategyOf(m Metric) distribute.Strategy {
 	for _, v := range m.Variables() {
-		if s := v.Strategy(); s != nil {
+		if s := distribute.StrategyOf(v); s != nil {
 			return s
 		}
 	}

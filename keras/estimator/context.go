@@ -56,6 +56,9 @@ func Once[T any](c *Context, key string, build func() (T, error)) (T, error) {
 	return t, nil
 }
 
+// Strategy returns the strategy of the session.
+func (c *Context) Strategy() distribute.Strategy { return c.session.strategy }
+
 // Seed is RunConfig.TFRandomSeed.
 func (c *Context) Seed() uint64 { return c.Config.TFRandomSeed }
 

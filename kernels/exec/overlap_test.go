@@ -1,4 +1,4 @@
-package distribute
+package exec
 
 import (
 	"slices"
@@ -14,12 +14,12 @@ import (
 // deep is a step with a chain of products and a bucket for each weight.
 func deep(t *testing.T, layers int) *Function {
 	t.Helper()
-	s, err := NewMirroredStrategyWith(MirroredOptions{Devices: []string{"cpu:0", "cpu:1"}, Communication: CommunicationOptions{BytesPerPack: 1}})
-	require.NoError(t, err)
+	s := newPlaced(2)
+	s.at.BytesPerPack = 1
 	var weights Variables
 	for range layers {
-		w, err := Scope(s).NewVariable(VariableSpec{Name: "w", Shape: ir.Shape{3, 3}, DType: ir.Float32})
-		require.NoError(t, err)
+		w := NewVariable(VariableSpec{Name: "w", Shape: ir.Shape{3, 3}, DType: ir.Float32}, nil)
+		require.NoError(t, w.Place(s, 0))
 		weights = append(weights, w)
 	}
 	return NewFunction(s, "deep", func(r *Replica, in []*ops.Tensor) []*ops.Tensor {

@@ -1,18 +1,19 @@
-package distribute
+package exec
 
 import (
-	"context"
-	"errors"
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
 )
 
+// Named is a communicator that tells the processes of the others what its calls belong to.
+type Named interface{ SetCall(call WorkerCall) }
+
 // communicatorSet connects the replicas of this process, with those of others where the strategy spans several.
 type communicatorSet struct {
 	ends []kernels.Communicator
 	made int // generation of the pool
-	told []interface{ setCall(WorkerCall) }
+	told []Named
 }
 
 // communicatorPool keeps the communicators of a strategy. A step takes a set and gives it back when all replicas have been launched; programs
@@ -41,7 +42,7 @@ func (p *communicatorPool) take(connect func() ([]kernels.Communicator, error)) 
 	}
 	s := &communicatorSet{ends: ends, made: made}
 	for _, c := range ends {
-		if w, ok := c.(interface{ setCall(WorkerCall) }); ok {
+		if w, ok := c.(Named); ok {
 			s.told = append(s.told, w)
 		}
 	}
@@ -91,26 +92,4 @@ func (s *communicatorSet) close() {
 	for _, c := range s.ends {
 		c.Close()
 	}
-}
-
-// connect makes communicators of the backend for the replicas of this process, or with a group for those of all processes. They are nil without an
-// error where the backend cannot do the latter.
-func (s *local) connect(ctx context.Context, group WorkerGroup) ([]kernels.Communicator, error) {
-	backend, err := kernels.Lookup(s.devices[0].Kind)
-	if err != nil {
-		return nil, err
-	}
-	o := kernels.CommunicatorOptions{Devices: s.devices}
-	if group == nil {
-		return backend.NewCommunicators(ctx, o)
-	}
-	o.First, o.Replicas = s.first, s.total
-	o.Exchange = func(ctx context.Context, own []byte) ([][]byte, error) {
-		return group.AllGather(ctx, WorkerCall{Name: "connecting devices"}, own)
-	}
-	all, err := backend.NewCommunicators(ctx, o)
-	if errors.Is(err, errors.ErrUnsupported) {
-		return nil, nil
-	}
-	return all, err
 }

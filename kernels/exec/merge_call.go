@@ -1,4 +1,4 @@
-package distribute
+package exec
 
 import (
 	"github.com/gokeras/gokeras/keras/ops"
@@ -55,8 +55,7 @@ func (c *CrossReplica) Broadcast(value *ops.Tensor, replica int) *ops.Tensor {
 // Update calls f for each copy of the variable, with the values that belong to its replica.
 func (c *CrossReplica) Update(v *Variable, f func(u *Component, values ...*ops.Tensor) *ops.Tensor, values ...*ops.Tensor) *ops.Tensor {
 	c.inCross("Update")
-	c.r.entry(v)
-	return f(&Component{c.r, v}, values...)
+	return f(c.r.ComponentOf(v), values...)
 }
 
 // Assign gives all copies of a variable the same value; see [Variable.Assign].
@@ -80,4 +79,18 @@ func (c *CrossReplica) Read(v *Variable) *ops.Tensor {
 		ops.Failf(c.r.graph, "variable %s is synchronized on read but has the aggregation None, so its copies have no common value; give it Sum, Mean or OnlyFirstReplica", v.Path())
 	}
 	return c.r.ReadSynchronized(v)
+}
+
+// NewCrossFunction prepares code that runs on every replica in cross-replica context, as the function of a [Replica.MergeCall] does: nothing that it
+// assigns is combined. It may return nil.
+func NewCrossFunction(s Strategy, name string, f func(r *Replica, in []*ops.Tensor) *ops.Tensor) *Function {
+	return NewFunction(s, name, func(r *Replica, in []*ops.Tensor) []*ops.Tensor {
+		r.cross = true
+		var out *ops.Tensor
+		guarded(r, func() { out = f(r, in) })
+		if out == nil {
+			return nil
+		}
+		return []*ops.Tensor{out}
+	})
 }

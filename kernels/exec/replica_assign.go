@@ -1,4 +1,4 @@
-package distribute
+package exec
 
 import (
 	"github.com/gokeras/gokeras/keras/ops"
@@ -11,7 +11,7 @@ func (r *Replica) combinesOnWrite(v *Variable) bool {
 	return v.spec.Synchronization != OnRead || r.isCentral(v)
 }
 
-func (r *Replica) isCentral(v *Variable) bool { return r.strategy != nil && isCentral(r.strategy, v) }
+func (r *Replica) isCentral(v *Variable) bool { return placementOf(r.strategy).isCentral(v) }
 
 // Assign gives the variable a new value from this point of the trace on. A mirrored variable with an aggregation gets the
 // combined value on all replicas; without one each replica writes its own copy, so every replica must compute the same value. A
@@ -107,11 +107,17 @@ func (r *Replica) bind(v *Variable, value *ops.Tensor) {
 	e.current, e.assigned = value, true
 }
 
-// Component is one copy of a variable, inside [CrossReplica.Update] or [Extended.Update]: nothing is combined. Where one copy serves all replicas,
+// Component is one copy of a variable, inside [CrossReplica.Update] or an update of a strategy: nothing is combined. Where one copy serves all replicas,
 // that of the first replica counts.
 type Component struct {
 	r *Replica
 	v *Variable
+}
+
+// ComponentOf returns the replica's copy of a variable, in cross-replica context.
+func (r *Replica) ComponentOf(v *Variable) *Component {
+	r.entry(v)
+	return &Component{r, v}
 }
 
 // Read returns the value of the copy.

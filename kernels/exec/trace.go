@@ -1,4 +1,4 @@
-package distribute
+package exec
 
 import (
 	"errors"
@@ -116,8 +116,8 @@ var tracesUnderWay atomic.Int32
 var errInStep = errors.New("distribute: the next batch was asked for inside a step function, which is traced once and would see one batch for ever; " +
 	"ask outside of it and pass the batch to Run, as in strategy.Run(ctx, step, batch)")
 
-// outsideTrace is an error where the caller is a function that is being traced.
-func outsideTrace() error {
+// OutsideTrace is an error where the caller is a function that is being traced.
+func OutsideTrace() error {
 	if tracesUnderWay.Load() == 0 {
 		return nil
 	}
@@ -128,7 +128,7 @@ func outsideTrace() error {
 		for more := n > 0; more; {
 			var frame runtime.Frame
 			frame, more = frames.Next()
-			if strings.HasSuffix(frame.Function, "distribute.(*Function).traceProgram") {
+			if strings.HasSuffix(frame.Function, "exec.(*Function).traceProgram") {
 				return errInStep
 			}
 		}

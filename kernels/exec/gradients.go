@@ -1,4 +1,4 @@
-package distribute
+package exec
 
 import (
 	"slices"
@@ -7,7 +7,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// SumGradients adds up the gradients of all replicas, in buckets of [CommunicationOptions].BytesPerPack. The gradients of the last weights are
+// SumGradients adds up the gradients of all replicas, in buckets of [Placement].BytesPerPack. The gradients of the last weights are
 // ready first, so buckets are filled from the back. The gradient of an embedding goes as the rows that the batch touches where these are
 // less than the table: the rows of all replicas are joined and put together on each.
 func (r *Replica) SumGradients(grads []*ops.Tensor) []*ops.Tensor {
@@ -15,10 +15,7 @@ func (r *Replica) SumGradients(grads []*ops.Tensor) []*ops.Tensor {
 	if r.replicas == 1 || r.skipSum {
 		return grads
 	}
-	limit := defaultBytesPerPack
-	if b := baseOf(r.strategy); b != nil {
-		limit = b.comm.bytesPerPack()
-	}
+	limit := placementOf(r.strategy).bytesPerPack()
 	out := make([]*ops.Tensor, len(grads))
 	var bucket []int
 	bytes := 0
@@ -52,7 +49,7 @@ func (r *Replica) SumGradients(grads []*ops.Tensor) []*ops.Tensor {
 // that are summed already, or for replicas that go their own ways on purpose. (It is TensorFlow's skip_gradients_aggregation.) Central
 // storage has one copy of each variable and cannot do without.
 func (r *Replica) WithoutAggregation(f func()) {
-	if b := baseOf(r.strategy); b != nil && b.central && r.replicas > 1 {
+	if at := placementOf(r.strategy); at != nil && at.Central && r.replicas > 1 {
 		ops.Failf(r.graph, "%v keeps one copy of each variable, so gradients must be summed over the replicas; use a Mirrored strategy to skip that", r.strategy)
 	}
 	outer := r.skipSum

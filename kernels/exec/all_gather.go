@@ -1,4 +1,4 @@
-package distribute
+package exec
 
 import (
 	"fmt"
@@ -78,7 +78,7 @@ func gatherLengths(replicas [][]gatherCall) ([][]int, error) {
 			if len(c.typ.Shape) <= first.axis {
 				return nil, fmt.Errorf("all_gather %d: replica %d: %v has no axis %d", k, i, c.typ, first.axis)
 			}
-			if err := joins(first.typ, c.typ, first.axis); err != nil {
+			if err := CheckJoins(first.typ, c.typ, first.axis); err != nil {
 				return nil, fmt.Errorf("all_gather %d: replica %d: %w", k, i, err)
 			}
 			lengths[i] = c.typ.Shape[first.axis]
@@ -93,4 +93,13 @@ func gatherLengths(replicas [][]gatherCall) ([][]int, error) {
 		out = out[:len(out)-1]
 	}
 	return out, nil
+}
+
+// CheckJoins reports why values of two types cannot be joined along axis.
+func CheckJoins(first, other ir.Type, axis int) error {
+	same := other.DType == first.DType && len(other.Shape) == len(first.Shape) && other.Shape[:axis].Equal(first.Shape[:axis]) && other.Shape[axis+1:].Equal(first.Shape[axis+1:])
+	if !same {
+		return fmt.Errorf("%v cannot be joined with %v of replica 0; only the length of axis %d may differ", other, first, axis)
+	}
+	return nil
 }

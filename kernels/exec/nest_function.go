@@ -1,4 +1,4 @@
-package distribute
+package exec
 
 import (
 	"context"
@@ -60,7 +60,7 @@ func (f *NestFunction) Run(ctx context.Context, args ...any) (any, error) {
 			key += fmt.Sprintf("%s %T %s;", path, leaf, identity(leaf))
 			return leaf, nil
 		}
-		if err := checkValue("Run: argument "+path, v, n); err != nil {
+		if err := CheckValue("Run: argument "+path, v, n); err != nil {
 			return nil, err
 		}
 		values = append(values, v)
@@ -83,7 +83,7 @@ func (f *NestFunction) Run(ctx context.Context, args ...any) (any, error) {
 		}
 	}
 	if err := inst.Run(ctx, fn.Seed, fn.steps.Add(1)-1); err != nil {
-		FailTogether(f.strategy, err)
+		f.strategy.Placement().Fail(err)
 		return nil, err
 	}
 	return inst.structure(values)

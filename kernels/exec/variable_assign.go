@@ -1,4 +1,4 @@
-package distribute
+package exec
 
 import (
 	"bytes"
@@ -31,7 +31,7 @@ func (v *Variable) assign(what string, value kernels.Array, sign float64) error 
 	if !value.Type.Shape.Equal(v.spec.Shape) {
 		return fmt.Errorf("distribute: variable %s has shape %v and cannot be %s with a value of shape %v", v.Path(), v.spec.Shape, what, value.Type.Shape)
 	}
-	if err := checkArray(value); err != nil {
+	if err := CheckArray(value); err != nil {
 		return fmt.Errorf("distribute: variable %s: %w", v.Path(), err)
 	}
 	v.mu.Lock()
@@ -105,7 +105,7 @@ func (v *Variable) SetComponents(values PerReplica) error {
 		return fmt.Errorf("distribute: variable %s has %d copies, received %d values", v.Path(), len(v.copies), len(values))
 	}
 	for i, a := range values {
-		if !a.Type.Equal(v.Type()) || checkArray(a) != nil {
+		if !a.Type.Equal(v.Type()) || CheckArray(a) != nil {
 			return fmt.Errorf("distribute: variable %s is of type %v, received a value of type %v with %d bytes for copy %d", v.Path(), v.Type(), a.Type, len(a.Data), i)
 		}
 	}
@@ -141,7 +141,7 @@ func (v *Variable) Clone() (*Variable, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := NewVariable(v.spec)
+	c := NewVariable(v.spec, v.fallback)
 	if err := c.Place(v.Strategy(), v.seed); err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package distribute
+package exec
 
 import (
 	"fmt"
@@ -12,9 +12,9 @@ const module = "github.com/gokeras/gokeras/"
 // programs are the folders of the module whose code counts as the user's.
 var programs = []string{"examples/", "cmd/"}
 
-// callSite returns file and line of the user's code that is calling: the innermost frame outside the library, or the outermost
+// CallSite returns file and line of the user's code that is calling: the innermost frame outside the library, or the outermost
 // library frame where there is none.
-func callSite() string {
+func CallSite() string {
 	var pcs [32]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
 	site := ""

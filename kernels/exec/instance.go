@@ -1,4 +1,4 @@
-package distribute
+package exec
 
 import (
 	"context"
@@ -56,7 +56,7 @@ func (inst *Instance) Launch(ctx context.Context, seed uint64, step uint32) (err
 			return err
 		}
 		for _, c := range inst.set.told {
-			c.setCall(inst.owner.call)
+			c.SetCall(inst.owner.call)
 		}
 	}
 	inst.ctx = context.Background()

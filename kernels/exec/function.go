@@ -1,4 +1,4 @@
-package distribute
+package exec
 
 import (
 	"context"
@@ -77,7 +77,8 @@ func (f *Function) Split(examples int) (parts []int, first int) {
 	if f.alone {
 		return splitEvenly(examples, len(f.strategy.Devices())), 0
 	}
-	return SplitOverWorkers(f.strategy, examples)
+	at := f.strategy.Placement()
+	return at.Split(examples), at.First
 }
 
 // replicas is the number of replicas that take part.
@@ -90,18 +91,18 @@ func (f *Function) replicas() int {
 
 // first is the number of the first replica of this process among those that take part.
 func (f *Function) first() int {
-	if b := baseOf(f.strategy); b != nil && !f.alone {
-		return b.first
+	if f.alone {
+		return 0
 	}
-	return 0
+	return f.strategy.Placement().First
 }
 
 // group connects the processes that take part; nil where that is this one alone.
 func (f *Function) group() WorkerGroup {
-	if b := baseOf(f.strategy); b != nil && !f.alone {
-		return b.group
+	if f.alone {
+		return nil
 	}
-	return nil
+	return f.strategy.Placement().Group
 }
 
 // Wait returns when all launches of instances that write variables are over. The error is a [*LateError] where one failed that nobody has heard of.
@@ -213,8 +214,7 @@ func (f *Function) lookup(types [][]ir.Type, all []int) (*compiled, *Instance, e
 	}
 	c := &compiled{key: key, programs: programs[f.first() : f.first()+len(types)]}
 	if g := f.group(); g != nil {
-		m, _ := f.strategy.(*MultiWorkerMirroredStrategy)
-		if c.call, err = agree(g, m != nil && m.elastic.on, f.name, programs); err != nil {
+		if c.call, err = agree(g, f.strategy.Placement().Elastic, f.name, programs); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -229,11 +229,11 @@ func (f *Function) lookup(types [][]ir.Type, all []int) (*compiled, *Instance, e
 
 // connection is how the replicas of this process meet: the communicators of the strategy, or those of this process alone.
 func (f *Function) connection() (*communicatorPool, func() ([]kernels.Communicator, error)) {
-	b := baseOf(f.strategy)
+	at := f.strategy.Placement()
 	if f.alone {
-		return &b.ownComms, b.Communicators
+		return &at.own, at.ConnectOwn
 	}
-	return &b.comms, f.strategy.Communicators
+	return &at.all, at.Connect
 }
 
 // executablesOf compiles the programs once for all instances. Who comes meanwhile waits.
@@ -257,7 +257,7 @@ func (f *Function) executablesOf(c *compiled) ([]replicaProgram, error) {
 	made := map[programOf]replicaProgram{}
 	list := make([]replicaProgram, len(devices))
 	for i, d := range devices {
-		key := programOf{c.programs[i], i > 0 && withoutCentral(f.strategy)}
+		key := programOf{c.programs[i], i > 0 && f.strategy.Placement().Central}
 		p, known := made[key]
 		if !known {
 			backend, err := kernels.Lookup(d.Kind)
@@ -265,7 +265,7 @@ func (f *Function) executablesOf(c *compiled) ([]replicaProgram, error) {
 				return nil, err
 			}
 			if p.program = c.programs[i].program; key.reads {
-				p.program = withoutCentralWrites(c.programs[i], f.strategy)
+				p.program = withoutCentralWrites(c.programs[i], f.strategy.Placement())
 			}
 			o.Device = d
 			if p.executable, err = backend.Compile(p.program, o); err != nil {
@@ -314,7 +314,7 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	inst.sameDraws = baseOf(f.strategy).sameDraws
+	inst.sameDraws = f.strategy.Placement().SameDraws
 	for i, d := range devices {
 		r := &inst.replicas[i]
 		r.local, r.id = i, inst.first+i

@@ -1,4 +1,4 @@
-package distribute
+package exec
 
 import (
 	"context"
@@ -34,6 +34,9 @@ const (
 	OnlyFirstReplica VariableAggregation = "only_first_replica"
 )
 
+// ReduceOp says how the values of the replicas become one: [Sum] or [Mean].
+type ReduceOp = VariableAggregation
+
 // Initializer makes initial values. Equal arguments give equal values.
 type Initializer interface {
 	// Initialize returns the elements of a tensor, row-major. seed is used where the initializer has none of its own.
@@ -63,6 +66,8 @@ type Variable struct {
 	spec VariableSpec
 	site string // where it was made
 
+	fallback func() Strategy // that it belongs to where it is used before it was placed
+
 	mu       sync.Mutex
 	strategy Strategy
 	copies   []kernels.Buffer
@@ -70,8 +75,10 @@ type Variable struct {
 	pending  *kernels.Array // value given before there was memory
 }
 
-// NewVariable returns a variable that belongs to no strategy yet.
-func NewVariable(spec VariableSpec) *Variable { return &Variable{spec: spec, site: callSite()} }
+// NewVariable returns a variable that belongs to no strategy yet. Where it is used before it was placed, it belongs to that of fallback.
+func NewVariable(spec VariableSpec, fallback func() Strategy) *Variable {
+	return &Variable{spec: spec, site: CallSite(), fallback: fallback}
+}
 
 // check reports a combination of settings that no strategy accepts.
 func (s VariableSpec) check() error {
@@ -124,6 +131,9 @@ func (v *Variable) Strategy() Strategy {
 	return v.strategy
 }
 
+// Site returns file and line of the code that made the variable.
+func (v *Variable) Site() string { return v.site }
+
 // String prints path and type.
 func (v *Variable) String() string { return v.Path() + " " + v.Type().String() }
 
@@ -141,7 +151,7 @@ func (v *Variable) place(s Strategy, seed uint64) error {
 	if v.strategy != nil {
 		if v.strategy != s {
 			return fmt.Errorf("distribute: variable %s (made at %s) belongs to %v%s and cannot be used under another strategy, %v%s; make its layer under one strategy, or build a new one and copy the weights",
-				v.Path(), v.site, v.strategy, siteOf(v.strategy), s, siteOf(s))
+				v.Path(), v.site, v.strategy, v.strategy.Placement().MadeAt(), s, s.Placement().MadeAt())
 		}
 		return nil
 	}
@@ -172,11 +182,11 @@ func (v *Variable) materialize() error {
 		return nil
 	}
 	if v.strategy == nil {
-		if err := v.place(Default(), 0); err != nil {
+		if err := v.place(v.fallback(), 0); err != nil {
 			return err
 		}
 	}
-	devices := variableDevices(v.strategy, v)
+	devices := v.strategy.Placement().VariableDevices(v)
 	copies := make([]kernels.Buffer, len(devices))
 	for i, d := range devices {
 		backend, err := kernels.Lookup(d.Kind)
@@ -233,8 +243,8 @@ func hashSeed(seed uint64, text string) uint64 {
 // that go on from it start alike; the first copy takes what rounding leaves over.
 func (v *Variable) write(a kernels.Array) error {
 	n, start := len(v.copies), 0
-	if b := baseOf(v.strategy); b != nil && b.group != nil {
-		n, start = b.total, b.first
+	if at := v.strategy.Placement(); at.Group != nil {
+		n, start = at.Total, at.First
 	}
 	first, others := a, a
 	if n > 1 && v.spec.Synchronization == OnRead && v.spec.Aggregation == Sum {
@@ -309,7 +319,7 @@ func (v *Variable) Value() (kernels.Array, error) {
 		}
 	}
 	if group != nil {
-		if err := sumOverWorkers(group, "read "+v.Path(), sum); err != nil {
+		if err := SumOverWorkers(group, "read "+v.Path(), sum); err != nil {
 			return out, fmt.Errorf("distribute: variable %s: %w", v.Path(), err)
 		}
 	}
@@ -327,10 +337,7 @@ func (v *Variable) Value() (kernels.Array, error) {
 
 // workers connects the processes that have copies of the variable; nil where all are in this one.
 func (v *Variable) workers() WorkerGroup {
-	if b := baseOf(v.strategy); b != nil {
-		return b.group
-	}
-	return nil
+	return v.strategy.Placement().Group
 }
 
 // SetValue replaces the value on all replicas. It must not run while a step does.

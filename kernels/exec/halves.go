@@ -1,4 +1,4 @@
-package distribute
+package exec
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package distribute
+package exec
 
 import (
 	"context"
@@ -16,21 +16,15 @@ type fetched struct {
 	scratch     []byte
 }
 
-// withoutCentral reports whether replicas leave updates to the first one.
-func withoutCentral(s Strategy) bool {
-	b := baseOf(s)
-	return b != nil && b.central
-}
-
 // withoutCentralWrites returns the program of a replica that does not update the variables of central storage: the first one does. What is
 // needed for the updates alone is dead code then; collectives stay, so that the replicas still meet.
-func withoutCentralWrites(p *tracedProgram, s Strategy) *ir.Program {
-	if !withoutCentral(s) {
+func withoutCentralWrites(p *tracedProgram, at *Placement) *ir.Program {
+	if !at.Central {
 		return p.program
 	}
 	central := map[int]bool{}
 	for i, v := range p.variables {
-		central[p.inputs[i]] = isCentral(s, v)
+		central[p.inputs[i]] = at.isCentral(v)
 	}
 	q := *p.program
 	q.Outputs = slices.DeleteFunc(slices.Clone(q.Outputs), func(o ir.Output) bool { return o.Alias >= 0 && central[o.Alias] })
@@ -41,7 +35,7 @@ func withoutCentralWrites(p *tracedProgram, s Strategy) *ir.Program {
 // copy, where no other replica can get in its way, or else a working copy.
 func (r *replicaInstance) variable(v *Variable, p *tracedProgram, program *ir.Program, input int, d kernels.Device, backend kernels.Backend) (kernels.Buffer, error) {
 	master, err := v.Buffer(r.local)
-	if err != nil || !isCentral(v.Strategy(), v) {
+	if err != nil || !v.Strategy().Placement().isCentral(v) {
 		return master, err
 	}
 	writes := slices.ContainsFunc(program.Outputs, func(o ir.Output) bool { return o.Alias == input })

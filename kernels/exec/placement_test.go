@@ -1,0 +1,96 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	_ "github.com/gokeras/gokeras/kernels/cpu"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// placed is the least that functions need of a strategy.
+type placed struct{ at *Placement }
+
+func (s *placed) NumReplicasInSync() int    { return s.at.Total }
+func (s *placed) Devices() []kernels.Device { return s.at.Devices }
+func (s *placed) String() string            { return "placed(" + s.at.DeviceNames() + ")" }
+func (s *placed) Placement() *Placement     { return s.at }
+
+// newPlaced runs n replicas on logical CPUs.
+func newPlaced(n int) *placed {
+	s := &placed{at: &Placement{Total: n}}
+	for i := range n {
+		s.at.Devices = append(s.at.Devices, kernels.Device{Kind: "cpu", Index: i})
+	}
+	s.at.Strategy = s
+	s.at.Connect = func() ([]kernels.Communicator, error) {
+		backend, err := kernels.Lookup("cpu")
+		if err != nil || n == 1 {
+			return make([]kernels.Communicator, n), err
+		}
+		return backend.NewCommunicators(context.Background(), kernels.CommunicatorOptions{Devices: s.at.Devices})
+	}
+	s.at.ConnectOwn = s.at.Connect
+	return s
+}
+
+// Functions, variables and replicas need of a strategy what its placement says.
+func ExamplePlacement() {
+	s := newPlaced(2)
+	sum := NewFunction(s, "sum", func(r *Replica, in []*ops.Tensor) []*ops.Tensor {
+		return r.AllReduce(ir.Sum, in[0])
+	})
+	defer sum.Close()
+	fmt.Println(s, s.Placement().Split(5))
+	one, err := kernels.FromFloat64s(ir.Float32, ir.Shape{1}, []float64{3})
+	if err != nil {
+		panic(err)
+	}
+	out, err := sum.RunBatch(context.Background(), PerReplicaBatch{{X: []kernels.Array{one}}, {X: []kernels.Array{one}}})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(out[1].At(0))
+	// Output:
+	// placed(cpu:0, cpu:1) [3 2]
+	// 6
+}
+
+// A variable that is used before anybody placed it goes where its maker said.
+func TestVariableFallsBack(t *testing.T) {
+	s := newPlaced(1)
+	v := NewVariable(VariableSpec{Name: "v", Shape: ir.Shape{2}, DType: ir.Float32}, func() Strategy { return s })
+	require.Nil(t, v.Strategy())
+	_, err := v.Value()
+	require.NoError(t, err)
+	require.Equal(t, Strategy(s), v.Strategy())
+	require.ErrorContains(t, v.Place(newPlaced(2), 0), "belongs to placed(cpu:0)")
+	c, err := v.Clone()
+	require.NoError(t, err)
+	require.Equal(t, Strategy(s), c.Strategy())
+}
+
+// Sets of communicators that were made before a change serve no more.
+func TestRenewedPlacementConnectsAnew(t *testing.T) {
+	s := newPlaced(2)
+	made, connect := 0, s.at.Connect
+	s.at.Connect = func() ([]kernels.Communicator, error) { made++; return connect() }
+	f := NewFunction(s, "sum", func(r *Replica, in []*ops.Tensor) []*ops.Tensor { return r.AllReduce(ir.Sum, in[0]) })
+	defer f.Close()
+	x := kernels.NewArray(ir.Type{DType: ir.Float32, Shape: ir.Shape{1}})
+	batch := PerReplicaBatch{{X: []kernels.Array{x}}, {X: []kernels.Array{x}}}
+	for range 3 {
+		_, err := f.RunBatch(t.Context(), batch)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 1, made)
+	s.at.Renew()
+	_, err := f.RunBatch(t.Context(), batch)
+	require.NoError(t, err)
+	require.Equal(t, 2, made)
+}
