@@ -1,0 +1,372 @@
+package protocol
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Limits bound what a server holds.
+type Limits struct {
+	MaxTables int // 0: 2^16
+	MaxBytes  int // of values and optimizer state; 0: no bound here
+}
+
+const (
+	maxTables = 1 << 16
+	maxNotes  = 1 << 10
+	maxNote   = 1 << 20
+)
+
+// State is what a parameter server has decided. It is changed by Execute alone, one call at a time; reading is free between changes.
+type State struct {
+	limits Limits
+	ledger Ledger
+	tables []*Table
+	byName map[string]uint32
+	notes  map[string][]byte
+	round  round
+	bytes  int
+
+	Staleness Staleness // of the gradients since the server began
+}
+
+// NewState returns an empty server.
+func NewState(l Limits) *State {
+	if l.MaxTables == 0 {
+		l.MaxTables = maxTables
+	}
+	return &State{limits: l, byName: map[string]uint32{}, notes: map[string][]byte{}}
+}
+
+// Term is that of the coordinator; 0: there was none.
+func (s *State) Term() uint64 { return s.ledger.term }
+
+// Tables lists the tables by number.
+func (s *State) Tables() []*Table { return s.tables }
+
+// Table returns a table by number.
+func (s *State) Table(number uint32) (*Table, error) {
+	if int(number) >= len(s.tables) {
+		return nil, fmt.Errorf("parameterserver: there is no table %d; there are %d", number, len(s.tables))
+	}
+	return s.tables[number], nil
+}
+
+// Find returns the number of a table.
+func (s *State) Find(name string) (uint32, bool) {
+	n, ok := s.byName[name]
+	return n, ok
+}
+
+// Note returns a note of the coordinator's; nil where there is none.
+func (s *State) Note(key string) []byte { return s.notes[key] }
+
+// Command changes a server.
+type Command interface {
+	kind() commandKind
+	encode(w *Writer)
+	decode(r *Reader)
+	// check reports why the state would refuse the command; it changes nothing.
+	check(s *State) error
+	execute(s *State) Reply
+}
+
+type commandKind byte
+
+const (
+	takeKind commandKind = iota + 1
+	createKind
+	pushKind
+	noteKind
+)
+
+// Reply is what a command gives.
+type Reply struct {
+	Repeated bool   // it had been executed before
+	Number   uint32 // of a table that was made
+}
+
+// Take is a coordinator that takes over: Term must be greater than the server's.
+type Take struct{ Term uint64 }
+
+// Create makes a table, or finds it where one with this definition exists.
+type Create struct {
+	Term uint64
+	Definition
+}
+
+// Push is what a closure changes on this server, all or nothing.
+type Push struct {
+	Closure ClosureID
+	Low     uint64 // closures of the term below this number have ended
+	// Parts is how many closures make up a round of synchronous training; their gradients are kept until so many are there, and applied as one,
+	// the mean, summed in the order of Part. What comes later is stale: of more closures than Parts the first count. 0: apply at once.
+	Parts, Part int
+	Round       uint64
+	Updates     []Update
+}
+
+// Note keeps a text of the coordinator's, to be found by the next one.
+type Note struct {
+	Term  uint64
+	Key   string
+	Value []byte // nil: forget it
+}
+
+func (*Take) kind() commandKind   { return takeKind }
+func (*Create) kind() commandKind { return createKind }
+func (*Push) kind() commandKind   { return pushKind }
+func (*Note) kind() commandKind   { return noteKind }
+
+func (c *Take) encode(w *Writer) { w.Uint(c.Term) }
+func (c *Take) decode(r *Reader) { c.Term = r.Uint() }
+
+func (c *Take) check(s *State) error {
+	if c.Term <= s.ledger.term {
+		return fmt.Errorf("%w: a coordinator with term %d has taken over, received term %d", ErrStale, s.ledger.term, c.Term)
+	}
+	return nil
+}
+
+func (c *Take) execute(s *State) Reply {
+	s.ledger.take(c.Term)
+	s.round = round{}
+	return Reply{}
+}
+
+func (s *State) checkTerm(term uint64) error {
+	if term != s.ledger.term {
+		return fmt.Errorf("%w: this server's coordinator has term %d, received term %d", ErrStale, s.ledger.term, term)
+	}
+	return nil
+}
+
+func (c *Create) encode(w *Writer) {
+	w.Uint(c.Term)
+	c.Definition.Encode(w)
+}
+
+func (c *Create) decode(r *Reader) {
+	c.Term = r.Uint()
+	c.Definition.Decode(r)
+}
+
+func (c *Create) check(s *State) error {
+	if err := s.checkTerm(c.Term); err != nil {
+		return err
+	}
+	if err := c.Definition.Check(); err != nil {
+		return err
+	}
+	if n, ok := s.byName[c.Name]; ok {
+		if !s.tables[n].Definition.same(&c.Definition) {
+			return fmt.Errorf("parameterserver: table %s exists with another shape, rule or initializer: %d rows of %d numbers with rule %v, received %d of %d with %v",
+				c.Name, s.tables[n].Rows, s.tables[n].Width, s.tables[n].Rule.Kind, c.Rows, c.Width, c.Rule.Kind)
+		}
+		return nil
+	}
+	if len(s.tables) >= s.limits.MaxTables {
+		return fmt.Errorf("parameterserver: table %s is one too many; a server holds at most %d", c.Name, s.limits.MaxTables)
+	}
+	if s.limits.MaxBytes > 0 && c.Bytes() > s.limits.MaxBytes-s.bytes {
+		return fmt.Errorf("parameterserver: table %s needs %d bytes; this server holds %d already and at most %d", c.Name, c.Bytes(), s.bytes, s.limits.MaxBytes)
+	}
+	return nil
+}
+
+func (c *Create) execute(s *State) Reply {
+	if n, ok := s.byName[c.Name]; ok {
+		return Reply{Repeated: true, Number: n}
+	}
+	n := uint32(len(s.tables))
+	s.add(newTable(c.Definition))
+	return Reply{Number: n}
+}
+
+func (s *State) add(t *Table) {
+	s.byName[t.Name] = uint32(len(s.tables))
+	s.tables = append(s.tables, t)
+	s.bytes += t.Bytes()
+}
+
+func (c *Push) encode(w *Writer) {
+	w.Uint(c.Closure.Term)
+	w.Uint(c.Closure.Sequence)
+	w.Uint(c.Low)
+	w.Uint(uint64(c.Parts))
+	w.Uint(uint64(c.Part))
+	w.Uint(c.Round)
+	w.Uint(uint64(len(c.Updates)))
+	for i := range c.Updates {
+		c.Updates[i].encode(w)
+	}
+}
+
+func (c *Push) decode(r *Reader) {
+	c.Closure, c.Low = ClosureID{r.Uint(), r.Uint()}, r.Uint()
+	c.Parts, c.Part, c.Round = r.Int(), r.Int(), r.Uint()
+	n := r.count(4)
+	for range n {
+		var u Update
+		if u.decode(r); r.Err() != nil {
+			return
+		}
+		c.Updates = append(c.Updates, u)
+	}
+}
+
+func (c *Push) check(s *State) error {
+	if err := s.ledger.admissible(c.Closure, c.Low); err != nil {
+		return err
+	}
+	if s.Seen(c) {
+		return nil // it will be answered as it was, also when its round is over
+	}
+	if err := s.round.check(c); err != nil {
+		return err
+	}
+	for i := range c.Updates {
+		t, err := s.Table(c.Updates[i].Table)
+		if err != nil {
+			return err
+		}
+		if err := c.Updates[i].check(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Push) execute(s *State) Reply {
+	if fresh, err := s.ledger.Admit(c.Closure, c.Low); err != nil || !fresh {
+		return Reply{Repeated: true}
+	}
+	if c.Parts > 0 {
+		s.round.add(s, c)
+		return Reply{}
+	}
+	for i := range c.Updates {
+		s.apply(&c.Updates[i])
+	}
+	return Reply{}
+}
+
+func (c *Note) encode(w *Writer) {
+	w.Uint(c.Term)
+	w.String(c.Key)
+	w.Bytes(c.Value)
+}
+
+func (c *Note) decode(r *Reader) { c.Term, c.Key, c.Value = r.Uint(), r.String(), r.Bytes() }
+
+func (c *Note) check(s *State) error {
+	if err := s.checkTerm(c.Term); err != nil {
+		return err
+	}
+	if len(c.Key) > maxName || len(c.Value) > maxNote || len(s.notes) >= maxNotes && s.notes[c.Key] == nil {
+		return fmt.Errorf("parameterserver: note %.100q of %d bytes: at most %d notes of at most %d bytes", c.Key, len(c.Value), maxNotes, maxNote)
+	}
+	return nil
+}
+
+func (c *Note) execute(s *State) Reply {
+	if len(c.Value) == 0 {
+		delete(s.notes, c.Key)
+	} else {
+		s.notes[c.Key] = slices.Clone(c.Value)
+	}
+	return Reply{}
+}
+
+// Seen reports whether a command would change nothing because it was executed before. It need not be kept in a log.
+func (s *State) Seen(c Command) bool {
+	switch c := c.(type) {
+	case *Push:
+		_, done := s.ledger.applied[c.Closure.Sequence]
+		return done
+	case *Create:
+		_, done := s.byName[c.Name]
+		return done
+	}
+	return false
+}
+
+// Check reports why a command would be refused.
+func (s *State) Check(c Command) error { return c.check(s) }
+
+// Execute makes a command; a refused one changes nothing.
+func (s *State) Execute(c Command) (Reply, error) {
+	if err := c.check(s); err != nil {
+		return Reply{}, err
+	}
+	return c.execute(s), nil
+}
+
+// EncodeCommand appends a command.
+func EncodeCommand(w *Writer, c Command) {
+	w.Byte(byte(c.kind()))
+	c.encode(w)
+}
+
+// DecodeCommand reads what EncodeCommand writes. Arrays of the command are views of b.
+func DecodeCommand(b []byte) (Command, error) {
+	r := NewReader(b)
+	var c Command
+	switch commandKind(r.Byte()) {
+	case takeKind:
+		c = &Take{}
+	case createKind:
+		c = &Create{}
+	case pushKind:
+		c = &Push{}
+	case noteKind:
+		c = &Note{}
+	default:
+		r.fail("the kind of a command is not known")
+		return nil, r.Err()
+	}
+	c.decode(r)
+	return c, r.End()
+}
+
+// EncodeSnapshot appends everything.
+func (s *State) EncodeSnapshot(w *Writer) {
+	w.Uint(Version)
+	s.ledger.encode(w)
+	s.round.encode(w)
+	w.Uint(uint64(len(s.notes)))
+	for _, key := range slices.Sorted(maps.Keys(s.notes)) {
+		w.String(key)
+		w.Bytes(s.notes[key])
+	}
+	w.Uint(uint64(len(s.tables)))
+	for _, t := range s.tables {
+		t.encode(w)
+	}
+}
+
+// DecodeSnapshot reads what EncodeSnapshot writes.
+func DecodeSnapshot(b []byte, l Limits) (*State, error) {
+	s, r := NewState(l), NewReader(b)
+	if v := r.Uint(); v != Version && r.Err() == nil {
+		return nil, fmt.Errorf("parameterserver: the snapshot has version %d; this program reads %d", v, Version)
+	}
+	s.ledger.decode(r)
+	s.round.decode(r)
+	for range r.count(2) {
+		key := r.String()
+		s.notes[key] = slices.Clone(r.Bytes())
+	}
+	for range r.count(8) {
+		t, err := decodeTable(r)
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := s.byName[t.Name]; twice {
+			return nil, fmt.Errorf("%w: table %s is there twice", ErrMessage, t.Name)
+		}
+		s.add(t)
+	}
+	return s, r.End()
+}

@@ -1,0 +1,165 @@
+package protocol
+
+import (
+	"fmt"
+	"math"
+)
+
+// Op is what an update does to a table.
+type Op uint8
+
+// The operations.
+const (
+	Assign   Op = iota // values replace rows
+	Add                // values are added to rows
+	Gradient           // values are gradients of rows, for the table's rule
+	ops
+)
+
+// Update changes rows of a table, or all where IDs is nil. It holds a row of values for each.
+type Update struct {
+	Table  uint32 // number that Create gave
+	Op     Op
+	Rate   float64 // learning rate of a gradient
+	Seen   uint64  // the table's Step when the values were read that a gradient is of
+	IDs    []int64 // increasing, each once
+	Sparse bool    // IDs are given, perhaps none
+	Values []float32
+}
+
+func (u *Update) encode(w *Writer) {
+	w.Uint(uint64(u.Table))
+	w.Byte(byte(u.Op))
+	w.Float(u.Rate)
+	w.Uint(u.Seen)
+	w.Bool(u.Sparse)
+	if u.Sparse {
+		w.Ints(u.IDs)
+	}
+	w.Floats(u.Values)
+}
+
+func (u *Update) decode(r *Reader) {
+	u.Table, u.Op, u.Rate, u.Seen, u.Sparse = uint32(r.Uint()), Op(r.Byte()), r.Float(), r.Uint(), r.Bool()
+	if u.Sparse {
+		u.IDs = r.Ints()
+	}
+	u.Values = r.Floats()
+}
+
+// check reports an update that the table cannot take.
+func (u *Update) check(t *Table) error {
+	if u.Op >= ops {
+		return fmt.Errorf("parameterserver: table %s: operation %d is not known", t.Name, u.Op)
+	}
+	if u.Op == Gradient && t.Rule.Kind == NoRule {
+		return fmt.Errorf("parameterserver: table %s is not trained: it was made without a rule for gradients", t.Name)
+	}
+	if u.Op == Gradient && (math.IsNaN(u.Rate) || math.IsInf(u.Rate, 0)) {
+		return fmt.Errorf("parameterserver: table %s: the learning rate is %v", t.Name, u.Rate)
+	}
+	rows := t.Rows
+	if u.Sparse {
+		rows = len(u.IDs)
+		if err := t.checkIDs(u.IDs); err != nil {
+			return err
+		}
+	} else if t.Dynamic {
+		return fmt.Errorf("parameterserver: table %s is dynamic: an update must name rows", t.Name)
+	}
+	if len(u.Values) != rows*t.Width {
+		return fmt.Errorf("parameterserver: table %s: %d numbers for %d rows of %d", t.Name, len(u.Values), rows, t.Width)
+	}
+	return nil
+}
+
+// apply makes a checked update.
+func (t *Table) apply(u *Update) {
+	t.Version++
+	if u.Op == Gradient {
+		t.Step++
+		t.gradient(u)
+	} else if !u.Sparse {
+		combine(u.Op, t.values[0], u.Values)
+	} else {
+		for i, id := range u.IDs {
+			r := int(id)
+			if t.Dynamic {
+				r = t.take(id)
+				t.use(r)
+			}
+			combine(u.Op, t.row(t.values, r), u.Values[i*t.Width:(i+1)*t.Width])
+		}
+	}
+	if t.Dynamic {
+		t.evict()
+	}
+}
+
+func combine(op Op, to, from []float32) {
+	if op == Assign {
+		copy(to, from)
+		return
+	}
+	for i, v := range from {
+		to[i] += v
+	}
+}
+
+// gradient updates from a gradient.
+func (t *Table) gradient(u *Update) {
+	f := t.Rule.factors(u.Rate, t.Step)
+	slots := make([][]float32, len(t.slots))
+	update := func(page, from, to int, g []float32) {
+		for i := range slots {
+			slots[i] = t.slots[i][page][from:to]
+		}
+		t.Rule.update(f, t.values[page][from:to], g, slots)
+	}
+	if !u.Sparse {
+		update(0, 0, len(t.values[0]), u.Values)
+		return
+	}
+	if t.Dynamic { // lazy: there is no end of rows
+		for i, id := range u.IDs {
+			r := t.take(id)
+			t.use(r)
+			from := r % t.pageRows * t.Width
+			update(r/t.pageRows, from, from+t.Width, u.Values[i*t.Width:(i+1)*t.Width])
+		}
+		return
+	}
+	all, next := t.Rule.touchesAll(), 0
+	rest := func(to int) { // rows without a gradient
+		if all && next < to {
+			update(0, next*t.Width, to*t.Width, nil)
+		}
+	}
+	for i, id := range u.IDs {
+		r := int(id)
+		rest(r)
+		update(0, r*t.Width, (r+1)*t.Width, u.Values[i*t.Width:(i+1)*t.Width])
+		next = r + 1
+	}
+	rest(t.Rows)
+}
+
+// Staleness counts how many other updates came between reading a table and its gradient.
+type Staleness struct{ Gradients, Sum, Max uint64 }
+
+func (s *Staleness) count(t *Table, u *Update) {
+	if u.Op != Gradient {
+		return
+	}
+	old := t.Step - min(u.Seen, t.Step)
+	s.Gradients++
+	s.Sum += old
+	s.Max = max(s.Max, old)
+}
+
+// apply makes a checked update.
+func (s *State) apply(u *Update) {
+	t := s.tables[u.Table]
+	s.Staleness.count(t, u)
+	t.apply(u)
+}
