@@ -157,3 +157,9 @@ func isLoopback(address string) bool {
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
 }
+
+// TLS returns the configuration of connections that both sides prove themselves on, for services beside those of this package.
+func (s *Security) TLS() (*tls.Config, error) { return s.config() }
+
+// IsLoopback reports whether an address, HOST:PORT, can be reached from this machine alone, so that it needs no [Security].
+func IsLoopback(address string) bool { return isLoopback(address) }

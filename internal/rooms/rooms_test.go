@@ -45,7 +45,7 @@ var floors = map[string]int{
 // restricted lists packages that only the named rooms may import ("/..." takes in what lies below a room): outside ones because of what they bring into
 // every program that links them, and leaves of our own because nothing may grow to need them.
 var restricted = []restriction{
-	{"google.golang.org/grpc", []string{"distribute/collective/...", "distribute/coordinator/...", "distribute/multiworker/...", "internal/benchcollective/..."}, "gRPC stays out of programs on one machine"},
+	{"google.golang.org/grpc", []string{"distribute/collective/...", "distribute/coordinator/...", "distribute/multiworker/...", "distribute/parameterserver/...", "internal/benchcollective/..."}, "gRPC stays out of programs on one machine"},
 	{"github.com/ebitengine/purego", []string{"kernels/cuda/...", "kernels/pjrt/..."}, "purego makes a program dynamic"},
 	{"github.com/NVIDIA/go-nvml", []string{"kernels/cuda/..."}, "go-nvml needs cgo"},
 	{module + "keras/onnx", []string{"keras", "keras/onnx/...", "cmd/...", "examples/..."}, "files of models must not need the writer of ONNX"},

@@ -269,3 +269,9 @@ func (r *Reader) Ints() []int64 {
 	r.align(8)
 	return viewOf[int64](r.take(8 * n))
 }
+
+// Skip leaves out bytes.
+func (r *Reader) Skip(n int) { r.take(n) }
+
+// Count reads the number of elements of at least the given size that follow.
+func (r *Reader) Count(size int) int { return r.count(size) }

@@ -254,3 +254,17 @@ func (d *Dispatcher) Ended() []Outcome {
 	d.ended = nil
 	return out
 }
+
+// Reserve names changes that the coordinator makes itself. They count as a closure that runs until Release.
+func (d *Dispatcher) Reserve() (id ClosureID, low uint64) {
+	c := &closure{sequence: d.next, tied: -1}
+	d.next++
+	d.open[c.sequence] = c
+	return ClosureID{d.term, c.sequence}, d.Low()
+}
+
+// Release ends what Reserve began.
+func (d *Dispatcher) Release(id ClosureID) {
+	delete(d.open, id.Sequence)
+	d.settle()
+}

@@ -370,3 +370,12 @@ func DecodeSnapshot(b []byte, l Limits) (*State, error) {
 	}
 	return s, r.End()
 }
+
+// Bytes is the memory of all tables with the optimizer's state.
+func (s *State) Bytes() int {
+	n := 0
+	for _, t := range s.tables {
+		n += 4 * t.Len() * t.Width * (1 + len(t.slots))
+	}
+	return n
+}

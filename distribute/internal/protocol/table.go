@@ -191,3 +191,16 @@ func (t *Table) evict() {
 		t.free = append(t.free, r)
 	}
 }
+
+// ReadTo is Read into a message.
+func (t *Table) ReadTo(w *Writer, ids []int64) error {
+	if ids == nil && !t.Dynamic {
+		w.Floats(t.values[0])
+		return nil
+	}
+	values, err := t.Read(nil, ids)
+	if err == nil {
+		w.Floats(values)
+	}
+	return err
+}

@@ -1,0 +1,228 @@
+// Package parameters is what a job with parameter servers offers to training loops: variables on servers, and closures that workers run. Package
+// distribute/parameterserver has the jobs themselves, which talk over networks; this one links no gRPC.
+//
+// Most programs need neither: keras models train under the strategy that parameterserver.NewStrategy makes, and custom loops use package
+// distribute/coordinator.
+package parameters
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/gokeras/gokeras/distribute/internal/protocol"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Rule says how servers update a variable from gradients.
+type Rule = protocol.Rule
+
+// The kinds of rules.
+const (
+	NoRule  = protocol.NoRule
+	SGD     = protocol.SGD
+	Adagrad = protocol.Adagrad
+	Adam    = protocol.Adam
+	RMSprop = protocol.RMSprop
+	FTRL    = protocol.FTRL
+)
+
+// Init says what the rows of a variable begin with.
+type Init = protocol.Init
+
+// The initializers that servers know.
+const (
+	Constant = protocol.Constant
+	Uniform  = protocol.Uniform
+	Normal   = protocol.Normal
+)
+
+// Op is what a change does.
+type Op = protocol.Op
+
+// The changes.
+const (
+	Assign   = protocol.Assign
+	Add      = protocol.Add
+	Gradient = protocol.Gradient
+)
+
+// Staleness counts how many other updates came between reading a variable and its gradient.
+type Staleness = protocol.Staleness
+
+// ErrCancelled is the result of closures that waited when another one failed or the coordinator was closed.
+var ErrCancelled = protocol.ErrCancelled
+
+// ErrOver tells a worker that the coordinator has ended the job.
+var ErrOver = errors.New("parameterserver: the coordinator has ended the job")
+
+// Spec describes a variable to be made on the servers.
+type Spec struct {
+	Name  string
+	Shape ir.Shape // of float32
+	Rule  Rule     // the zero value: gradients are refused
+	Init  Init     // what it begins with where Value is nil
+	// Value makes the first value; it is called only where the variable does not exist yet.
+	Value func() ([]float32, error)
+
+	// Dynamic makes a table with a row for each key that is met: any int64. Shape is then that of a row.
+	Dynamic bool
+	MaxRows int    // of all shards together; those used least, longest ago, go. 0: no bound
+	MaxAge  uint64 // rows that were not updated in so many updates go first; 0: no bound
+}
+
+// Variable is a variable on parameter servers: one to its users, whatever its shards.
+type Variable struct {
+	Name    string
+	Shape   ir.Shape // of a dynamic table that of a row
+	Width   int      // numbers in a row
+	Dynamic bool
+	Shards  []Shard // by First; those of a dynamic table share the keys
+}
+
+// Shard is a range of rows of a variable on one server.
+type Shard struct {
+	First, Rows int
+	Server      int
+	Number      uint32 // on that server
+}
+
+// Rows is the length of the first axis, 1 for a scalar; 0 for a dynamic table.
+func (v *Variable) Rows() int {
+	if v.Dynamic {
+		return 0
+	}
+	if len(v.Shape) == 0 {
+		return 1
+	}
+	return v.Shape[0]
+}
+
+// Read asks for the values of a variable, or of some rows.
+type Read struct {
+	Variable *Variable
+	IDs      []int64 // increasing, each once; see Distinct. nil: all rows
+	// Values are the answer, row after row. Memory that is there is used again.
+	Values []float32
+	// Seen is, for each shard, how many gradients had been applied; it goes into Change, for the staleness.
+	Seen []uint64
+}
+
+// Change changes a variable, or some rows of it.
+type Change struct {
+	Variable *Variable
+	Op       Op
+	Rate     float64 // learning rate of a gradient
+	IDs      []int64 // increasing, each once; nil: all rows
+	Values   []float32
+	Seen     []uint64 // of the Read that a gradient comes from; nil: not known
+}
+
+// Closure is a call that a worker runs.
+type Closure struct {
+	Term, Sequence uint64 // name it
+	Attempt        int    // from 1
+	Function       string
+	Argument       []byte
+	Worker         int // that runs it
+}
+
+// Outcome is what a closure leaves. Its changes are applied exactly once on each server, however often the closure is run.
+type Outcome struct {
+	Value   []byte
+	Changes []Change
+	// Round, Part and Parts are of synchronous training; see protocol.
+	Round       uint64
+	Part, Parts int
+}
+
+// Function is what workers run. Errors of its own end the closure; an error of ctx lets another worker try.
+type Function func(ctx context.Context, c *Closure) (Outcome, error)
+
+// Pending is a closure that was scheduled.
+type Pending interface {
+	// Fetch waits for the end of the closure.
+	Fetch(ctx context.Context) ([]byte, error)
+}
+
+// Job is a job with parameter servers, as one of its processes sees it.
+type Job interface {
+	// Coordinates reports whether this process is the coordinator; Worker is its number if it is a worker, or -1. Workers counts all.
+	Coordinates() bool
+	Worker() int
+	Workers() int
+
+	// Rounds is the number of closures of a round of synchronous training, and how many more are started; 0 where training is asynchronous.
+	Rounds() (replicas, backups int)
+
+	// Find returns a variable that exists; an error that says so where there is none.
+	Find(ctx context.Context, name string) (*Variable, error)
+	// Pull fills reads, with one message to each server.
+	Pull(ctx context.Context, reads ...*Read) error
+	// Slots returns the optimizer's state of a variable by name, and how many gradients were applied.
+	Slots(ctx context.Context, v *Variable) (map[string][]float32, uint64, error)
+	// Export returns the rows of a dynamic table with their keys.
+	Export(ctx context.Context, v *Variable) (keys []int64, rows []float32, err error)
+	// Note returns what the coordinator has noted on the servers; nil where there is nothing.
+	Note(ctx context.Context, key string) ([]byte, error)
+
+	// The rest is the coordinator's.
+
+	// Create makes a variable, or finds it where an earlier coordinator of the job has made it: then created is false, and it keeps its value.
+	Create(ctx context.Context, s Spec) (v *Variable, created bool, err error)
+	// Change changes variables outside of closures.
+	Change(ctx context.Context, changes ...Change) error
+	// SetNote keeps a note on the servers.
+	SetNote(ctx context.Context, key string, value []byte) error
+	// Schedule hands a call of a function to the workers: to one of them, or to any with -1. After a closure has failed, Schedule and Join return
+	// its error, once; closures that waited are cancelled.
+	Schedule(ctx context.Context, function string, argument []byte, worker int) (Pending, error)
+	// Join waits until all closures have ended. Done reports whether they have.
+	Join(ctx context.Context) error
+	Done() (bool, error)
+
+	// The rest is the workers'.
+
+	// Register lets the coordinator call a function under a name; a nil function takes it back.
+	Register(name string, f Function)
+	// Over returns when the coordinator has ended the job, with nil, or when ctx ends.
+	Over(ctx context.Context) error
+
+	// Close ends the job if this is the coordinator, and leaves it otherwise.
+	Close() error
+}
+
+// Distinct returns the different ids in increasing order, and for each id its place among them. So rows travel once, whatever the batch repeats.
+func Distinct(ids []int64) (distinct []int64, places []int32) {
+	distinct = slices.Clone(ids)
+	slices.Sort(distinct)
+	distinct = slices.Compact(distinct)
+	places = make([]int32, len(ids))
+	if n := len(distinct); n > 0 && distinct[n-1]-distinct[0] >= 0 && uint64(distinct[n-1]-distinct[0]) < uint64(8*len(ids)+1024) { // a table is faster than a search
+		table := make([]int32, distinct[n-1]-distinct[0]+1)
+		for i, id := range distinct {
+			table[id-distinct[0]] = int32(i)
+		}
+		for i, id := range ids {
+			places[i] = table[id-distinct[0]]
+		}
+		return distinct, places
+	}
+	for i, id := range ids {
+		at, _ := slices.BinarySearch(distinct, id)
+		places[i] = int32(at)
+	}
+	return distinct, places
+}
+
+// SumRows sums the rows of equal ids: values has a row for each of the ids that Distinct was given.
+func SumRows(distinct int, places []int32, width int, values []float32) []float32 {
+	out := make([]float32, distinct*width)
+	for i, p := range places {
+		to := out[int(p)*width : (int(p)+1)*width]
+		for j, v := range values[i*width : (i+1)*width] {
+			to[j] += v
+		}
+	}
+	return out
+}

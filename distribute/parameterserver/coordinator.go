@@ -1,0 +1,391 @@
+package parameterserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/gokeras/gokeras/distribute/internal/protocol"
+	"github.com/gokeras/gokeras/distribute/parameters"
+)
+
+// coordinator is the shell around the dispatcher: a stream to each worker.
+type coordinator struct {
+	s      *settings
+	client *client
+	term   uint64
+	ctx    context.Context
+	cancel context.CancelFunc
+	over   chan struct{} // closed when the job ends
+	ending sync.Once
+	wait   sync.WaitGroup
+	news   broadcast
+
+	mu        sync.Mutex
+	d         *protocol.Dispatcher
+	pending   map[uint64]*pending
+	functions map[uint64]string // of closures that run, for errors
+	devices   map[int]int       // of each worker
+	fatal     error
+	workless  time.Time // since when there is no worker; zero: there is one
+}
+
+// pending is a closure that was scheduled.
+type pending struct {
+	done  chan struct{}
+	value []byte
+	err   error
+}
+
+func (p *pending) Fetch(ctx context.Context) ([]byte, error) {
+	select {
+	case <-p.done:
+		return p.value, p.err
+	default:
+	}
+	select {
+	case <-p.done:
+		return p.value, p.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func newCoordinator(ctx context.Context, s *settings, c *client) (*coordinator, error) {
+	term, err := c.meet(ctx, s.JoinTimeout)
+	if err != nil {
+		return nil, err
+	}
+	term++
+	if err := c.each(c.all(), func(server int) error {
+		_, err := c.execute(ctx, server, &protocol.Take{Term: term})
+		return err
+	}); err != nil {
+		if !errors.Is(err, protocol.ErrStale) || !c.tookOver(ctx, term) {
+			return nil, fmt.Errorf("parameterserver: another coordinator has taken over meanwhile; run one only: %w", err)
+		}
+	}
+	if err := c.refresh(ctx); err != nil {
+		return nil, err
+	}
+	co := &coordinator{s: s, client: c, term: term, over: make(chan struct{}), d: protocol.NewDispatcher(term, s.InFlight), pending: map[uint64]*pending{},
+		devices: map[int]int{}, workless: time.Now()}
+	co.d.Window = uint64(s.Consistency.Staleness)
+	co.ctx, co.cancel = context.WithCancel(context.Background())
+	for i := range s.workers {
+		co.wait.Add(1)
+		go co.attend(i)
+	}
+	return co, nil
+}
+
+// tookOver reports whether all servers have this term: an answer was lost, and the repeated request found its own term.
+func (c *client) tookOver(ctx context.Context, term uint64) bool {
+	for server := range c.links {
+		if got, _, _, err := c.list(ctx, server, c.s.ServerTimeout); err != nil || got != term {
+			return false
+		}
+	}
+	return true
+}
+
+// changed tells everybody who waits. The lock is held.
+func (c *coordinator) changed() {
+	for _, o := range c.d.Ended() {
+		if p := c.pending[o.Sequence]; p != nil {
+			p.value, p.err = o.Value, o.Err
+			close(p.done)
+			delete(c.pending, o.Sequence)
+		}
+	}
+	if len(c.d.Workers()) > 0 {
+		c.workless = time.Time{}
+	} else if c.workless.IsZero() {
+		c.workless = time.Now()
+	}
+	c.news.tell()
+}
+
+// sleep waits for a change. The lock is held before and after.
+func (c *coordinator) sleep(ctx context.Context) error {
+	news := c.news.wait()
+	workless := c.workless
+	c.mu.Unlock()
+	defer c.mu.Lock()
+	var timeout <-chan time.Time
+	if !workless.IsZero() {
+		timer := time.NewTimer(c.s.JoinTimeout - time.Since(workless))
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	select {
+	case <-news:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timeout:
+		var list []string
+		for _, m := range c.s.workers {
+			list = append(list, fmt.Sprintf("%v at %s", m.Task, m.Address))
+		}
+		return fmt.Errorf("parameterserver: closures wait, and there was no worker for %v; start at least one of %s", c.s.JoinTimeout, strings.Join(list, ", "))
+	}
+}
+
+// fault waits until a failure is complete and returns it. The lock is held.
+func (c *coordinator) fault(ctx context.Context) error {
+	for c.d.Failed() {
+		if err := c.d.Fault(); err != nil {
+			return err
+		}
+		if err := c.sleep(ctx); err != nil {
+			return err
+		}
+	}
+	if err := c.fatal; err != nil {
+		return err
+	}
+	return nil
+}
+
+func (c *coordinator) schedule(ctx context.Context, what call, worker int) (parameters.Pending, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.fault(ctx); err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case <-c.over:
+		return nil, parameters.ErrOver
+	default:
+	}
+	sequence, err := c.d.Schedule(what, worker)
+	if err != nil {
+		return nil, err
+	}
+	p := &pending{done: make(chan struct{})}
+	c.pending[sequence] = p
+	c.changed()
+	return p, nil
+}
+
+func (c *coordinator) join(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.d.Idle() && c.fatal == nil {
+		if err := c.sleep(ctx); err != nil {
+			return err
+		}
+	}
+	return c.fault(ctx)
+}
+
+func (c *coordinator) done() (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.d.Idle() {
+		return false, nil
+	}
+	return true, c.fault(context.Background())
+}
+
+// attend looks after one worker for as long as the job lasts.
+func (c *coordinator) attend(i int) {
+	defer c.wait.Done()
+	pause := 10 * time.Millisecond
+	for c.ctx.Err() == nil {
+		began := time.Now()
+		err := c.visit(i)
+		if c.ctx.Err() != nil {
+			return
+		}
+		select {
+		case <-c.over:
+			return
+		default:
+		}
+		if code := status.Code(err); code == codes.FailedPrecondition {
+			c.fail(fmt.Errorf("parameterserver: %v at %s: %s", c.s.workers[i].Task, c.s.workers[i].Address, status.Convert(err).Message()))
+			return
+		}
+		if time.Since(began) > time.Second {
+			pause = 10 * time.Millisecond
+		}
+		select {
+		case <-time.After(pause):
+		case <-c.over:
+		case <-c.ctx.Done():
+		}
+		pause = min(2*pause, 200*time.Millisecond)
+	}
+}
+
+func (c *coordinator) fail(err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fatal == nil {
+		c.fatal = err
+	}
+	c.changed()
+}
+
+// visit is one connection to a worker.
+func (c *coordinator) visit(i int) error {
+	m := c.s.workers[i]
+	conn, err := c.s.dial(m.Address)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	ctx, cancel := context.WithCancel(c.s.introduce(c.ctx))
+	defer cancel()
+	silent := time.AfterFunc(c.s.Deadline, cancel) // until something comes
+	defer silent.Stop()
+	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, workMethod)
+	if err != nil {
+		return err
+	}
+	var hello protocol.Writer
+	hello.Byte(helloMessage)
+	hello.Uint(c.term)
+	if err := stream.SendMsg(&message{hello.B}); err != nil && status.Code(err) != codes.Unknown { // io.EOF: RecvMsg knows why
+		return err
+	}
+	var in message
+	if err := stream.RecvMsg(&in); err != nil {
+		return err
+	}
+	r := protocol.NewReader(in.data)
+	r.Byte()
+	w := protocol.Worker{Task: i, Incarnation: r.Uint()}
+	devices := r.Int()
+	if err := r.End(); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.devices[i] = devices
+	if err := checkAccelerators(c.devices); err != nil && c.fatal == nil {
+		c.fatal = err
+	}
+	c.d.Joined(w)
+	c.changed()
+	c.mu.Unlock()
+	var timedOut atomic.Bool
+	go c.feed(ctx, stream, w)
+	err = c.listen(stream, w, func() { silent.Reset(c.s.Deadline) })
+	timedOut.Store(ctx.Err() != nil && c.ctx.Err() == nil)
+	c.mu.Lock()
+	c.d.Lost(w)
+	c.changed()
+	c.mu.Unlock()
+	if timedOut.Load() {
+		c.s.Observe(fmt.Sprintf("%v at %s was silent for %v; its closures go to others", m.Task, m.Address, c.s.Deadline))
+	} else if c.ctx.Err() == nil {
+		c.s.Observe(fmt.Sprintf("%v at %s is lost; its closures go to others", m.Task, m.Address))
+	}
+	return err
+}
+
+// feed hands closures to a worker.
+func (c *coordinator) feed(ctx context.Context, stream grpc.ClientStream, w protocol.Worker) {
+	for {
+		news := c.news.wait()
+		c.mu.Lock()
+		a, ok := c.d.Next(w)
+		c.mu.Unlock()
+		if ok {
+			what := a.Call.(call)
+			var out protocol.Writer
+			out.Byte(assignMessage)
+			out.Uint(a.Closure.Sequence)
+			out.Uint(a.Low)
+			out.Uint(uint64(a.Attempt))
+			out.String(what.function)
+			out.Bytes(what.argument)
+			if stream.SendMsg(&message{out.B}) != nil {
+				return // the listener learns why
+			}
+			continue
+		}
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return
+		case <-c.over:
+			_ = stream.SendMsg(&message{[]byte{overMessage}}) // if it does not come, the worker learns from its supervisor
+			_ = stream.CloseSend()
+			return
+		}
+	}
+}
+
+// listen takes the results of a worker until the connection ends.
+func (c *coordinator) listen(stream grpc.ClientStream, w protocol.Worker, heard func()) error {
+	for {
+		var in message
+		if err := stream.RecvMsg(&in); err != nil {
+			return err
+		}
+		heard()
+		r := protocol.NewReader(in.data)
+		if r.Byte() != resultMessage {
+			continue
+		}
+		sequence, how, function, value := r.Uint(), r.Byte(), r.String(), r.Bytes()
+		if err := r.End(); err != nil {
+			return err
+		}
+		var err error
+		if how != ranWell {
+			err = &ClosureError{Function: function, Worker: w.Task, Text: string(value)}
+			value = nil
+		}
+		c.mu.Lock()
+		c.d.Result(w, sequence, value, err, how == ranElsewhere)
+		c.changed()
+		c.mu.Unlock()
+	}
+}
+
+// close ends the job.
+func (c *coordinator) close() error {
+	c.mu.Lock()
+	c.d.Cancel(fmt.Errorf("%w: the coordinator was closed", protocol.ErrCancelled))
+	c.changed()
+	c.mu.Unlock()
+	c.ending.Do(func() { close(c.over) })
+	ended := make(chan struct{})
+	go func() {
+		c.wait.Wait()
+		close(ended)
+	}()
+	select { // workers end the connection when they have heard
+	case <-ended:
+	case <-time.After(min(c.s.Deadline, time.Second)):
+	}
+	c.cancel()
+	<-ended
+	ctx, cancel := context.WithTimeout(context.Background(), c.s.Deadline)
+	defer cancel()
+	var w protocol.Writer
+	w.Uint(c.term)
+	return c.client.each(c.client.all(), func(server int) error {
+		_, err := c.client.links[server].call(ctx, "Stop", w.B, c.s.Deadline)
+		var gone *ServerError
+		if err != nil && (errors.As(err, &gone) || ctx.Err() != nil || errors.Is(err, protocol.ErrStale)) {
+			return nil // it has ended already, or belongs to another coordinator
+		}
+		return err
+	})
+}

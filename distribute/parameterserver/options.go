@@ -1,0 +1,225 @@
+package parameterserver
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"maps"
+	"net"
+	"slices"
+	"time"
+
+	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/collective"
+	"github.com/gokeras/gokeras/distribute/partitioners"
+)
+
+// Options configure a process of a parameter server job. The zero value reads TF_CONFIG. All processes need the same Job, Security and timing.
+type Options struct {
+	// Resolver says who takes part and who this process is; nil is &cluster.TFConfig{}. There must be at least one "ps" and one "worker", and at
+	// most one "chief", which is the coordinator.
+	Resolver cluster.Resolver
+	// VariablePartitioner says into how many shards variables are cut; nil leaves them whole.
+	VariablePartitioner partitioners.Partitioner
+	// Placement chooses the server of each shard; nil is partitioners.RoundRobin.
+	Placement partitioners.Placement
+	// Devices of a worker; nil is the CPU.
+	Devices []string
+
+	// Consistency says which values gradients may be of; see there. The coordinator's counts.
+	Consistency Consistency
+	// InFlight is how many closures a worker has at a time, so that it need not wait for the next one; 0 is 2.
+	InFlight int
+
+	// Job names the job; processes of other jobs are refused. "" follows from the cluster.
+	Job string
+	// Security is required where an address is not a loopback address.
+	Security *collective.Security
+	// Listener takes the connections of this process; nil listens on its address.
+	Listener net.Listener
+
+	// Directory is where a server keeps snapshots and a log of updates, so that it comes back with all that it acknowledged. "" keeps nothing: the
+	// variables are lost with the process, and the job ends.
+	Directory string
+	// LogBytes is the size of the log at which a snapshot takes its place; 0 is 256 MiB, or twice the memory of the variables if that is more.
+	LogBytes int64
+	// SyncWrites makes every update durable before it is acknowledged. Otherwise what is acknowledged outlives the process, but not a crash of
+	// the machine.
+	SyncWrites bool
+	// MaxBytes bounds the variables and optimizer state that a server holds; 0 is half of the machine's memory.
+	MaxBytes int
+
+	// Deadline is the silence after which a worker or server counts as lost; 0 is 5 s.
+	Deadline time.Duration
+	// ServerTimeout is how long to wait for a lost server to come back; 0 is 1 min.
+	ServerTimeout time.Duration
+	// JoinTimeout is how long to wait for the others at the start; 0 is 5 min.
+	JoinTimeout time.Duration
+	// Observe is told about workers and servers that are lost and come back. It must return soon. nil: nobody is told.
+	Observe func(text string)
+
+	version int // that this process claims to speak; 0: protocol.Version. For tests
+}
+
+// Consistency says how old the values may be that a gradient is of. The zero value is asynchronous: any age.
+type Consistency struct {
+	// Staleness k lets a closure start only when all have ended that were scheduled k or more before it. 0: no bound.
+	Staleness int
+	// Synchronous makes Fit train in rounds of one closure for each worker: their gradients are of the same values, and are applied as one, the
+	// mean. The result does not depend on which worker computes what, so that a run with faults ends with the bits of one without.
+	Synchronous bool
+	// Replicas is the number of closures of a round; 0 is the number of workers.
+	Replicas int
+	// Backups is how many closures more than needed are started in a round; what comes last is left out, so that nobody waits for slow workers.
+	// The result then depends on who comes first.
+	Backups int
+}
+
+func (c Consistency) check() error {
+	switch {
+	case c.Staleness < 0 || c.Replicas < 0 || c.Backups < 0:
+		return fmt.Errorf("parameterserver: Consistency{Staleness: %d, Replicas: %d, Backups: %d}: none may be negative", c.Staleness, c.Replicas, c.Backups)
+	case !c.Synchronous && (c.Replicas > 0 || c.Backups > 0):
+		return errors.New("parameterserver: Consistency: Replicas and Backups are of synchronous training; set Synchronous, or leave them out")
+	case c.Synchronous && c.Staleness > 0:
+		return errors.New("parameterserver: Consistency: synchronous training has no stale gradients; leave out Staleness or Synchronous")
+	}
+	return nil
+}
+
+// settings are Options with defaults, checked.
+type settings struct {
+	Options
+	spec    *cluster.Spec
+	task    cluster.Task
+	servers []cluster.Member
+	workers []cluster.Member
+	job     uint64
+}
+
+func (o Options) resolve() (*settings, error) {
+	if o.Resolver == nil {
+		o.Resolver = &cluster.TFConfig{}
+	}
+	spec, err := o.Resolver.Spec()
+	if err != nil {
+		return nil, fmt.Errorf("parameterserver: %w", err)
+	}
+	if spec.Empty() {
+		return nil, errors.New("parameterserver: the cluster is empty; name the tasks of the jobs worker and ps, in TF_CONFIG or with a cluster.Simple")
+	}
+	s := &settings{Options: o, spec: spec}
+	if s.task, err = s.findTask(); err != nil {
+		return nil, err
+	}
+	if s.servers, err = members(spec, cluster.ParameterServer, "parameter server"); err != nil {
+		return nil, err
+	}
+	if s.workers, err = members(spec, cluster.Worker, "worker"); err != nil {
+		return nil, err
+	}
+	if err := o.Consistency.check(); err != nil {
+		return nil, err
+	}
+	defaults(&s.Deadline, 5*time.Second)
+	defaults(&s.ServerTimeout, time.Minute)
+	defaults(&s.JoinTimeout, 5*time.Minute)
+	defaults(&s.InFlight, 2)
+	if s.Deadline < 10*time.Millisecond || s.ServerTimeout < 0 || s.JoinTimeout < 0 || s.InFlight < 1 || s.LogBytes < 0 || s.MaxBytes < 0 {
+		return nil, fmt.Errorf("parameterserver: Deadline %v must be at least 10ms, InFlight %d at least 1, and ServerTimeout %v, JoinTimeout %v, LogBytes and MaxBytes not negative",
+			s.Deadline, s.InFlight, s.ServerTimeout, s.JoinTimeout)
+	}
+	if s.Placement == nil {
+		s.Placement = &partitioners.RoundRobin{}
+	}
+	if s.Observe == nil {
+		s.Observe = func(string) {}
+	}
+	if s.Consistency.Synchronous && s.Consistency.Replicas == 0 {
+		s.Consistency.Replicas = len(s.workers)
+	}
+	h := fnv.New64a()
+	_, _ = fmt.Fprintf(h, "%s\x00%v", s.Job, s.spec) // hashes do not fail
+	s.job = h.Sum64()
+	return s, nil
+}
+
+func defaults[T int | time.Duration](field *T, value T) {
+	if *field == 0 {
+		*field = value
+	}
+}
+
+// findTask returns who this process is. A process of no task coordinates, as in TensorFlow.
+func (s *settings) findTask() (cluster.Task, error) {
+	job, err := s.Resolver.TaskType()
+	if err != nil {
+		return cluster.Unknown, fmt.Errorf("parameterserver: %w", err)
+	}
+	index, err := s.Resolver.TaskIndex()
+	if err != nil {
+		return cluster.Unknown, fmt.Errorf("parameterserver: %w", err)
+	}
+	task := cluster.Task{Type: job, Index: index}
+	if job == "" {
+		task = cluster.Task{Type: cluster.Chief}
+		if s.spec.Has(cluster.Chief) {
+			return task, cluster.Validate(s.spec, task)
+		}
+		return task, cluster.Validate(s.spec, cluster.Unknown)
+	}
+	if job == cluster.Chief && !s.spec.Has(cluster.Chief) {
+		return task, cluster.Validate(s.spec, cluster.Unknown)
+	}
+	if err := cluster.Validate(s.spec, task); err != nil {
+		return task, fmt.Errorf("parameterserver: %w", err)
+	}
+	return task, nil
+}
+
+// members lists the tasks of a job. Addresses of several machines need security.
+func members(spec *cluster.Spec, job, what string) ([]cluster.Member, error) {
+	if !spec.Has(job) {
+		return nil, fmt.Errorf("parameterserver: there must be at least one %s; the cluster %v has no job %q", what, spec, job)
+	}
+	addresses, err := spec.JobTasks(job)
+	if err != nil {
+		return nil, fmt.Errorf("parameterserver: %w", err)
+	}
+	if len(addresses) == 0 {
+		return nil, fmt.Errorf("parameterserver: there must be at least one %s; job %q of the cluster is empty", what, job)
+	}
+	list := make([]cluster.Member, len(addresses))
+	for i, address := range addresses {
+		if _, _, err := net.SplitHostPort(address); err != nil {
+			return nil, fmt.Errorf("parameterserver: the address %q of %s:%d is not HOST:PORT", address, job, i)
+		}
+		list[i] = cluster.Member{Task: cluster.Task{Type: job, Index: i}, Address: address}
+	}
+	return list, nil
+}
+
+// checkSecurity refuses addresses that strangers reach without proof of who they are.
+func (s *settings) checkSecurity() error {
+	for _, m := range slices.Concat(s.servers, s.workers) {
+		if s.Security == nil && !collective.IsLoopback(m.Address) {
+			return fmt.Errorf("parameterserver: the address %s of %v is not a loopback address: processes of several machines need Options.Security, "+
+				"with certificate files or a shared secret", m.Address, m.Task)
+		}
+	}
+	return nil
+}
+
+// checkAccelerators compares what workers say that they have.
+func checkAccelerators(counts map[int]int) error {
+	first := true
+	want, of := 0, 0
+	for _, worker := range slices.Sorted(maps.Keys(counts)) {
+		if first {
+			first, want, of = false, counts[worker], worker
+		} else if counts[worker] != want {
+			return fmt.Errorf("parameterserver: worker:%d computes on %d devices and worker:%d on %d; all workers need the same number: set Options.Devices alike", of, want, worker, counts[worker])
+		}
+	}
+	return nil
+}

@@ -1,0 +1,343 @@
+package parameterserver
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/internal/protocol"
+	"github.com/gokeras/gokeras/internal/memory"
+)
+
+// Server holds variables for the workers of a job: a task "ps" of the cluster.
+type Server struct {
+	settings *settings
+	grpc     *grpc.Server
+	listener net.Listener
+	stopped  chan struct{} // closed when the coordinator says that the job is over
+	stop     sync.Once
+
+	mu       sync.RWMutex
+	state    *protocol.State
+	store    *store // nil: nothing is kept
+	identity uint64
+	broken   error // of the log: nothing more is acknowledged
+
+	rowsRead, rowsWritten, bytesRead, bytesWritten, commands, repeated atomic.Uint64
+	queue                                                              atomic.Int64
+}
+
+// NewServer opens a parameter server: it reads what Directory has of an earlier run, and takes connections once Serve is called.
+func NewServer(o Options) (*Server, error) {
+	s, err := o.resolve()
+	if err != nil {
+		return nil, err
+	}
+	if s.task.Type != cluster.ParameterServer {
+		return nil, fmt.Errorf("parameterserver: task %v holds no variables; only tasks of type ps do", s.task)
+	}
+	limits := protocol.Limits{MaxBytes: s.MaxBytes}
+	if limits.MaxBytes == 0 {
+		if all := memory.Limit(); all < memory.Addressable {
+			limits.MaxBytes = all / 2
+		}
+	}
+	server := &Server{settings: s, stopped: make(chan struct{})}
+	if server.grpc, err = s.newServer(); err != nil {
+		return nil, err
+	}
+	if server.listener, err = s.listen(s.servers[s.task.Index].Address); err != nil {
+		return nil, err
+	}
+	if server.store, server.state, server.identity, err = openStore(s.Directory, s.SyncWrites, limits); err != nil {
+		return nil, errors.Join(err, server.listener.Close())
+	}
+	desc := &grpc.ServiceDesc{ServiceName: serverService, HandlerType: (*any)(nil)}
+	for name, handle := range map[string]func(*protocol.Writer, []byte) error{
+		"Execute": server.execute, "Read": server.read, "List": server.list, "Slots": server.slots, "Export": server.export, "Note": server.note, "Stop": server.end,
+	} {
+		desc.Methods = append(desc.Methods, grpc.MethodDesc{MethodName: name, Handler: server.handler(handle)})
+	}
+	server.grpc.RegisterService(desc, server)
+	return server, nil
+}
+
+// Address is where the server listens.
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
+// Serve answers until the coordinator says that the job is over, which gives nil, or until ctx ends.
+func (s *Server) Serve(ctx context.Context) error {
+	done := make(chan error, 1)
+	go func() { done <- s.grpc.Serve(s.listener) }()
+	var err error
+	select {
+	case <-s.stopped:
+		time.Sleep(20 * time.Millisecond) // the answer to the call that ended it is on its way
+	case <-ctx.Done():
+		err = ctx.Err()
+	case err = <-done:
+		err = fmt.Errorf("parameterserver: %v: %w", s.settings.task, err)
+	}
+	return errors.Join(err, s.Close())
+}
+
+// Close ends the server at once, as if it were killed, and frees its port.
+func (s *Server) Close() error {
+	s.grpc.Stop()
+	_ = s.listener.Close() // it is closed by Stop where Serve was called
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.store.close()
+}
+
+// The first byte of an answer behind the server's identity.
+const (
+	answered byte = iota
+	refused
+	stale
+	headerBytes = 16 // keeps arrays aligned
+)
+
+// handler wraps a method: it knows the caller, and answers with the server's identity and what came of the call.
+func (s *Server) handler(handle func(*protocol.Writer, []byte) error) grpc.MethodHandler {
+	return func(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+		if err := s.settings.recognize(ctx); err != nil {
+			return nil, err
+		}
+		var in message
+		if err := decode(&in); err != nil {
+			return nil, err
+		}
+		s.queue.Add(1)
+		defer s.queue.Add(-1)
+		w := &protocol.Writer{B: make([]byte, headerBytes)}
+		err := handle(w, in.data)
+		var lost *logError
+		switch {
+		case errors.As(err, &lost):
+			return nil, status.Error(codes.Internal, err.Error())
+		case err != nil:
+			w.B = w.B[:headerBytes]
+			w.B[8] = refused
+			if errors.Is(err, protocol.ErrStale) {
+				w.B[8] = stale
+			}
+			w.String(err.Error())
+		}
+		binary.LittleEndian.PutUint64(w.B, s.identity)
+		return &message{w.B}, nil
+	}
+}
+
+// logError is a log that cannot be written: the server cannot keep its promise.
+type logError struct{ error }
+
+func (s *Server) execute(w *protocol.Writer, b []byte) error {
+	c, err := protocol.DecodeCommand(b)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.broken != nil {
+		return &logError{s.broken}
+	}
+	if err := s.state.Check(c); err != nil {
+		return err
+	}
+	if s.store != nil && !s.state.Seen(c) {
+		if err := s.store.append(b); err != nil {
+			s.broken = err
+			return &logError{err}
+		}
+	}
+	reply, err := s.state.Execute(c)
+	if err != nil {
+		return err
+	}
+	s.count(c, len(b), reply)
+	w.Bool(reply.Repeated)
+	w.Uint(uint64(reply.Number))
+	if s.store != nil && s.store.size > s.logLimit() {
+		if err := s.store.snapshot(s.state, s.identity); err != nil {
+			s.settings.Observe(fmt.Sprintf("%v cannot write a snapshot, its log goes on: %v", s.settings.task, err))
+			s.settings.LogBytes = 2 * s.store.size // not at once again
+		}
+	}
+	return nil
+}
+
+func (s *Server) logLimit() int64 {
+	if s.settings.LogBytes > 0 {
+		return s.settings.LogBytes
+	}
+	return max(256<<20, 2*int64(s.state.Bytes()))
+}
+
+func (s *Server) count(c protocol.Command, bytes int, reply protocol.Reply) {
+	s.commands.Add(1)
+	s.bytesWritten.Add(uint64(bytes))
+	if reply.Repeated {
+		s.repeated.Add(1)
+	}
+	if push, ok := c.(*protocol.Push); ok && !reply.Repeated {
+		for i := range push.Updates {
+			u := &push.Updates[i]
+			if u.Sparse {
+				s.rowsWritten.Add(uint64(len(u.IDs)))
+			} else if t, err := s.state.Table(u.Table); err == nil {
+				s.rowsWritten.Add(uint64(t.Rows))
+			}
+		}
+	}
+}
+
+// read answers with values: for each table asked for its version, step and rows, or no rows where the caller has this version.
+func (s *Server) read(w *protocol.Writer, b []byte) error {
+	r := protocol.NewReader(b)
+	n := r.Int()
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for range n {
+		number, version, sparse := uint32(r.Uint()), r.Uint(), r.Bool()
+		var ids []int64
+		if sparse {
+			if ids = r.Ints(); ids == nil {
+				ids = []int64{}
+			}
+		}
+		if r.Err() != nil {
+			return r.Err()
+		}
+		t, err := s.state.Table(number)
+		if err != nil {
+			return err
+		}
+		w.Uint(t.Version)
+		w.Uint(t.Step)
+		if !sparse && version == t.Version+1 {
+			w.Bool(false)
+			continue
+		}
+		w.Bool(true)
+		if sparse {
+			s.rowsRead.Add(uint64(len(ids)))
+		} else {
+			s.rowsRead.Add(uint64(t.Rows))
+		}
+		if err := t.ReadTo(w, ids); err != nil {
+			return err
+		}
+		if len(w.B) > maxMessage-(1<<16) {
+			return fmt.Errorf("parameterserver: an answer of more than %d bytes; read fewer rows at a time, or cut the variable with a partitioner", maxMessage)
+		}
+	}
+	s.bytesRead.Add(uint64(len(w.B)))
+	return r.End()
+}
+
+// list answers with the coordinator's term and all tables.
+func (s *Server) list(w *protocol.Writer, _ []byte) error {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	w.Uint(s.state.Term())
+	w.Uint(uint64(len(s.state.Tables())))
+	for _, t := range s.state.Tables() {
+		t.Encode(w)
+		w.Uint(t.Version)
+		w.Uint(t.Step)
+		w.Uint(uint64(t.Len()))
+	}
+	w.Uint(s.state.Staleness.Gradients)
+	w.Uint(s.state.Staleness.Sum)
+	w.Uint(s.state.Staleness.Max)
+	return nil
+}
+
+// slots answers with the state of the optimizer for a table.
+func (s *Server) slots(w *protocol.Writer, b []byte) error {
+	r := protocol.NewReader(b)
+	number := uint32(r.Uint())
+	if err := r.End(); err != nil {
+		return err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	t, err := s.state.Table(number)
+	if err != nil {
+		return err
+	}
+	if t.Dynamic {
+		return fmt.Errorf("parameterserver: table %s is dynamic: its state cannot be asked for", t.Name)
+	}
+	w.Uint(t.Step)
+	names := t.Rule.SlotNames()
+	w.Uint(uint64(len(names)))
+	for i := range names {
+		w.Floats(t.Slot(i))
+	}
+	return nil
+}
+
+// export answers with all keys and rows of a dynamic table.
+func (s *Server) export(w *protocol.Writer, b []byte) error {
+	r := protocol.NewReader(b)
+	number := uint32(r.Uint())
+	if err := r.End(); err != nil {
+		return err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	t, err := s.state.Table(number)
+	if err != nil {
+		return err
+	}
+	var keys []int64
+	var rows []float32
+	t.Export(func(key int64, row []float32) { keys, rows = append(keys, key), append(rows, row...) })
+	if 4*len(rows)+8*len(keys) > maxMessage-(1<<16) {
+		return fmt.Errorf("parameterserver: table %s has %d rows, too many for one answer", t.Name, len(keys))
+	}
+	w.Ints(keys)
+	w.Floats(rows)
+	return nil
+}
+
+// note answers with a note.
+func (s *Server) note(w *protocol.Writer, b []byte) error {
+	r := protocol.NewReader(b)
+	key := r.String()
+	if err := r.End(); err != nil {
+		return err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	w.Bytes(s.state.Note(key))
+	return nil
+}
+
+// end is the coordinator that says that the job is over.
+func (s *Server) end(_ *protocol.Writer, b []byte) error {
+	r := protocol.NewReader(b)
+	term := r.Uint()
+	if err := r.End(); err != nil {
+		return err
+	}
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	if term != s.state.Term() {
+		return fmt.Errorf("%w: the coordinator has term %d, received %d", protocol.ErrStale, s.state.Term(), term)
+	}
+	s.stop.Do(func() { close(s.stopped) })
+	return nil
+}

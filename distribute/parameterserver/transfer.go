@@ -1,0 +1,274 @@
+package parameterserver
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/gokeras/gokeras/distribute/internal/protocol"
+	"github.com/gokeras/gokeras/distribute/parameters"
+)
+
+// piece is the part of a read that one server answers.
+type piece struct {
+	read   *parameters.Read
+	shard  int
+	number uint32
+	places []int32 // of its rows among the read's; nil: all rows of the shard
+	ids    []int64
+}
+
+// pull fills reads, with one message to each server.
+func (c *client) pull(ctx context.Context, reads ...*parameters.Read) error {
+	pieces := make([][]piece, len(c.links))
+	for _, r := range reads {
+		v := r.Variable
+		if v == nil {
+			return fmt.Errorf("parameterserver: a read without a variable")
+		}
+		rows := v.Rows()
+		var places [][]int32
+		var ids [][]int64
+		if r.IDs != nil || v.Dynamic {
+			var err error
+			if places, ids, err = split(v, r.IDs); err != nil {
+				return err
+			}
+			rows = len(r.IDs)
+		}
+		r.Values = slices.Grow(r.Values[:0], rows*v.Width)[:rows*v.Width]
+		r.Seen = slices.Grow(r.Seen[:0], len(v.Shards))[:len(v.Shards)]
+		for i, s := range v.Shards {
+			p := piece{read: r, shard: i, number: s.Number}
+			if ids != nil {
+				if p.places, p.ids = places[i], ids[i]; len(p.ids) == 0 {
+					continue
+				}
+			}
+			pieces[s.Server] = append(pieces[s.Server], p)
+		}
+	}
+	var busy []int
+	for server := range pieces {
+		if len(pieces[server]) > 0 {
+			busy = append(busy, server)
+		}
+	}
+	if len(busy) == 0 {
+		return nil
+	}
+	return c.each(busy, func(server int) error { return c.pullFrom(ctx, server, pieces[server]) })
+}
+
+func (c *client) pullFrom(ctx context.Context, server int, pieces []piece) error {
+	var w protocol.Writer
+	w.Uint(uint64(len(pieces)))
+	for _, p := range pieces {
+		w.Uint(uint64(p.number))
+		w.Uint(0) // no version is known
+		w.Bool(p.places != nil)
+		if p.places != nil {
+			w.Ints(p.ids)
+		}
+	}
+	r, err := c.links[server].call(ctx, "Read", w.B, c.s.ServerTimeout)
+	if err != nil {
+		return err
+	}
+	for _, p := range pieces {
+		v := p.read.Variable
+		r.Uint() // the version
+		step, fresh := r.Uint(), r.Bool()
+		values := r.Floats()
+		if err := r.Err(); err != nil {
+			return err
+		}
+		s := v.Shards[p.shard]
+		want := s.Rows
+		if p.places != nil {
+			want = len(p.places)
+		}
+		if !fresh || len(values) != want*v.Width {
+			return fmt.Errorf("%w: %d numbers of %d rows of %s", protocol.ErrMessage, len(values), want, v.Name)
+		}
+		p.read.Seen[p.shard] = step
+		if p.places == nil {
+			copy(p.read.Values[s.First*v.Width:], values)
+			continue
+		}
+		if n := len(p.places); int(p.places[n-1])-int(p.places[0]) == n-1 { // in a row
+			copy(p.read.Values[int(p.places[0])*v.Width:], values)
+			continue
+		}
+		for i, at := range p.places {
+			copy(p.read.Values[int(at)*v.Width:(int(at)+1)*v.Width], values[i*v.Width:])
+		}
+	}
+	return r.End()
+}
+
+// updates gives changes to the servers.
+func (c *client) updates(changes []parameters.Change) ([][]protocol.Update, error) {
+	out := make([][]protocol.Update, len(c.links))
+	for i := range changes {
+		ch := &changes[i]
+		v := ch.Variable
+		if v == nil {
+			return nil, fmt.Errorf("parameterserver: a change without a variable")
+		}
+		rows := v.Rows()
+		if ch.IDs != nil {
+			rows = len(ch.IDs)
+		} else if v.Dynamic {
+			return nil, fmt.Errorf("parameterserver: variable %s is dynamic: a change must name the rows", v.Name)
+		}
+		if len(ch.Values) != rows*v.Width {
+			return nil, fmt.Errorf("parameterserver: a change of variable %s, of shape %v, has %d numbers; expected %d for %d rows of %d", v.Name, v.Shape, len(ch.Values), rows*v.Width, rows, v.Width)
+		}
+		var places [][]int32
+		var ids [][]int64
+		if ch.IDs != nil {
+			var err error
+			if places, ids, err = split(v, ch.IDs); err != nil {
+				return nil, err
+			}
+		}
+		for n, s := range v.Shards {
+			u := protocol.Update{Table: s.Number, Op: ch.Op, Rate: ch.Rate}
+			if n < len(ch.Seen) {
+				u.Seen = ch.Seen[n]
+			}
+			if ch.IDs == nil {
+				u.Values = ch.Values[s.First*v.Width : (s.First+s.Rows)*v.Width]
+			} else {
+				u.Sparse, u.IDs = true, ids[n]
+				u.Values = rowsOf(ch.Values, places[n], v.Width)
+			}
+			out[s.Server] = append(out[s.Server], u)
+		}
+	}
+	return out, nil
+}
+
+// rowsOf returns some rows, in place where they lie behind each other.
+func rowsOf(values []float32, places []int32, width int) []float32 {
+	n := len(places)
+	if n == 0 {
+		return nil
+	}
+	if int(places[n-1])-int(places[0]) == n-1 {
+		return values[int(places[0])*width : (int(places[n-1])+1)*width]
+	}
+	out := make([]float32, 0, n*width)
+	for _, at := range places {
+		out = append(out, values[int(at)*width:(int(at)+1)*width]...)
+	}
+	return out
+}
+
+// push sends what a closure changes, with one message to each server that it concerns.
+func (c *client) push(ctx context.Context, id protocol.ClosureID, low uint64, o *parameters.Outcome) error {
+	updates, err := c.updates(o.Changes)
+	if err != nil {
+		return err
+	}
+	var busy []int
+	for server := range updates {
+		if len(updates[server]) > 0 || o.Parts > 0 {
+			busy = append(busy, server)
+		}
+	}
+	if len(busy) == 0 {
+		return nil
+	}
+	return c.each(busy, func(server int) error {
+		_, err := c.execute(ctx, server, &protocol.Push{Closure: id, Low: low, Round: o.Round, Part: o.Part, Parts: o.Parts, Updates: updates[server]})
+		return err
+	})
+}
+
+// slots returns the optimizer's state of a variable.
+func (c *client) slots(ctx context.Context, v *parameters.Variable, names []string) (map[string][]float32, uint64, error) {
+	out, steps := map[string][]float32{}, uint64(0)
+	for _, s := range v.Shards {
+		var w protocol.Writer
+		w.Uint(uint64(s.Number))
+		r, err := c.links[s.Server].call(ctx, "Slots", w.B, c.s.ServerTimeout)
+		if err != nil {
+			return nil, 0, err
+		}
+		steps = max(steps, r.Uint())
+		n := r.Count(1)
+		if r.Err() == nil && n != len(names) {
+			return nil, 0, fmt.Errorf("parameterserver: variable %s has %d slots on %v, expected %v", v.Name, n, c.links[s.Server].member.Task, names)
+		}
+		for i := range n {
+			if out[names[i]] == nil {
+				out[names[i]] = make([]float32, v.Rows()*v.Width)
+			}
+			copy(out[names[i]][s.First*v.Width:], r.Floats())
+		}
+		if err := r.End(); err != nil {
+			return nil, 0, err
+		}
+	}
+	return out, steps, nil
+}
+
+// slotNames lists the slots of a variable.
+func (c *client) slotNames(ctx context.Context, v *parameters.Variable) ([]string, error) {
+	_, tables, _, err := c.list(ctx, v.Shards[0].Server, c.s.ServerTimeout)
+	if err != nil {
+		return nil, err
+	}
+	if n := v.Shards[0].Number; int(n) < len(tables) {
+		return tables[n].Rule.SlotNames(), nil
+	}
+	return nil, fmt.Errorf("parameterserver: variable %s is not on the servers any more", v.Name)
+}
+
+// export returns the rows of a dynamic table.
+func (c *client) export(ctx context.Context, v *parameters.Variable) (keys []int64, rows []float32, err error) {
+	if !v.Dynamic {
+		return nil, nil, fmt.Errorf("parameterserver: variable %s is not dynamic; read it", v.Name)
+	}
+	for _, s := range v.Shards {
+		var w protocol.Writer
+		w.Uint(uint64(s.Number))
+		r, err := c.links[s.Server].call(ctx, "Export", w.B, c.s.ServerTimeout)
+		if err != nil {
+			return nil, nil, err
+		}
+		keys, rows = append(keys, r.Ints()...), append(rows, r.Floats()...)
+		if err := r.End(); err != nil {
+			return nil, nil, err
+		}
+	}
+	return keys, rows, nil
+}
+
+// note returns a note. Notes lie on the first server.
+func (c *client) note(ctx context.Context, key string) ([]byte, error) {
+	var w protocol.Writer
+	w.String(key)
+	r, err := c.links[0].call(ctx, "Note", w.B, c.s.ServerTimeout)
+	if err != nil {
+		return nil, err
+	}
+	b := slices.Clone(r.Bytes())
+	if len(b) == 0 {
+		b = nil
+	}
+	return b, r.End()
+}
+
+// meet waits until all servers answer, and returns the greatest term.
+func (c *client) meet(ctx context.Context, patience time.Duration) (uint64, error) {
+	terms := make([]uint64, len(c.links))
+	err := c.each(c.all(), func(server int) (err error) {
+		terms[server], _, _, err = c.list(ctx, server, patience)
+		return err
+	})
+	return slices.Max(terms), err
+}

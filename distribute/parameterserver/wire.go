@@ -1,0 +1,156 @@
+package parameterserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/mem"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/gokeras/gokeras/distribute/internal/protocol"
+)
+
+// The service has calls of one message and one answer, to servers, and a stream from the coordinator to each worker.
+const (
+	serverService = "gokeras.parameterserver.v1.Server"
+	workerService = "gokeras.parameterserver.v1.Worker"
+	workMethod    = "/" + workerService + "/Work"
+
+	keyJob     = "gokeras-job"
+	keyVersion = "gokeras-version"
+
+	maxMessage = 1 << 30
+	window     = 16 << 20
+)
+
+// message is what travels: bytes as they are.
+type message struct{ data []byte }
+
+type codec struct{}
+
+func (codec) Name() string { return "gokeras-raw" }
+
+func (codec) Marshal(v any) (mem.BufferSlice, error) {
+	m, ok := v.(*message)
+	if !ok {
+		return nil, fmt.Errorf("parameterserver: cannot send a %T", v)
+	}
+	return mem.BufferSlice{mem.SliceBuffer(m.data)}, nil
+}
+
+func (codec) Unmarshal(data mem.BufferSlice, v any) error {
+	m, ok := v.(*message)
+	if !ok {
+		return fmt.Errorf("parameterserver: cannot receive a %T", v)
+	}
+	m.data = data.Materialize()
+	return nil
+}
+
+func (s *settings) speaks() int {
+	if s.version != 0 {
+		return s.version
+	}
+	return protocol.Version
+}
+
+// credentials returns how connections are made, as server and as client.
+func (s *settings) credentials() (server, client credentials.TransportCredentials, err error) {
+	if err := s.checkSecurity(); err != nil {
+		return nil, nil, err
+	}
+	if s.Security == nil {
+		return insecure.NewCredentials(), insecure.NewCredentials(), nil
+	}
+	config, err := s.Security.TLS()
+	if err != nil {
+		return nil, nil, err
+	}
+	return credentials.NewTLS(config), credentials.NewTLS(config.Clone()), nil
+}
+
+func (s *settings) newServer() (*grpc.Server, error) {
+	creds, _, err := s.credentials()
+	if err != nil {
+		return nil, err
+	}
+	return grpc.NewServer(grpc.Creds(creds), grpc.ForceServerCodecV2(codec{}), grpc.ConnectionTimeout(5*time.Second), grpc.MaxConcurrentStreams(1024),
+		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(8<<10), grpc.InitialWindowSize(window),
+		grpc.InitialConnWindowSize(4*window), grpc.WaitForHandlers(true)), nil
+}
+
+// listen opens the port of this process.
+func (s *settings) listen(address string) (net.Listener, error) {
+	if s.Listener != nil {
+		return s.Listener, nil
+	}
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("parameterserver: %v cannot listen on its address: %w", s.task, err)
+	}
+	return l, nil
+}
+
+func (s *settings) dial(address string) (*grpc.ClientConn, error) {
+	_, creds, err := s.credentials()
+	if err != nil {
+		return nil, err
+	}
+	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithIdleTimeout(0),
+		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(4*window),
+		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 200 * time.Millisecond},
+			MinConnectTimeout: 2 * time.Second}))
+}
+
+// introduce adds to a call who is calling.
+func (s *settings) introduce(ctx context.Context) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, keyJob, strconv.FormatUint(s.job, 16), keyVersion, strconv.Itoa(s.speaks()))
+}
+
+// recognize refuses callers of other jobs and versions.
+func (s *settings) recognize(ctx context.Context) error {
+	md, _ := metadata.FromIncomingContext(ctx)
+	one := func(key string) string {
+		if v := md.Get(key); len(v) == 1 {
+			return v[0]
+		}
+		return "none"
+	}
+	if v := one(keyVersion); v != strconv.Itoa(s.speaks()) {
+		return status.Errorf(codes.FailedPrecondition, "%v speaks version %d of the protocol, the caller version %.20s; run the same program everywhere", s.task, s.speaks(), v)
+	}
+	if j := one(keyJob); j != strconv.FormatUint(s.job, 16) {
+		return status.Errorf(codes.FailedPrecondition, "%v belongs to another job; give all processes the same cluster and Options.Job", s.task)
+	}
+	return nil
+}
+
+// ServerError tells that a parameter server is lost.
+type ServerError struct {
+	Task    string // "ps:1"
+	Address string
+	Silent  time.Duration // how long nothing came
+	Err     error
+}
+
+// Error names the server.
+func (e *ServerError) Error() string {
+	return fmt.Sprintf("parameterserver: %s at %s has not answered for %v: %v; start it again with the same Directory, then the job goes on", e.Task, e.Address, e.Silent.Round(time.Millisecond), e.Err)
+}
+
+// Unwrap returns what the last attempt gave.
+func (e *ServerError) Unwrap() error { return e.Err }
+
+// ErrStateLost tells that a server came back without its variables.
+var ErrStateLost = errors.New("it was started again without its variables; set Options.Directory so that servers keep them, or start the whole job again from a checkpoint")

@@ -1,0 +1,268 @@
+package parameterserver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/gokeras/gokeras/distribute/internal/protocol"
+	"github.com/gokeras/gokeras/distribute/parameters"
+)
+
+// worker runs closures that the coordinator sends.
+type worker struct {
+	s           *settings
+	client      *client
+	incarnation uint64
+	server      *grpc.Server
+	listener    net.Listener
+	news        broadcast
+	over        chan struct{}
+	ending      sync.Once
+
+	mu        sync.Mutex
+	functions map[string]parameters.Function
+	term      uint64
+	leave     context.CancelFunc // ends the connection with the present coordinator
+	alone     time.Time          // since when there is no coordinator; zero: there is one
+}
+
+func newWorker(s *settings, c *client) (*worker, error) {
+	w := &worker{s: s, client: c, incarnation: rand.Uint64(), over: make(chan struct{}), functions: map[string]parameters.Function{}, alone: time.Now()}
+	var err error
+	if w.server, err = s.newServer(); err != nil {
+		return nil, err
+	}
+	if w.listener, err = s.listen(s.workers[s.task.Index].Address); err != nil {
+		return nil, err
+	}
+	w.server.RegisterService(&grpc.ServiceDesc{ServiceName: workerService, HandlerType: (*any)(nil), Streams: []grpc.StreamDesc{
+		{StreamName: "Work", ClientStreams: true, ServerStreams: true, Handler: w.work},
+	}}, w)
+	go func() { _ = w.server.Serve(w.listener) }() // it ends with close
+	return w, nil
+}
+
+func (w *worker) register(name string, f parameters.Function) {
+	w.mu.Lock()
+	if f == nil {
+		delete(w.functions, name)
+	} else {
+		w.functions[name] = f
+	}
+	w.mu.Unlock()
+	w.news.tell()
+}
+
+func (w *worker) waitOver(ctx context.Context) error {
+	for {
+		w.mu.Lock()
+		alone := w.alone
+		w.mu.Unlock()
+		news := w.news.wait()
+		var timeout <-chan time.Time
+		if !alone.IsZero() {
+			timeout = time.After(max(w.s.JoinTimeout-time.Since(alone), 0))
+		}
+		select {
+		case <-w.over:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-news:
+		case <-timeout:
+			return fmt.Errorf("parameterserver: %v has heard of no coordinator for %v; start it, or end this worker", w.s.task, w.s.JoinTimeout)
+		}
+	}
+}
+
+func (w *worker) close() {
+	w.ending.Do(func() { close(w.over) })
+	w.server.Stop()
+}
+
+// work is the connection with a coordinator.
+func (w *worker) work(_ any, stream grpc.ServerStream) error {
+	if err := w.s.recognize(stream.Context()); err != nil {
+		return err
+	}
+	var in message
+	if err := stream.RecvMsg(&in); err != nil {
+		return err
+	}
+	r := protocol.NewReader(in.data)
+	r.Byte()
+	term := r.Uint()
+	if err := r.End(); err != nil {
+		return status.Error(codes.InvalidArgument, err.Error())
+	}
+	ctx, cancel := context.WithCancel(stream.Context())
+	defer cancel()
+	w.mu.Lock()
+	if term < w.term {
+		w.mu.Unlock()
+		return status.Errorf(codes.Aborted, "a coordinator with term %d has taken over", w.term)
+	}
+	if w.leave != nil {
+		w.leave()
+	}
+	w.term, w.leave, w.alone = term, cancel, time.Time{}
+	w.mu.Unlock()
+	w.news.tell()
+	defer func() {
+		w.mu.Lock()
+		if w.term == term {
+			w.alone = time.Now()
+		}
+		w.mu.Unlock()
+		w.news.tell()
+	}()
+	v := &visit{worker: w, term: term, stream: stream, ctx: ctx, cancel: cancel}
+	var hello protocol.Writer
+	hello.Byte(helloMessage)
+	hello.Uint(w.incarnation)
+	hello.Uint(uint64(max(len(w.s.Devices), 1)))
+	if err := v.send(hello.B); err != nil {
+		return err
+	}
+	go v.beat()
+	ends := make(chan error, 1)
+	go func() { ends <- v.listen() }()
+	select {
+	case err := <-ends:
+		return err
+	case <-ctx.Done(): // another coordinator
+		return status.Error(codes.Aborted, "another coordinator has taken over")
+	}
+}
+
+// visit is one connection with a coordinator.
+type visit struct {
+	*worker
+	term   uint64
+	stream grpc.ServerStream
+	ctx    context.Context
+	cancel context.CancelFunc
+	out    sync.Mutex
+}
+
+func (v *visit) send(b []byte) error {
+	v.out.Lock()
+	defer v.out.Unlock()
+	return v.stream.SendMsg(&message{b})
+}
+
+// beat sends signs of life.
+func (v *visit) beat() {
+	ticker := time.NewTicker(v.s.beat())
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			if v.send([]byte{beatMessage}) != nil {
+				return
+			}
+		case <-v.ctx.Done():
+			return
+		}
+	}
+}
+
+func (v *visit) listen() error {
+	for {
+		var in message
+		if err := v.stream.RecvMsg(&in); err != nil {
+			return nil // the coordinator is gone
+		}
+		r := protocol.NewReader(in.data)
+		switch r.Byte() {
+		case overMessage:
+			v.ending.Do(func() { close(v.over) })
+			return nil
+		case assignMessage:
+			id := protocol.ClosureID{Term: v.term, Sequence: r.Uint()}
+			low, attempt := r.Uint(), r.Int()
+			c := &parameters.Closure{Term: id.Term, Sequence: id.Sequence, Attempt: attempt, Function: r.String(), Argument: r.Bytes(), Worker: v.s.task.Index}
+			if err := r.End(); err != nil {
+				return status.Error(codes.InvalidArgument, err.Error())
+			}
+			go v.run(id, low, c)
+		}
+	}
+}
+
+// run runs a closure and tells how it went.
+func (v *visit) run(id protocol.ClosureID, low uint64, c *parameters.Closure) {
+	value, err := v.perform(id, low, c)
+	how := ranWell
+	if err != nil {
+		how, value = ranBadly, []byte(err.Error())
+		if v.ctx.Err() != nil || errors.Is(err, protocol.ErrStale) {
+			how = ranElsewhere
+		}
+	}
+	var out protocol.Writer
+	out.Byte(resultMessage)
+	out.Uint(id.Sequence)
+	out.Byte(how)
+	out.String(c.Function)
+	out.Bytes(value)
+	_ = v.send(out.B) // where it does not arrive, the closure is sent again
+}
+
+func (v *visit) perform(id protocol.ClosureID, low uint64, c *parameters.Closure) ([]byte, error) {
+	f, err := v.function(c.Function)
+	if err != nil {
+		return nil, err
+	}
+	o, err := protect(v.ctx, f, c)
+	if err != nil {
+		return nil, err
+	}
+	err = v.client.push(v.ctx, id, low, &o)
+	if errors.Is(err, protocol.ErrStale) && o.Parts > 0 {
+		return o.Value, nil // the round was complete without it
+	}
+	return o.Value, err
+}
+
+// protect turns a panic into an error.
+func protect(ctx context.Context, f parameters.Function, c *parameters.Closure) (o parameters.Outcome, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("it panicked: %v\n%s", r, debug.Stack())
+		}
+	}()
+	return f(ctx, c)
+}
+
+// function returns what is registered under a name. The program of this worker may come to it later.
+func (v *visit) function(name string) (parameters.Function, error) {
+	timeout := time.NewTimer(v.s.JoinTimeout)
+	defer timeout.Stop()
+	for {
+		news := v.news.wait()
+		v.mu.Lock()
+		f := v.functions[name]
+		v.mu.Unlock()
+		if f != nil {
+			return f, nil
+		}
+		select {
+		case <-news:
+		case <-v.ctx.Done():
+			return nil, v.ctx.Err()
+		case <-timeout.C:
+			return nil, fmt.Errorf("%v has no function %q after %v; register it on the workers too, before the job begins", v.s.task, name, v.s.JoinTimeout)
+		}
+	}
+}
