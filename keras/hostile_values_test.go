@@ -400,3 +400,28 @@ func TestHostileValues(t *testing.T) {
 		})
 	}
 }
+
+// Layers on inputs of every rank: those that want another one say so.
+func TestLayersOnInputsOfAnyRank(t *testing.T) {
+	seen := map[string]bool{}
+	for _, set := range []string{"layers_core", "layers_conv", "layers_pooling", "layers_normalization", "layers_reshaping_merging", "layers_regularization", "layers_rnn", "layers_attention",
+		"layers_sequence", "preprocessing", "augmentation", "lookup"} {
+		for _, c := range savedCases(t, set) {
+			if len(c.Config) == 0 || testing.Short() && seen[c.Class] {
+				continue
+			}
+			seen[c.Class] = true
+			for rank := range 7 {
+				document := aroundLayer(c)
+				shape := []any{nil, 4, 3, 2, 2, 2}[:rank]
+				document["config"].(map[string]any)["layers"].([]any)[0].(map[string]any)["config"].(map[string]any)["batch_shape"] = shape
+				text, err := json.Marshal(document)
+				require.NoError(t, err)
+				if failure := tryDocument(text, time.Minute); failure != "" {
+					t.Errorf("%s/%s on inputs of shape %v: %s", set, c.Name, shape, failure)
+				}
+			}
+		}
+	}
+	require.Greater(t, len(seen), 100)
+}

@@ -120,6 +120,9 @@ func (r *recurrent) buildWeights(b *Builder, in ir.Shape, c recurrentConfig) {
 			b.Fail("%s must be between 0 and 1, received %v", []string{"Dropout", "RecurrentDropout"}[i], rate)
 		}
 	}
+	if len(in) < 2 {
+		b.Fail("expected an input of 2 axes (batch, features), received shape %v; reshape it or add the missing axes", in)
+	}
 	width := c.gates * c.units
 	c.recurrent.Initializer = orDefault(c.recurrent.Initializer, "orthogonal")
 	r.kernel = b.AddWeight("kernel", ir.Shape{in[len(in)-1], width}, c.kernel)
