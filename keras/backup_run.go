@@ -131,13 +131,17 @@ func (t *trainer) checkRun(was runOf, at callbacks.Progress) error {
 	return err
 }
 
-// restoreCallbacks gives callbacks what they remembered when a backup was made that one of them has loaded.
+// restoreCallbacks gives callbacks what they remembered when a backup was made that one of them has loaded. Several workers take that from the chief
+// (takeCallbacks), whatever each has found itself: another backup, or none.
 func (t *trainer) restoreCallbacks() error {
-	states := t.m.remembered
-	t.m.remembered = nil
-	if t.m.resume == nil || states == nil {
+	if t.m.resume == nil {
+		t.m.remembered = nil // nobody goes on from what was loaded
+	}
+	if t.workers.group != nil {
 		return nil
 	}
+	states := t.m.remembered
+	t.m.remembered = nil
 	return setCallbackStates(t.all, states)
 }
 

@@ -203,7 +203,7 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	if err != nil {
 		return t.history, fmt.Errorf("keras: Fit: %w", interrupted(outer, err))
 	}
-	t.leave()
+	t.leave(ctx)
 	return t.history, nil
 }
 

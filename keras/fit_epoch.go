@@ -52,7 +52,7 @@ func (t *trainer) epoch(ctx context.Context, epoch int) (*callbacks.Logs, error)
 	}
 	t.list.SetParams(t.params()) // the number of steps may be known by now
 	var logs *callbacks.Logs
-	how, err := t.persist(ctx, false, func() (err error) {
+	how, err := t.persist(ctx, place{Epoch: epoch + 1}, func() (err error) {
 		logs, err = t.measureEpoch(ctx, epoch)
 		return err
 	})
@@ -138,7 +138,7 @@ func (t *trainer) steps(ctx context.Context, epoch int) error {
 				}
 			}
 			t.check.epoch, t.check.step = epoch, step
-			err = t.attempt(ctx, batch)
+			err = t.attempt(ctx, epoch, step, batch)
 			if err == errStopped {
 				limit = step
 				break

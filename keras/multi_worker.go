@@ -1,8 +1,10 @@
 package keras
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"slices"
@@ -108,7 +110,32 @@ func (t *trainer) begin(ctx context.Context) error {
 	if m.resume == nil {
 		m.resume = &place{Epoch: t.c.initialEpoch}
 	}
-	return m.takePlace(ctx)
+	if err := m.takePlace(ctx); err != nil {
+		return err
+	}
+	return t.takeCallbacks(ctx)
+}
+
+// takeCallbacks gives the callbacks of all workers what those of the chief remember from a backup.
+func (t *trainer) takeCallbacks(ctx context.Context) error {
+	g := t.workers.group
+	var data []byte
+	if g.Rank() == 0 && len(t.m.remembered) > 0 {
+		var b bytes.Buffer
+		if err := gob.NewEncoder(&b).Encode(t.m.remembered); err != nil {
+			return err
+		}
+		data = b.Bytes()
+	}
+	data, err := broadcastBytes(ctx, g, 0, data)
+	if err != nil || len(data) == 0 {
+		return err
+	}
+	var states []callbackState
+	if err := gob.NewDecoder(bytes.NewReader(data)).Decode(&states); err != nil {
+		return fmt.Errorf("what the callbacks of the chief remember cannot be read: %w", err)
+	}
+	return setCallbackStates(t.all, states)
 }
 
 // takeVariables gives all workers the values that the variables have on one.
@@ -169,7 +196,7 @@ func (t *trainer) boundary(ctx context.Context) error {
 		if w.recovery == nil || err == nil && w.flags[2] == 0 || err != nil && !w.lost(err) {
 			return err
 		}
-		moved, err := t.recover(ctx, err)
+		moved, err := t.recover(ctx, err, nil)
 		if err != nil {
 			return err
 		}
@@ -214,12 +241,15 @@ func (m *Model) failTogether(err error) {
 	}
 }
 
-// WritesFiles reports whether this process writes checkpoints and backups: with several workers only the chief does.
-func (m *Model) WritesFiles() bool { return m.strategy.Extended().ShouldCheckpoint() }
+// WritesFiles reports whether this process writes checkpoints and backups: with several workers only the chief does. A worker that came later writes
+// none in a Fit that was over by then.
+func (m *Model) WritesFiles() bool {
+	return m.strategy.Extended().ShouldCheckpoint() && (m.recovery == nil || m.recovery.late == nil)
+}
 
-// JoinsRunningJob reports whether this process was taken in by workers that have trained before, and has not got their state yet. Callbacks ask
+// JoinsRunningJob reports whether this process was taken in by workers that have trained before, and has not come to their Fit yet. Callbacks ask
 // it when a run begins, so as to add to files that are there.
 func (m *Model) JoinsRunningJob() bool {
 	s, ok := m.strategy.(*distribute.MultiWorkerMirroredStrategy)
-	return ok && s.Joining()
+	return ok && s.Joining() || m.recovery != nil && m.recovery.late != nil
 }

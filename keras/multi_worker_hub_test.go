@@ -220,6 +220,11 @@ func (w *hubWorker) AllReduce(_ context.Context, call distribute.WorkerCall, kin
 	if err != nil {
 		return err
 	}
+	return reduceInto(all, kind, values)
+}
+
+// reduceInto combines what all workers brought.
+func reduceInto(all []any, kind ir.Kind, values []kernels.Array) error {
 	for i, a := range values {
 		sum := all[0].([]kernels.Array)[i].Float64s()
 		for _, other := range all[1:] {

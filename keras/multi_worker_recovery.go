@@ -39,6 +39,9 @@ type recovery struct {
 	again  []kernels.Array      // values, to be set once more after the callbacks of what it slept through
 	owed   bool                 // the boundary that follows each recovery has yet to come
 	late   *runState            // the state is that of a later Fit than this process has come to
+
+	asides int // calls of OnChief that the job has done since its last Fit
+	own    int // and those of this process
 }
 
 // recoveryOf returns the model's, made at first.
@@ -74,14 +77,33 @@ var errMoved = errors.New("this worker was away and goes on where the others are
 // errStopped ends the steps of an epoch before the one that was about to run.
 var errStopped = errors.New("training is stopped")
 
-// recover forms the next group after cause (nil: workers wait to be taken in) and brings all of its workers to the latest position.
-func (t *trainer) recover(ctx context.Context, cause error) (move, error) {
+// recover forms the next group after cause (nil: workers wait to be taken in) and brings all of its workers to the latest position. next is the place
+// that what failed leads to; nil where nothing was under way, so that whoever is behind has missed what it has not even begun.
+func (t *trainer) recover(ctx context.Context, cause error, next *place) (move, error) {
 	r := t.workers.recovery
 	before := r.strategy.Standing().Step
-	taken := false
+	taken, err := t.renew(ctx, cause)
+	if err != nil {
+		return stayed, err
+	}
+	if !taken {
+		return stayed, t.restoreMetrics()
+	}
+	s := r.got
+	if next != nil && s.Position == before+1 && s.Inside && r.inside && s.Fits == r.fits && s.Place.Epoch == next.Epoch && s.Place.Done == next.Done {
+		t.trained, t.m.at, r.again = s.Trained, s.Place, r.values
+		return advanced, t.restoreMetrics()
+	}
+	return moved, t.adopt(s)
+}
+
+// renew forms the next group and hands the latest state to those that are behind. It reports whether this worker was; the state is in
+// recovery.got then.
+func (t *trainer) renew(ctx context.Context, cause error) (taken bool, err error) {
+	r := t.workers.recovery
 	for {
 		if err := t.regroup(ctx, r.strategy.Regroup); err != nil {
-			return stayed, errors.Join(err, cause)
+			return taken, errors.Join(err, cause)
 		}
 		got, err := t.m.transfer(ctx, r)
 		taken = taken || got
@@ -89,7 +111,7 @@ func (t *trainer) recover(ctx context.Context, cause error) (move, error) {
 			break
 		}
 		if !r.lost(err) {
-			return stayed, err
+			return taken, err
 		}
 		cause = err
 	}
@@ -99,15 +121,7 @@ func (t *trainer) recover(ctx context.Context, cause error) (move, error) {
 		}
 	}
 	t.list.SetParams(t.params()) // a validation that failed has told the callbacks of an error
-	if !taken {
-		return stayed, t.restoreMetrics()
-	}
-	s := r.got
-	if s.Position == before+1 && s.Inside && r.inside && s.Fits == r.fits {
-		t.trained, t.m.at, r.again = s.Trained, s.Place, r.values
-		return advanced, t.restoreMetrics()
-	}
-	return moved, t.adopt(s)
+	return taken, nil
 }
 
 // regroup waits for the next group, until Fit's own context ends: nothing is under way meanwhile. Where another worker stopped waiting because
@@ -142,17 +156,19 @@ func (t *trainer) restoreMetrics() error {
 	return t.m.setMeasures(r.share.metrics(bytesOf(t.m.metricVariables())))
 }
 
-// adopt goes to the place of a state, with what callbacks remember on the worker that it came from.
+// adopt goes to the place of a state, with what callbacks remember on the worker that it came from. Where the others are through with this Fit, so is
+// this worker; what they have in a later one is then kept until it comes there.
 func (t *trainer) adopt(s *runState) error {
 	r := t.workers.recovery
-	r.fits, r.inside = s.Fits, s.Inside
-	t.trained = s.Trained
-	t.m.resume = &s.Place
+	r.follow(s)
 	t.m.stopped.Store(s.Stopped)
-	if !s.Inside {
+	if !r.inside {
 		t.m.resume = &place{Epoch: t.c.epochs}
 		return nil
 	}
+	t.trained = s.Trained
+	at := s.Place
+	t.m.at, t.m.resume = at, &at
 	if err := t.meetLayers(); err != nil {
 		return err
 	}
@@ -161,6 +177,14 @@ func (t *trainer) adopt(s *runState) error {
 	}
 	t.m.resume.Measured = !s.Reset
 	return setCallbackStates(t.all, s.Callbacks)
+}
+
+// follow notes where the job is, as a state from another worker says.
+func (r *recovery) follow(s *runState) {
+	r.fits, r.inside, r.asides, r.late = s.Fits, s.Inside && s.Fits == r.calls, s.Asides, nil
+	if s.Fits > r.calls {
+		r.late = s
+	}
 }
 
 // meetLayers gives layers that keep a state between batches theirs. A worker that has not trained yet traces its step for that, because layers
@@ -191,8 +215,15 @@ func (t *trainer) goOn(ctx context.Context) error {
 func (t *trainer) enter(ctx context.Context) error {
 	r := t.workers.recovery
 	r.calls++
+	r.own = 0
 	r.config, r.callbacks = t.describe(), t.callbackStates
 	joined := r.late != nil
+	if joined { // what a callback has loaded meanwhile is older
+		if err := t.m.writeAll(r.vars, r.values); err != nil {
+			return err
+		}
+		t.m.steps = r.late.Steps
+	}
 	for r.strategy.Joining() {
 		_, err := t.m.transfer(ctx, r)
 		if err == nil {
@@ -215,22 +246,28 @@ func (t *trainer) enter(ctx context.Context) error {
 	for {
 		err := t.begin(ctx)
 		if err == nil {
-			r.fits, r.inside, r.trained, r.reset = r.calls, true, 0, true
+			r.fits, r.inside, r.trained, r.reset, r.asides = r.calls, true, 0, true, 0
 			if p := t.m.resume; p.Measured {
 				r.share, r.reset = sharedMetrics(t.m.measures), false
 			}
+			t.m.at = *t.m.resume
 			r.advance()
 			return nil
 		}
 		if !r.lost(err) {
 			return err
 		}
-		m, err := t.recover(ctx, err)
+		taken, err := t.renew(ctx, err)
+		if err == nil && !taken {
+			err = t.restoreMetrics()
+		}
 		if err != nil {
 			return err
 		}
-		if m == moved && r.inside { // the others have begun
-			return t.settle(ctx)
+		if taken { // the others have begun, or are further still
+			if entered, err := t.catchUp(ctx, r.got); entered || err != nil {
+				return err
+			}
 		}
 	}
 }
@@ -238,19 +275,11 @@ func (t *trainer) enter(ctx context.Context) error {
 // catchUp places a worker that came later. It reports false where this Fit has not begun.
 func (t *trainer) catchUp(ctx context.Context, s *runState) (entered bool, err error) {
 	r := t.workers.recovery
-	r.late = nil
 	switch {
 	case s.Fits < r.calls:
-		r.fits, r.inside = s.Fits, false
+		r.fits, r.inside, r.late = s.Fits, false, nil
 		return false, nil
-	case s.Fits > r.calls || !s.Inside: // this Fit is over
-		if s.Fits > r.calls {
-			r.late = s
-		}
-		r.fits, r.inside = s.Fits, false
-		t.m.resume = &place{Epoch: t.c.epochs}
-		return true, nil
-	case s.Config != r.config:
+	case s.Fits == r.calls && s.Inside && s.Config != r.config:
 		return true, fmt.Errorf("the others are in a Fit with %s, this worker in one with %s; run the same program on all", s.Config, r.config)
 	}
 	if err := t.adopt(s); err != nil {
@@ -269,22 +298,42 @@ func (t *trainer) settle(ctx context.Context) error {
 	return nil
 }
 
-// leave notes the end of Fit.
-func (t *trainer) leave() {
-	if r := t.workers.recovery; r != nil && r.inside {
+// leave notes the end of Fit. With backups, which the chief has removed by then, the workers leave together: nobody shall find them when the next Fit
+// begins. What was trained stands, so an error here is none of Fit's; the next call of the group tells it.
+func (t *trainer) leave(ctx context.Context) {
+	r := t.workers.recovery
+	if r == nil {
+		return
+	}
+	if r.inside {
 		r.inside, r.trained = false, 0
 		r.advance()
+	}
+	if t.backsUp() {
+		_ = t.m.OnChief(ctx, func() error { return nil })
 	}
 }
 
 // OnChief runs f on the chief alone, for example to write the model, and returns on all workers when it is done; all must call it. Where the
-// chief is lost before, and the job outlives that, the next chief runs f. An error of f ends the others too.
+// chief is lost before, and the job outlives that, the next chief runs f. An error of f ends the others too. A worker that came later leaves out
+// what was done before.
 func (m *Model) OnChief(ctx context.Context, f func() error) error {
 	g := distribute.WorkersOf(m.strategy)
 	if g == nil {
 		return f()
 	}
+	r := m.recovery
+	if s, ok := m.strategy.(*distribute.MultiWorkerMirroredStrategy); ok && r == nil && s.Joining() {
+		return nil // the others train already
+	}
+	between := r != nil && !r.inside
+	if between {
+		r.own++
+	}
 	for {
+		if between && (r.late != nil || r.own <= r.asides) {
+			return nil
+		}
 		if m.WritesFiles() {
 			if err := f(); err != nil {
 				m.failTogether(err)
@@ -292,18 +341,26 @@ func (m *Model) OnChief(ctx context.Context, f func() error) error {
 			}
 		}
 		err := g.Agree(ctx, distribute.WorkerCall{Name: "what the chief does"})
-		for m.recovery.lost(err) {
-			if err = m.recovery.strategy.Regroup(ctx); errors.Is(err, distribute.ErrLeft) {
+		for r.lost(err) {
+			if err = r.strategy.Regroup(ctx); errors.Is(err, distribute.ErrLeft) {
 				return nil // they have, when it was done
 			} else if err != nil {
 				return fmt.Errorf("keras: OnChief: %w", err)
 			}
-			if _, err = m.transfer(ctx, m.recovery); err == nil {
+			var taken bool
+			if taken, err = m.transfer(ctx, r); err == nil {
 				err = errAgain
+			}
+			if taken && between {
+				r.follow(r.got)
 			}
 		}
 		switch {
 		case err == nil:
+			if between {
+				r.asides = r.own
+				r.advance()
+			}
 			return nil
 		case !errors.Is(err, errAgain):
 			return fmt.Errorf("keras: OnChief: %w", err)

@@ -340,8 +340,7 @@ func TestLengthOfState(t *testing.T) {
 		binary.LittleEndian.PutUint64(length.Data, 1<<40)
 		_ = (&hubWorker{h, 0}).Broadcast(context.Background(), distribute.WorkerCall{}, 0, []kernels.Array{length})
 	})
-	r := &recovery{group: &hubWorker{h, 1}}
-	_, err := r.broadcast(context.Background(), 0, nil)
+	_, err := broadcastBytes(context.Background(), &hubWorker{h, 1}, 0, nil)
 	wait.Wait()
 	require.ErrorContains(t, err, "has a state of 1099511627776 bytes")
 }

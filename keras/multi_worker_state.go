@@ -20,6 +20,7 @@ type runState struct {
 	Position  uint64
 	Fits      int
 	Inside    bool
+	Asides    int
 	Config    string
 	Place     place
 	Steps     uint32
@@ -78,7 +79,7 @@ func setCallbackStates(all []callbacks.Callback, states []callbackState) error {
 
 // state describes where this worker is.
 func (r *recovery) state(m *Model) ([]byte, error) {
-	s := runState{Position: r.strategy.Standing().Step, Fits: r.fits, Inside: r.inside, Config: r.config, Place: m.at, Steps: m.steps, Trained: r.trained,
+	s := runState{Position: r.strategy.Standing().Step, Fits: r.fits, Inside: r.inside, Asides: r.asides, Config: r.config, Place: m.at, Steps: m.steps, Trained: r.trained,
 		Stopped: m.stopped.Load(), Reset: r.reset, Last: r.last, Share: r.share}
 	var err error
 	if s.Callbacks, err = r.callbacks(); err != nil {
@@ -112,7 +113,7 @@ func (m *Model) transfer(ctx context.Context, r *recovery) (bool, error) {
 			return false, err
 		}
 	}
-	if data, err = r.broadcast(ctx, roster.Source, data); err != nil {
+	if data, err = broadcastBytes(ctx, r.group, roster.Source, data); err != nil {
 		return false, err
 	}
 	mirrored, values, err := distribute.ReceiveVariables(ctx, m.strategy, vars, roster.Source)
@@ -137,21 +138,24 @@ func (m *Model) transfer(ctx context.Context, r *recovery) (bool, error) {
 	return true, nil
 }
 
-// broadcast sends bytes whose number only the root knows.
-func (r *recovery) broadcast(ctx context.Context, root int, data []byte) ([]byte, error) {
+// broadcastBytes sends bytes whose number only the root knows.
+func broadcastBytes(ctx context.Context, g distribute.WorkerGroup, root int, data []byte) ([]byte, error) {
 	length := kernels.NewArray(ir.Type{DType: ir.Int64, Shape: ir.Shape{1}})
 	binary.LittleEndian.PutUint64(length.Data, uint64(len(data)))
-	if err := r.group.Broadcast(ctx, distribute.WorkerCall{Name: "length of the state"}, root, []kernels.Array{length}); err != nil {
+	if err := g.Broadcast(ctx, distribute.WorkerCall{Name: "length of the state"}, root, []kernels.Array{length}); err != nil {
 		return nil, err
 	}
 	n := binary.LittleEndian.Uint64(length.Data)
-	if n > maxRunState {
+	switch {
+	case n > maxRunState:
 		return nil, fmt.Errorf("worker %d has a state of %d bytes; at most %d are taken", root, n, uint64(maxRunState))
+	case n == 0:
+		return nil, nil
 	}
 	if uint64(len(data)) != n {
 		data = make([]byte, n)
 	}
-	return data, r.group.Broadcast(ctx, distribute.WorkerCall{Name: "state"}, root, []kernels.Array{bytesArray(data)})
+	return data, g.Broadcast(ctx, distribute.WorkerCall{Name: "state"}, root, []kernels.Array{bytesArray(data)})
 }
 
 // shared is the state that replicas have for themselves, of all replicas: metrics, and what layers keep between batches. Every worker has it

@@ -11,16 +11,16 @@ import (
 
 // This file is what a trainer does in a job that outlives lost workers.
 
-// persist does what has collectives, again where workers were lost meanwhile. Where the others have done it already it returns advanced, and
-// errStopped where all have agreed that a step is not to be done any more.
-func (t *trainer) persist(ctx context.Context, isStep bool, f func() error) (move, error) {
+// persist does what has collectives and leads to the next place, again where workers were lost meanwhile. Where the others have done it already it
+// returns advanced, and errStopped where all have agreed that a step is not to be done any more.
+func (t *trainer) persist(ctx context.Context, next place, f func() error) (move, error) {
 	for {
 		err := f()
 		r := t.workers.recovery
 		if !r.lost(err) {
 			return stayed, err
 		}
-		m, err := t.recover(ctx, err)
+		m, err := t.recover(ctx, err, &next)
 		switch {
 		case err != nil:
 			return m, err
@@ -33,14 +33,14 @@ func (t *trainer) persist(ctx context.Context, isStep bool, f func() error) (mov
 		if err := t.boundary(ctx); err != nil {
 			return m, err
 		}
-		if isStep && t.stopping() {
+		if next.Done > 0 && t.stopping() {
 			return m, errStopped
 		}
 	}
 }
 
 // attempt trains on one batch. Where workers are lost meanwhile it does so again; it returns errStopped where training stops before.
-func (t *trainer) attempt(ctx context.Context, batch *data.Batch) error {
+func (t *trainer) attempt(ctx context.Context, epoch, step int, batch *data.Batch) error {
 	r := t.workers.recovery
 	if r == nil {
 		return t.step(ctx, batch)
@@ -53,7 +53,7 @@ func (t *trainer) attempt(ctx context.Context, batch *data.Batch) error {
 			return errStopped
 		}
 	}
-	_, err := t.persist(ctx, true, func() error { return t.step(ctx, batch) })
+	_, err := t.persist(ctx, place{Epoch: epoch, Done: step + 1}, func() error { return t.step(ctx, batch) })
 	return err
 }
 

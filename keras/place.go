@@ -24,10 +24,14 @@ func (t *trainer) reached(epoch, done int) {
 // moveOn goes to the place that a callback restored or that other workers are at. The data stand at the first batch to train on then.
 func (t *trainer) moveOn(ctx context.Context) error {
 	p := t.m.resume
-	if p == nil || p.Epoch == t.c.initialEpoch && p.Done == 0 && !p.HasPass {
+	if p == nil {
 		return nil
 	}
-	t.c.initialEpoch, t.first, t.skipped = p.Epoch, nil, 0
+	t.m.at = *p
+	if t.first != nil && p.Epoch == t.c.initialEpoch && p.Done == 0 && !p.HasPass { // the data stand there
+		return nil
+	}
+	t.c.initialEpoch, t.first, t.skipped, t.measured = p.Epoch, nil, 0, false
 	t.source.close()
 	if p.Epoch >= t.c.epochs {
 		return nil
@@ -64,7 +68,7 @@ func (t *trainer) skip(ctx context.Context, epoch, batches int) error {
 			return nil
 		}
 	}
-	t.c.initialEpoch, t.skipped = epoch+1, 0
+	t.c.initialEpoch, t.skipped, t.m.at = epoch+1, 0, place{Epoch: epoch + 1}
 	if epoch+1 >= t.c.epochs {
 		return nil
 	}
