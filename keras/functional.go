@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -128,7 +129,8 @@ func (f *functional) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 }
 
 // adjustInputs checks the inputs against the declared ones and, as Keras does, adds or drops a last axis of length 1. The length of
-// the batch is not compared, so that a model of a fixed batch can stand inside one of an open batch.
+// the batch is not compared, so that a model of a fixed batch can stand inside one of an open batch. What comes has the declared
+// element type then, whatever was fed: floats for an integer input are cut, as those of Keras are.
 func adjustInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*ops.Tensor) []*ops.Tensor {
 	if len(inputs) != len(declared) {
 		ops.Failf(c.Graph(), "the model has %d inputs, received %d", len(declared), len(inputs))
@@ -150,8 +152,8 @@ func adjustInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*o
 		if !fits {
 			ops.Failf(c.Graph(), "input %q expects shape %s, received shape %s", declared[i].Name(), layers.ShapeString(want), layers.ShapeString(x.Shape()))
 		}
-		if d := declared[i].DType(); d.IsFloat() && !x.DType().IsFloat() {
-			x = ops.Cast(x, d)
+		if d := declared[i].DType(); d != x.DType() && !(d == ir.Float32 && x.DType() == ir.Float64) {
+			x = ops.Cast(x, d) // as Keras does; but an input that says nothing of its type does not cut the float64 of a policy
 		}
 		out[i] = x
 	}

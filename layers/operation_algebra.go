@@ -17,7 +17,7 @@ func init() {
 		return ops.Cross(a.pair("x1", "x2"))
 	}))
 	define("numpy", "Einsum", "einsum(*subscripts, ...operands)", oneResult(func(a *operands) *ops.Tensor {
-		return ops.Einsum(a.text("subscripts"), a.asTensors("operands", a.rest)...)
+		return einsum(a.text("subscripts"), a.asTensors("operands", a.rest)...)
 	}))
 	define("math", "CDist", "cdist(x, y)", oneResult(func(a *operands) *ops.Tensor { return ops.Cdist(a.pair("x", "y")) }))
 }

@@ -76,7 +76,7 @@ func withInitial(reduce func(x *ops.Tensor, axes ...int) *ops.Tensor, combine fu
 	return oneResult(func(a *operands) *ops.Tensor {
 		y := a.reduceAxes(a.tensor("x"), reduce)
 		if a.given("initial") {
-			y = combine(y, a.like(y, "initial"))
+			y = ops.Cast(combine(y, a.like(y, "initial")), y.DType())
 		}
 		return y
 	})
@@ -125,8 +125,8 @@ func init() {
 	define("numpy", "Nanargmax", "nanargmax(x, *axis=null, *keepdims=false)", argOf(ops.Nanargmax))
 	define("numpy", "Nanargmin", "nanargmin(x, *axis=null, *keepdims=false)", argOf(ops.Nanargmin))
 	define("numpy", "Nanmedian", "nanmedian(x, *axis=null, *keepdims=false)", oneResult(func(a *operands) *ops.Tensor { return a.oneAxis(a.tensor("x"), ops.Nanmedian) }))
-	define("numpy", "Nanquantile", `nanquantile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(1, nanquantile, nanquantiles)))
-	define("numpy", "Nanpercentile", `nanpercentile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(100, nanquantile, nanquantiles)))
+	define("numpy", "Nanquantile", `nanquantile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(1, ops.NanquantileMethod, ops.Nanquantiles)))
+	define("numpy", "Nanpercentile", `nanpercentile(x, q, *axis=null, *method="linear", *keepdims=false)`, oneResult(quantileOf(100, ops.NanquantileMethod, ops.Nanquantiles)))
 	define("numpy", "Correlate", `correlate(x1, x2, *mode="valid")`, oneResult(func(a *operands) *ops.Tensor {
 		x, y := a.pair("x1", "x2")
 		return ops.Correlate(x, y, a.text("mode"))
@@ -154,21 +154,6 @@ func init() {
 // linearQuantile forgets the method, as Keras does in a Functional model, though neither outside of one nor in percentile.
 func linearQuantile(x *ops.Tensor, q float64, _ string, axis int) *ops.Tensor {
 	return ops.Quantile(x, q, axis)
-}
-
-// nanquantile interpolates linearly, whatever the numbers that count.
-func nanquantile(x *ops.Tensor, q float64, method string, axis int) *ops.Tensor {
-	if method != "linear" {
-		ops.Failf(x.Graph(), "nanquantile: the method is %q; without NaN only linear is supported", method)
-	}
-	return ops.Nanquantile(x, q, axis)
-}
-
-func nanquantiles(x, q *ops.Tensor, method string, axis int) *ops.Tensor {
-	if method != "linear" {
-		ops.Failf(x.Graph(), "nanquantile: the method is %q; without NaN only linear is supported", method)
-	}
-	return ops.Nanquantiles(x, q, axis)
 }
 
 func linearQuantiles(x, q *ops.Tensor, _ string, axis int) *ops.Tensor {

@@ -1,6 +1,8 @@
 package layers
 
 import (
+	"slices"
+
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -54,6 +56,34 @@ func inPromoted(f func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *op
 		}
 		return z
 	}
+}
+
+// matmul adds up products of bytes in 32 bits, as Keras does here and in einsum alone.
+func matmul(x, y *ops.Tensor) *ops.Tensor {
+	if x.DType() == ir.Int8 && y.DType() == ir.Int8 {
+		return ops.Matmul(ops.Cast(x, ir.Int32), ops.Cast(y, ir.Int32))
+	}
+	return inPromoted(ops.Matmul)(x, y)
+}
+
+// einsum is in the type that all operands share, that of bytes alone in 32 bits.
+func einsum(subscripts string, xs ...*ops.Tensor) *ops.Tensor {
+	if !slices.ContainsFunc(xs, func(x *ops.Tensor) bool { return x.DType() != ir.Int8 }) {
+		wide := make([]*ops.Tensor, len(xs))
+		for i, x := range xs {
+			wide[i] = ops.Cast(x, ir.Int32)
+		}
+		return ops.Einsum(subscripts, wide...)
+	}
+	d := ir.Bool
+	for _, x := range xs {
+		d = ops.Promote(d, x.DType())
+	}
+	y := ops.Einsum(subscripts, xs...)
+	if !d.IsFloat() {
+		y = ops.Cast(y, d)
+	}
+	return y
 }
 
 // summed adds or multiplies small whole numbers in 32 bits.

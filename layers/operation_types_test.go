@@ -90,3 +90,15 @@ func wholeOf(v any) any {
 	}
 	return v
 }
+
+// The element types of Keras 3.15.1 with JAX and with torch.
+func TestTypesOfProductsOfBytes(t *testing.T) {
+	a, b, c := symbol(ir.Int8, 3, 3), symbol(ir.Bool, 3, 3), symbol(ir.Int16, 3, 3)
+	for i, want := range []ir.DType{ir.Int32, ir.Int8, ir.Int16, ir.Bool, ir.Int16} {
+		x, y := []*layers.KerasTensor{a, a, c, b, c}[i], []*layers.KerasTensor{a, b, b, b, c}[i]
+		assert.Equal(t, want, layers.Op("matmul", x, y).DType(), "matmul %d", i)
+		assert.Equal(t, want, layers.Op("einsum", "ij,jk->ik", x, y).DType(), "einsum %d", i)
+	}
+	assert.Equal(t, ir.Int8, layers.Op("dot", a, a).DType())
+	assert.Equal(t, ir.Bool, layers.Op("max", b, layers.Keywords{"initial": 1}).DType())
+}

@@ -70,7 +70,8 @@ func Sinc(x *Tensor) *Tensor {
 
 // Logaddexp2 returns log2(2^a + 2^b) without overflow.
 func Logaddexp2(a, b *Tensor) *Tensor {
-	return MultiplyScalar(Logaddexp(MultiplyScalar(float(a), math.Ln2), MultiplyScalar(float(b), math.Ln2)), 1/math.Ln2)
+	a, b = commonFloat(a, b) // before the factor, which half precision would round
+	return MultiplyScalar(Logaddexp(MultiplyScalar(a, math.Ln2), MultiplyScalar(b, math.Ln2)), 1/math.Ln2)
 }
 
 // Isneginf returns whether each element is minus infinity.

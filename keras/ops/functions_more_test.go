@@ -2,6 +2,7 @@ package ops_test
 
 import (
 	"encoding/json"
+	"math"
 	"os"
 	"testing"
 
@@ -126,4 +127,42 @@ func TestQuantileMethods(t *testing.T) {
 		return []*ops.Tensor{ops.QuantileMethod(x[0], 0.4, "middle", 1)}
 	}, x)
 	require.ErrorContains(t, err, `unknown method "middle"; known: linear`)
+}
+
+// TestNanquantileMethods compares with numpy.nanquantile of NumPy 2 for q of 0.4 and 0.9; each row has its own number of elements that count.
+func TestNanquantileMethods(t *testing.T) {
+	nan := math.NaN()
+	x := opstest.Floats([]int{3, 5}, 3, nan, 1, 4, 2, nan, nan, nan, nan, nan, 7, nan, nan, 5, nan)
+	for method, want := range map[string][]float64{
+		"linear": {2.2, nan, 5.8, 3.7, nan, 6.8}, "lower": {2, nan, 5, 3, nan, 5}, "higher": {3, nan, 7, 4, nan, 7},
+		"nearest": {2, nan, 5, 4, nan, 7}, "midpoint": {2.5, nan, 6, 3.5, nan, 6},
+	} {
+		got := opstest.Eval(t, func(g *ops.Graph, x []*ops.Tensor) []*ops.Tensor {
+			q := ops.Constant(g, ir.Float32, ir.Shape{2}, []float64{0.4, 0.9})
+			return []*ops.Tensor{ops.Nanquantiles(x[0], q, method, 1), ops.NanquantileMethod(x[0], 0.4, method, 1)}
+		}, x)
+		for i, w := range want {
+			require.Equal(t, math.IsNaN(w), math.IsNaN(got[0].F[i]), "%s %d", method, i)
+			if !math.IsNaN(w) {
+				require.InDelta(t, w, got[0].F[i], 1e-6, "%s %d", method, i)
+			}
+		}
+		require.InDelta(t, want[0], got[1].F[0], 1e-6, method)
+	}
+	err := opstest.EvalError(func(_ *ops.Graph, x []*ops.Tensor) []*ops.Tensor {
+		return []*ops.Tensor{ops.NanquantileMethod(x[0], 0.4, "middle", 1)}
+	}, x)
+	require.ErrorContains(t, err, `unknown method "middle"; known: linear`)
+}
+
+// Half precision holds no sum of 4 numbers of 60000; the mean and the variance of Keras do not need it to.
+func TestMeansOfHalfPrecision(t *testing.T) {
+	x := opstest.Floats([]int{4}, 60000, 60000, 59968, 60032)
+	got := opstest.Eval(t, func(_ *ops.Graph, x []*ops.Tensor) []*ops.Tensor {
+		h := ops.Cast(x[0], ir.Float16)
+		return []*ops.Tensor{ops.Cast(ops.Mean(h), ir.Float32), ops.Cast(ops.Variance(h), ir.Float32), ops.Cast(ops.Nanquantile(h, 0.5, 0), ir.Float32)}
+	}, x)
+	require.Equal(t, []float64{60000}, got[0].F)
+	require.Equal(t, []float64{512}, got[1].F)
+	require.Equal(t, []float64{60000}, got[2].F)
 }

@@ -221,8 +221,9 @@ func perspectivePlaces(from, to *Tensor, height, width int) (rows, columns *Tens
 		return Number(from, func() float64 { return float64(max(n-1, 1)) }, n) //dim:known
 	}
 	across, down := last(width), last(height)
-	size := Constant(from, wide, ir.Shape{2}, []float64{across, down})
-	from, to = Divide(from, size), Divide(to, size)
+	// Eight equations cost nothing in float64, and points that lie close together make them ill-conditioned.
+	size := Constant(from, ir.Float64, ir.Shape{2}, []float64{across, down})
+	from, to = Divide(Cast(from, ir.Float64), size), Divide(Cast(to, ir.Float64), size)
 	part := func(points *Tensor, axis int) *Tensor { return Index(points, 2, axis) }
 	s, t, p, q := part(from, 0), part(from, 1), part(to, 0), part(to, 1)
 	none, unit := ZerosLike(p), OnesLike(p)
@@ -231,7 +232,7 @@ func perspectivePlaces(from, to *Tensor, height, width int) (rows, columns *Tens
 		return Stack(-1, append(before, Multiply(p, value), Multiply(q, value))...)
 	}
 	matrix := Concatenate(1, equations(s, p, q, unit, none, none, none), equations(t, none, none, none, p, q, unit))
-	solution := Solve(matrix, Concatenate(1, s, t))
+	solution := Cast(Solve(matrix, Concatenate(1, s, t)), wide)
 	h := func(i int) *Tensor { return Reshape(Index(solution, 1, i), n, 1, 1) }
 	u := DivideScalar(Iota(from, wide, 2, 1, 1, width), across)
 	v := DivideScalar(Iota(from, wide, 1, 1, height, 1), down)

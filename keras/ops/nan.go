@@ -29,27 +29,35 @@ func Nancumprod(x *Tensor, axis int) *Tensor { return Cumprod(withoutNaN(float(x
 
 // Nanquantile is [Quantile] over the elements along axis that are not NaN, NaN where all are.
 func Nanquantile(x *Tensor, q float64, axis int) *Tensor {
+	return NanquantileMethod(x, q, "linear", axis)
+}
+
+// NanquantileMethod is [QuantileMethod] over the elements along axis that are not NaN, NaN where all are.
+func NanquantileMethod(x *Tensor, q float64, method string, axis int) *Tensor {
 	if !(q >= 0 && q <= 1) {
 		Failf(x.g, "nanquantile: q must be in [0, 1], received %v", q)
 	}
-	return nanquantile(float(x), Scalar(float(x), q), axis)
+	return nanquantile(float(x), Scalar(float(x), q), method, axis)
 }
 
-// Nanquantiles is Nanquantile for the quantiles that the tensor q holds: the result has the axes of q, and then those of x without axis,
-// and the float type of x.
-func Nanquantiles(x, q *Tensor, axis int) *Tensor {
+// Nanquantiles is NanquantileMethod for the quantiles that the tensor q holds: the result has the axes of q, and then those of x without
+// axis, and the float type of x.
+func Nanquantiles(x, q *Tensor, method string, axis int) *Tensor {
 	d := float(x).DType()
 	x, q = commonTypes(x, q)
 	Fixed(q, "nanquantile", q.Shape()...)
 	rows := make([]*Tensor, q.Shape().Size()) //dim:known
 	for i, one := range Unstack(Ravel(q), 0) {
-		rows[i] = nanquantile(x, one, axis)
+		rows[i] = nanquantile(x, one, method, axis)
 	}
 	y := Stack(0, rows...)
 	return Cast(Reshape(y, append(q.Shape().Clone(), y.Shape()[1:]...)...), d)
 }
 
-func nanquantile(x, q *Tensor, axis int) *Tensor {
+func nanquantile(x, q *Tensor, method string, axis int) *Tensor {
+	if d := x.DType(); isHalf(d) { // which cannot count further than 2048
+		return Cast(nanquantile(Cast(x, ir.Float32), Cast(q, ir.Float32), method, axis), d)
+	}
 	axis = x.Axis(axis)
 	n := x.Dim(axis)
 	if n == 0 {
@@ -58,7 +66,7 @@ func nanquantile(x, q *Tensor, axis int) *Tensor {
 	missing := Isnan(x)
 	sorted := Sort(Where(missing, FullLike(x, math.Inf(1)), x), axis) // what is missing comes last
 	count := Sum(Cast(LogicalNot(missing), x.DType()), axis)
-	at := Multiply(MaximumScalar(SubtractScalar(count, 1), 0), q)
+	at := quantilePlace(Multiply(MaximumScalar(SubtractScalar(count, 1), 0), q), method)
 	low := Floor(at)
 	element := func(i *Tensor) *Tensor {
 		return Squeeze(TakeAlongAxis(sorted, ExpandDims(Cast(i, ir.Int32), axis), axis), axis)

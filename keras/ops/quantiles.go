@@ -10,30 +10,37 @@ import (
 // Quantiles is [QuantileMethod] for the quantiles that the tensor q holds: the result has the axes of q, and then those of x without axis.
 func Quantiles(x, q *Tensor, method string, axis int) *Tensor {
 	x, q = commonTypes(x, q)
+	if d := x.DType(); isHalf(d) { // which cannot count further than 2048
+		return Cast(Quantiles(Cast(x, ir.Float32), Cast(q, ir.Float32), method, axis), d)
+	}
 	sorted, missing := sortedForQuantiles("quantile", x, axis)
 	n := sorted.Dim(0)
 	last := dim.Sub(n, 1)
-	at := MultiplyByLength(q, last)
-	low := Floor(at)
-	switch method {
-	case "linear":
-	case "lower":
-		at = low
-	case "higher":
-		at = Ceil(at)
-	case "nearest":
-		at = Round(at)
-	case "midpoint":
-		at = MultiplyScalar(Add(low, Ceil(at)), 0.5)
-	default:
-		Failf(x.g, "quantile: unknown method %q; known: linear, lower, higher, nearest, midpoint", method)
-	}
-	low = Minimum(MaximumScalar(Floor(at), 0), Length(at, at.DType(), last))
+	at := quantilePlace(MultiplyByLength(q, last), method)
+	low := Minimum(MaximumScalar(Floor(at), 0), Length(at, at.DType(), last))
 	share := Reshape(Subtract(at, low), append(q.Shape().Clone(), orAll(nil, 1, sorted.Rank()-1)...)...)
 	place := Cast(low, ir.Int32)
 	above := Take(sorted, Minimum(AddScalar(place, 1), Length(place, ir.Int32, last)), 0)
 	y := Add(Multiply(Take(sorted, place, 0), Subtract(OnesLike(share), share)), Multiply(above, share))
 	return Where(missing, FullLike(y, math.NaN()), y)
+}
+
+// quantilePlace is where a method reads a quantile that lies at the place at among the sorted elements; between two, it interpolates.
+func quantilePlace(at *Tensor, method string) *Tensor {
+	switch method {
+	case "linear":
+		return at
+	case "lower":
+		return Floor(at)
+	case "higher":
+		return Ceil(at)
+	case "nearest":
+		return Round(at)
+	case "midpoint":
+		return MultiplyScalar(Add(Floor(at), Ceil(at)), 0.5)
+	}
+	Failf(at.g, "quantile: unknown method %q; known: linear, lower, higher, nearest, midpoint", method)
+	return nil
 }
 
 // commonTypes brings both to the float type that they share.

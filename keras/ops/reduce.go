@@ -38,9 +38,15 @@ func numeric(x *Tensor) *Tensor {
 	return x
 }
 
-// Mean returns the average along the given axes, of an empty axis NaN; without axes, of all elements.
+func isHalf(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 }
+
+// Mean returns the average along the given axes, of an empty axis NaN; without axes, of all elements. That of half precision is computed
+// in float32: its sums would overflow.
 func Mean(x *Tensor, axes ...int) *Tensor {
 	x = float(x)
+	if d := x.DType(); isHalf(d) {
+		return Cast(Mean(Cast(x, ir.Float32), axes...), d)
+	}
 	n := 1
 	for _, a := range allAxes(x, axes) {
 		n = dim.Mul(n, x.Shape()[a])
@@ -51,6 +57,9 @@ func Mean(x *Tensor, axes ...int) *Tensor {
 // Variance returns the biased variance (divided by the count) along the given axes.
 func Variance(x *Tensor, axes ...int) *Tensor {
 	x = float(x)
+	if d := x.DType(); isHalf(d) {
+		return Cast(Variance(Cast(x, ir.Float32), axes...), d)
+	}
 	centered := Subtract(x, KeepDims(Mean(x, axes...), x, axes...))
 	return Mean(Square(centered), axes...)
 }

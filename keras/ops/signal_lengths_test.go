@@ -64,7 +64,7 @@ func TestSignalsOnOpenAxes(t *testing.T) {
 		}, shapes{{b, n, 5}}, "does not divide"},
 		"unique":    {func(xs []*ops.Tensor) []*ops.Tensor { u := ops.Unique(xs[0], 4, 0); return list(u.Values, u.Inverse) }, shapes{{b, n}}, ""},
 		"quantiles": {func(xs []*ops.Tensor) []*ops.Tensor { return list(ops.Quantiles(xs[0], xs[1], "linear", 1)) }, shapes{{b, n}, {3}}, ""},
-		"nanquantiles of an open": {func(xs []*ops.Tensor) []*ops.Tensor { return list(ops.Nanquantiles(xs[0], xs[1], 1)) },
+		"nanquantiles of an open": {func(xs []*ops.Tensor) []*ops.Tensor { return list(ops.Nanquantiles(xs[0], xs[1], "linear", 1)) },
 			shapes{{b, 4}, {n}}, "nanquantile needs axes of a fixed length"},
 		"affine": {func(xs []*ops.Tensor) []*ops.Tensor {
 			return list(ops.AffineTransform(xs[0], xs[1], ops.ImageSampling{FillMode: "reflect"}))
