@@ -21,7 +21,8 @@ type functional struct {
 	names   []string // of the outputs
 	inNames []string // of the inputs
 	host    *hostStage
-	fed     []*layers.KerasTensor // what the program takes: the inputs, or what the host stage makes of them
+	built   map[layers.Layer]*builtObject // of a model from a document, what that says
+	fed     []*layers.KerasTensor         // what the program takes: the inputs, or what the host stage makes of them
 }
 
 // NewFunctional returns the model that computes outputs from inputs, through all layer calls between them. Weights are made

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/gokeras/gokeras/layers"
@@ -32,6 +33,49 @@ func Dict(tensors map[string]*layers.KerasTensor) Tensors {
 		t.list = append(t.list, tensors[name])
 	}
 	return t
+}
+
+// PickInputs returns the inputs that a dict holds, in the order of the model's own, as a call of a Functional model with a dict picks
+// them. Keys that the model has no input for are left out. Where the model's inputs are a dict themselves, such a key is an error if it
+// stands before one of theirs in alphabetical order: there Keras goes by places, and values would get to the wrong inputs. Missing keys
+// are errors. Models that are no graph, and those whose inputs are lists and dicts inside each other, take the dict as it is.
+func (m *Model) PickInputs(given map[string]any) (any, error) {
+	f, isGraph := m.topology.(*functional)
+	if !isGraph {
+		return given, nil
+	}
+	if f.in.nested != nil {
+		return given, f.in.sameStructure(given)
+	}
+	names := f.inputNames()
+	list := make([]any, len(names))
+	for i, name := range names {
+		v, has := given[name]
+		if !has {
+			return nil, fmt.Errorf("its inputs are %q; the dict of the call has %q", names, slices.Sorted(maps.Keys(given)))
+		}
+		list[i] = v
+	}
+	if f.in.names != nil {
+		for key := range given {
+			if !slices.Contains(names, key) && key < slices.Max(names) {
+				return nil, fmt.Errorf("its inputs are %q; the dict of the call has %q, of which Keras would take the first %d; leave %q out", names, slices.Sorted(maps.Keys(given)), len(names), key)
+			}
+		}
+	}
+	return list, nil
+}
+
+// sameStructure reports a dict for a model whose inputs are nested and no dict of the same keys.
+func (t Tensors) sameStructure(given map[string]any) error {
+	own, isDict := t.nested.(map[string]any)
+	if !isDict {
+		return fmt.Errorf("its inputs are lists inside a list; received a dict of %q", slices.Sorted(maps.Keys(given)))
+	}
+	if !slices.Equal(slices.Sorted(maps.Keys(own)), slices.Sorted(maps.Keys(given))) {
+		return fmt.Errorf("its inputs are a dict of %q; received a dict of %q", slices.Sorted(maps.Keys(own)), slices.Sorted(maps.Keys(given)))
+	}
+	return nil
 }
 
 // InputOption is an option of Input.

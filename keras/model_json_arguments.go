@@ -128,7 +128,11 @@ func decodeObject(raw json.RawMessage, find func(tensorReference) (*layers.Keras
 	case "__ellipsis__":
 		return layers.Ellipsis, nil
 	case "__numpy__", "__tensor__":
-		return decodeArray(o.Config.Value, o.Config.DType)
+		a, err := decodeArray(o.Config.Value, o.Config.DType)
+		if err != nil || o.ClassName == "__numpy__" {
+			return a, err
+		}
+		return layers.ConstantTensor{Array: a}, nil
 	}
 	if strings.HasSuffix(o.ClassName, "DTypePolicy") {
 		return o.Config.Name, nil
@@ -145,18 +149,18 @@ func reference(history []json.RawMessage) (r tensorReference, err error) {
 }
 
 // decodeArray reads nested lists of numbers.
-func decodeArray(raw json.RawMessage, dtype string) (any, error) {
+func decodeArray(raw json.RawMessage, dtype string) (a kernels.Array, err error) {
 	d, err := ir.ParseDType(dtype)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
 	v, err := decodeArgument(raw, nil)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
 	shape, values, err := flatten(v)
 	if err != nil {
-		return nil, err
+		return a, err
 	}
 	return kernels.FromFloat64s(d, shape, values)
 }
@@ -208,9 +212,9 @@ func encodeArgument(v any, history func(*layers.KerasTensor) []any) (any, error)
 	case layers.EllipsisType:
 		return special("__ellipsis__", map[string]any{})
 	case kernels.Array:
-		if v.Type.DType.IsFloat() || v.Type.DType.IsInteger() || v.Type.DType == ir.Bool {
-			return special("__numpy__", map[string]any{"value": nested(v.Type.Shape, v.Type.DType, v.Float64s()), "dtype": v.Type.DType.String()})
-		}
+		return encodeArray("__numpy__", v)
+	case layers.ConstantTensor:
+		return encodeArray("__tensor__", v.Array)
 	case nil, bool, int, int64, float64, string:
 		return v, nil
 	case []any:
@@ -233,6 +237,15 @@ func encodeArgument(v any, history func(*layers.KerasTensor) []any) (any, error)
 		return out, nil
 	}
 	return nil, fmt.Errorf("an argument of type %T has no form in a document", v)
+}
+
+// encodeArray writes what decodeArray reads; class says what Keras holds it as.
+func encodeArray(class string, a kernels.Array) (any, error) {
+	d := a.Type.DType
+	if !d.IsFloat() && !d.IsInteger() && d != ir.Bool {
+		return nil, fmt.Errorf("a constant of type %v has no form in a document", d)
+	}
+	return map[string]any{"class_name": class, "config": map[string]any{"value": nested(a.Type.Shape, d, a.Float64s()), "dtype": d.String()}}, nil
 }
 
 // shapeList writes a shape with null for open axes.

@@ -24,6 +24,9 @@ var builtAtOnce = []string{
 	"GlobalMaxPooling1D", "GlobalMaxPooling2D", "GlobalMaxPooling3D", "GlobalAveragePooling1D", "GlobalAveragePooling2D", "GlobalAveragePooling3D",
 }
 
+// builtOnFirst are the classes of layers that are built for their first input alone, whatever else their call takes.
+var builtOnFirst = []string{"CategoryEncoding", "SimpleRNNCell", "LSTMCell", "GRUCell", "StackedRNNCells"}
+
 // lookups are the classes of layers whose state does not depend on a shape.
 var lookups = []string{"IntegerLookup", "StringLookup"}
 
@@ -71,7 +74,7 @@ func buildConfig(l layers.Layer, inputs [][]any) map[string]any {
 	case slices.Contains(takesState, class) && len(inputs) > 1:
 		shapes["sequences_shape"], shapes["initial_state_shape"] = inputs[0], inputs[1:]
 		return map[string]any{"shapes_dict": shapes}
-	case len(inputs) > 1 || slices.Contains(takesList, class):
+	case len(inputs) > 1 && !slices.Contains(builtOnFirst, class) || slices.Contains(takesList, class):
 		return map[string]any{"input_shape": inputs}
 	}
 	return map[string]any{"input_shape": inputs[0]}

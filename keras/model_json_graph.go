@@ -19,7 +19,7 @@ type functionalReader struct {
 
 func functionalFromConfig(o modelObject, options []Option) (*Model, error) {
 	r := functionalReader{made: map[string]layers.Layer{}, tensors: map[string][][]*layers.KerasTensor{}}
-	names := make([]string, len(o.Layers))
+	names, built := make([]string, len(o.Layers)), map[layers.Layer]*builtObject{}
 	for i, l := range o.Layers {
 		name, err := l.name()
 		if err != nil {
@@ -46,6 +46,7 @@ func functionalFromConfig(o modelObject, options []Option) (*Model, error) {
 			return nil, fmt.Errorf("layer %q: %w", name, err)
 		}
 		r.made[name] = made
+		built[made] = builtFrom(l.raw)
 	}
 	if err := r.applyAll(o.Layers, names); err != nil {
 		return nil, err
@@ -58,7 +59,11 @@ func functionalFromConfig(o modelObject, options []Option) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("output_layers: %w", err)
 	}
-	return NewFunctional(inputs, outputs, options...)
+	m, err := NewFunctional(inputs, outputs, options...)
+	if err == nil {
+		m.topology.(*functional).built = built
+	}
+	return m, err
 }
 
 // name returns the name by which calls refer to the layer.

@@ -209,6 +209,7 @@ func (f *functional) object(m *Model, policy string) (map[string]any, error) {
 		if err != nil {
 			return nil, err
 		}
+		f.built[e.layer].restore(o)
 		nodes := []any{}
 		for _, n := range calls[e.layer] {
 			node, err := callObject(n, history)

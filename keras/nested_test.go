@@ -3,7 +3,9 @@ package keras_test
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,6 +35,135 @@ func setAll(t *testing.T, m *keras.Model) {
 		values = append(values, value)
 	}
 	require.NoError(t, m.SetWeightArrays(values))
+}
+
+// What a model z - a gives that is called inside another with dicts, as Keras 3.15.1 does.
+func TestInnerModelCalledWithDict(t *testing.T) {
+	for _, row := range []struct {
+		inputs string
+		dict   map[string]any
+		want   any
+	}{
+		{"list", map[string]any{"z": 5, "a": 2}, 3},
+		{"list", map[string]any{"z": 5, "a": 2, "m": 9}, 3},
+		{"list", map[string]any{"0": 9, "z": 5, "a": 2}, 3},
+		{"list", map[string]any{"z": 5}, `its inputs are ["z" "a"]; the dict of the call has ["z"]`},
+		{"list", map[string]any{"q": 5, "r": 2}, `its inputs are ["z" "a"]; the dict of the call has ["q" "r"]`},
+		{"dict", map[string]any{"z": 5, "a": 2}, 3},
+		{"dict", map[string]any{"z": 5, "a": 2, "zz": 9}, 3},
+		{"dict", map[string]any{"z": 5, "a": 2, "m": 9}, `of which Keras would take the first 2; leave "m" out`}, // and give 9 - 2
+		{"dict", map[string]any{"z": 5}, `its inputs are ["a" "z"]; the dict of the call has ["z"]`},
+		{"one", map[string]any{"z": 5, "a": 2}, 5},
+		{"one", map[string]any{"a": 2}, `its inputs are ["z"]; the dict of the call has ["a"]`},
+	} {
+		z, a := keras.Input(keras.Shape(1), keras.InputName("z")), keras.Input(keras.Shape(1), keras.InputName("a"))
+		ins, out := keras.Inputs(z, a), layers.Apply(&layers.Subtract{}, z, a)
+		switch row.inputs {
+		case "dict":
+			ins = keras.Dict(map[string]*layers.KerasTensor{"z": z, "a": a})
+		case "one":
+			ins, out = keras.Inputs(z), layers.Apply(&layers.Identity{}, z)
+		}
+		inner, err := keras.NewFunctional(ins, keras.Outputs(out))
+		require.NoError(t, err)
+		var tensors []*layers.KerasTensor
+		var values []any
+		call := map[string]any{}
+		for _, key := range slices.Sorted(maps.Keys(row.dict)) {
+			x := keras.Input(keras.Shape(1))
+			call[key], tensors = x, append(tensors, x)
+			values = append(values, [][]float32{{float32(row.dict[key].(int))}})
+		}
+		result := layers.ApplyArguments(inner, layers.Arguments{Positional: []any{call}})[0]
+		if text, refused := row.want.(string); refused {
+			require.ErrorContains(t, result.Err(), text, row)
+			continue
+		}
+		m, err := keras.NewFunctional(keras.Inputs(tensors...), keras.Outputs(layers.Apply(&layers.Identity{}, result)))
+		require.NoError(t, err, row)
+		for range 2 { // as made, and as read again
+			got, err := m.Predict(context.Background(), data.Arrays(values, nil))
+			require.NoError(t, err, row)
+			require.Equal(t, []float32{float32(row.want.(int))}, got.Data(), row)
+			text, err := m.ToJSON()
+			require.NoError(t, err)
+			m, err = keras.ModelFromJSON(text)
+			require.NoError(t, err)
+		}
+	}
+}
+
+// A dict of data is taken by the names of the inputs, whatever their order.
+func TestDataInAnotherOrder(t *testing.T) {
+	z, a := keras.Input(keras.Shape(1), keras.InputName("z")), keras.Input(keras.Shape(1), keras.InputName("a"))
+	for _, ins := range []keras.Tensors{keras.Inputs(z, a), keras.Inputs(a, z), keras.Dict(map[string]*layers.KerasTensor{"z": z, "a": a})} {
+		m, err := keras.NewFunctional(ins, keras.Outputs(layers.Apply(&layers.Subtract{}, z, a)))
+		require.NoError(t, err)
+		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}))
+		five, two := tensor.New(tensor.WithShape(1, 1), tensor.WithBacking([]float32{5})), tensor.New(tensor.WithShape(1, 1), tensor.WithBacking([]float32{2}))
+		for _, x := range []any{
+			map[string]any{"a": two, "z": five},
+			data.Tensors{Names: []string{"z", "a"}, Arrays: []*tensor.Dense{five, two}},
+			data.Tensors{Names: []string{"a", "z"}, Arrays: []*tensor.Dense{two, five}},
+		} {
+			got, err := m.Predict(context.Background(), data.Arrays(x, nil))
+			require.NoError(t, err)
+			require.Equal(t, []float32{3}, got.Data())
+			history, err := m.Fit(context.Background(), data.Arrays(x, [][]float32{{0}}))
+			require.NoError(t, err)
+			require.Equal(t, 9.0, history.Logs["loss"][0])
+		}
+	}
+}
+
+// Documents hold constants as what Keras has: tensors, or arrays of NumPy.
+func TestConstantsKeepTheirKind(t *testing.T) {
+	constant := func(class string) string {
+		return `{"class_name":"` + class + `","config":{"dtype":"float32","value":[[1.5,2]]}}`
+	}
+	x := `{"class_name":"__keras_tensor__","config":{"dtype":"float32","keras_history":["x",0,0],"shape":[null,2]}}`
+	document := `{"class_name": "Functional", "config": {"name": "f", "layers": [
+		{"class_name": "InputLayer", "name": "x", "inbound_nodes": [], "config": {"batch_shape": [null, 2], "dtype": "float32", "name": "x"}},
+		{"module": "keras.layers", "class_name": "Add", "name": "s", "config": {"name": "s"},
+		 "inbound_nodes": [{"args": [[` + x + `,` + constant("__tensor__") + `,` + constant("__numpy__") + `]], "kwargs": {}}]}],
+		"input_layers": ["x", 0, 0], "output_layers": ["s", 0, 0]}}`
+	m, err := keras.ModelFromJSON([]byte(document))
+	require.NoError(t, err)
+	text, err := m.ToJSON()
+	require.NoError(t, err)
+	require.JSONEq(t, `[`+x+`,`+constant("__tensor__")+`,`+constant("__numpy__")+`]`, string(firstArgument(t, text, 1)))
+
+	// Made in Go: layers keep arrays, and models take tensors only, where they take several.
+	a, err := kernels.FromFloat64s(ir.Float32, ir.Shape{1, 2}, []float64{1.5, 2})
+	require.NoError(t, err)
+	in := keras.Input(keras.Shape(2))
+	p, q := keras.Input(keras.Shape(2)), keras.Input(keras.Shape(2))
+	inner, err := keras.NewFunctional(keras.Inputs(p, q), keras.Outputs(layers.Apply(&layers.Add{}, p, q)))
+	require.NoError(t, err)
+	for layer, class := range map[layers.Layer]string{&layers.Add{}: "__numpy__", inner: "__tensor__"} {
+		y := layers.ApplyArguments(layer, layers.Arguments{Positional: []any{[]any{in, a}}})[0]
+		m, err := keras.NewFunctional(keras.Inputs(in), keras.Outputs(y))
+		require.NoError(t, err)
+		text, err := m.ToJSON()
+		require.NoError(t, err)
+		require.Contains(t, string(firstArgument(t, text, 1)), class)
+	}
+}
+
+// firstArgument returns the first argument of the first call of a layer in a document.
+func firstArgument(t *testing.T, document []byte, layer int) []byte {
+	t.Helper()
+	var o struct {
+		Config struct {
+			Layers []struct {
+				Nodes []struct {
+					Args []json.RawMessage `json:"args"`
+				} `json:"inbound_nodes"`
+			} `json:"layers"`
+		} `json:"config"`
+	}
+	require.NoError(t, json.Unmarshal(document, &o))
+	return o.Config.Layers[layer].Nodes[0].Args[0]
 }
 
 // A model of a fixed batch inside one of an open batch takes any number of examples, as in Keras.

@@ -13,11 +13,16 @@ import (
 type Keywords map[string]any
 
 // Arguments are those of one call, as Keras records them in the graph of a Functional model: by position and by name. A value is a
-// *KerasTensor, a number, a string, a bool, nil, a [Slice], [Ellipsis], a kernels.Array, or a []any of such values.
+// *KerasTensor, a number, a string, a bool, nil, a [Slice], [Ellipsis], a kernels.Array, a [ConstantTensor], or a []any of such values.
 type Arguments struct {
 	Positional []any
 	Keywords   Keywords
 }
+
+// ConstantTensor is a constant that Keras holds as a tensor of its backend, where a plain kernels.Array is an array of NumPy. Both compute
+// the same. Files tell them apart. Functional models that are called with a list or dict take tensors only, so arrays in these become
+// tensors; elsewhere both stay what they are.
+type ConstantTensor struct{ kernels.Array }
 
 // tensors lists the symbolic tensors among the arguments, those by name last, in the order of the names.
 func (a Arguments) tensors() []*KerasTensor {
@@ -75,8 +80,12 @@ func ApplyArguments(l Layer, a Arguments) []*KerasTensor {
 	if err != nil {
 		return failedAll(fmt.Errorf("layers: the call of a %s: %w", describe(l), err))
 	}
+	_, isOperation := l.(*Operation)
+	if !isOperation && !IsNil(l) && ClassName(l) == "Functional" {
+		a = a.converted()
+	}
 	n := &Node{Layer: l, Inputs: a.tensors(), arguments: &a}
-	if _, isOperation := l.(*Operation); !isOperation && !IsNil(l) {
+	if !isOperation && !IsNil(l) {
 		if n.call, err = bind(l, a); err != nil {
 			return failedAll(err)
 		}
@@ -108,6 +117,38 @@ func (a Arguments) normal() (Arguments, error) {
 		}
 	}
 	return out, nil
+}
+
+// converted has tensors in the place of arrays.
+func (a Arguments) converted() Arguments {
+	out := Arguments{Positional: make([]any, len(a.Positional)), Keywords: make(Keywords, len(a.Keywords))}
+	for i, v := range a.Positional {
+		out.Positional[i] = convertArrays(v)
+	}
+	for name, v := range a.Keywords {
+		out.Keywords[name] = convertArrays(v)
+	}
+	return out
+}
+
+func convertArrays(v any) any {
+	switch v := v.(type) {
+	case kernels.Array:
+		return ConstantTensor{v}
+	case []any:
+		out := make([]any, len(v))
+		for i, e := range v {
+			out[i] = convertArrays(e)
+		}
+		return out
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for key, e := range v {
+			out[key] = convertArrays(e)
+		}
+		return out
+	}
+	return v
 }
 
 // Arguments returns the arguments of the call, as far as they were given in the form of Keras; ok tells whether they were.
@@ -183,6 +224,8 @@ func arraysIn(out []kernels.Array, v any) []kernels.Array {
 	switch v := v.(type) {
 	case kernels.Array:
 		out = append(out, v)
+	case ConstantTensor:
+		out = append(out, v.Array)
 	case []any:
 		for _, e := range v {
 			out = arraysIn(out, e)

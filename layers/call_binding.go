@@ -61,6 +61,9 @@ func bind(l Layer, a Arguments) (binding, error) {
 	_, halves := l.(*Softmax)
 	b := binding{halves: halves}
 	if err == nil {
+		err = n.pick(l)
+	}
+	if err == nil {
 		err = b.takeInputs(l, n)
 	}
 	if err == nil {
@@ -70,6 +73,31 @@ func bind(l Layer, a Arguments) (binding, error) {
 		return b, fmt.Errorf("layers: %s: %w", describe(l), err)
 	}
 	return b, nil
+}
+
+// dictTaker is implemented by models that pick their inputs from a dict by name.
+type dictTaker interface {
+	// PickInputs returns the inputs that a dict holds, in the order of the model's own; an error names those that are missing.
+	PickInputs(given map[string]any) (any, error)
+}
+
+// pick puts a list in the place of a dict of inputs.
+func (n namedArguments) pick(l Layer) error {
+	taker, ok := l.(dictTaker)
+	if !ok {
+		return nil
+	}
+	v := n.values["inputs"]
+	if list, isList := v.([]any); isList && CallParameters(l) == nil && len(list) == 1 { // the arguments by position
+		v = list[0]
+	}
+	given, isDict := v.(map[string]any)
+	if !isDict {
+		return nil
+	}
+	picked, err := taker.PickInputs(given)
+	n.values["inputs"] = picked
+	return err
 }
 
 // inputNames are the names under which Keras hands tensors to calls that have no signature here, in the order in which layers take
@@ -232,7 +260,7 @@ func maskList(v any, name string) ([]*Operand, error) {
 // hasTensor reports whether a value holds a symbolic tensor or an array.
 func hasTensor(v any) bool {
 	switch v := v.(type) {
-	case *KerasTensor, kernels.Array:
+	case *KerasTensor, kernels.Array, ConstantTensor:
 		return true
 	case []any:
 		return slices.ContainsFunc(v, hasTensor)
@@ -255,6 +283,8 @@ func operandsOf(v any, name string) ([]Operand, error) {
 		return []Operand{{Tensor: v, Argument: name}}, nil
 	case kernels.Array:
 		return []Operand{{Constant: v, Argument: name}}, nil
+	case ConstantTensor:
+		return []Operand{{Constant: v.Array, Argument: name}}, nil
 	case map[string]any:
 		var out []Operand
 		for _, key := range slices.Sorted(maps.Keys(v)) {

@@ -30,7 +30,7 @@ var Ellipsis EllipsisType
 // argument brings what a user passes to one of the forms of [Arguments].
 func argument(v any) (any, error) {
 	switch v := v.(type) {
-	case nil, *KerasTensor, bool, string, int64, float64, Slice, EllipsisType, kernels.Array:
+	case nil, *KerasTensor, bool, string, int64, float64, Slice, EllipsisType, kernels.Array, ConstantTensor:
 		if t, ok := v.(*KerasTensor); ok && t == nil {
 			return nil, fmt.Errorf("received a nil tensor; pass the result of keras.Input or of another layer")
 		}
@@ -133,6 +133,8 @@ func (a *operands) resolve(v any, value func(*KerasTensor) *ops.Tensor) any {
 		return t
 	case kernels.Array:
 		return a.constant(v)
+	case ConstantTensor:
+		return a.constant(v.Array)
 	case []any:
 		out := make([]any, len(v))
 		for i, e := range v {
