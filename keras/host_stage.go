@@ -34,7 +34,7 @@ func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (
 	}
 	early := beforeHost(nodes)
 	for _, n := range nodes {
-		hostLayer, host := n.Layer.(layers.HostLayer)
+		hostLayer, host := layers.AsHostLayer(n.Layer)
 		if !host && early[n] != nil {
 			hostLayer, host = early[n], true
 		}
@@ -79,7 +79,7 @@ func beforeHost(nodes []*layers.Node) map[*layers.Node]layers.HostLayer {
 	early := map[*layers.Node]layers.HostLayer{}
 	needed := map[*layers.KerasTensor]bool{}
 	for _, n := range slices.Backward(nodes) {
-		_, host := n.Layer.(layers.HostLayer)
+		_, host := layers.AsHostLayer(n.Layer)
 		if capable, ok := n.Layer.(layers.HostCapable); ok && !host && needed[n.Outputs[0]] {
 			if early[n] = capable.OnHost(); early[n] != nil {
 				host = true
@@ -253,14 +253,13 @@ func (s *sequential) placeHostLayers() error {
 	var nodes []*layers.Node
 	at := s.input
 	for _, l := range s.stack {
-		h, ok := l.(layers.HostLayer)
-		if !ok {
+		if _, ok := layers.AsHostLayer(l); !ok {
 			break
 		}
 		if at == nil {
 			return fmt.Errorf("it begins with a %s, which works on the host and needs to know the input; give it in InputShape and InputDType (\"string\" for text)", layers.ClassName(l))
 		}
-		if at = layers.Apply(h, at); at.Err() != nil {
+		if at = layers.Apply(l, at); at.Err() != nil {
 			return at.Err()
 		}
 		n, _ := at.Node()

@@ -111,8 +111,7 @@ func TestHostStageEqualsItsParts(t *testing.T) {
 		}
 		return out
 	}
-	floats := [][]float64{b.Floats[:3], b.Floats[3:6], b.Floats[6:]}
-	want, err := program.Predict(t.Context(), data.Arrays([]any{rows(a.Ints, 4), floats, rows(c.Ints, 1), sizes}, nil))
+	want, err := program.Predict(t.Context(), data.Arrays([]any{rows(a.Ints, 4), rows(b.Ints, 3), rows(c.Ints, 1), sizes}, nil))
 	require.NoError(t, err)
 	assert.Equal(t, want.Data(), got.Data())
 }

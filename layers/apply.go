@@ -129,7 +129,7 @@ func record(n *Node) []*KerasTensor {
 		specs[i] = ir.Type{DType: in.dtype, Shape: in.shape}
 	}
 	constants := n.constants()
-	if _, host := n.Layer.(HostLayer); host && len(constants) > 0 {
+	if _, host := AsHostLayer(n.Layer); host && len(constants) > 0 {
 		return failedAll(fmt.Errorf("layers: %s works on the host and takes no constants in its call; make them inputs of the model", describe(n.Layer)))
 	}
 	types, err := inferTypes(n.Layer, specs, n.invoke)
@@ -171,7 +171,7 @@ func inferTypes(l Layer, inputs []ir.Type, invoke func(*Context, []*ops.Tensor) 
 	if IsNil(l) {
 		return nil, fmt.Errorf("layers: a layer is nil; make it first, as in &layers.Dense{Units: 10}")
 	}
-	if h, ok := l.(HostLayer); ok {
+	if h, ok := AsHostLayer(l); ok {
 		return inferHostTypes(h, inputs)
 	}
 	if err := refuseText(l, inputs); err != nil {

@@ -31,7 +31,7 @@ func init() {
 			{New: func() layers.Layer { return &layers.IntegerLookup{Vocabulary: []int{3, 1, 7}, MaskToken: new(0)} }, Inputs: smallInts, Output: []int{2, 3}, NotCast: true},
 			{New: func() layers.Layer {
 				return &layers.IntegerLookup{Vocabulary: []int{3, 1}, IDFWeights: []float64{0.5, 2}, OutputMode: layers.TFIDFMode}
-			}, Inputs: smallInts, Output: []int{2, 3}},
+			}, Inputs: smallInts, Output: []int{2, 3}, NotCast: true},
 		},
 		"Resizing": {
 			{New: func() layers.Layer { return &layers.Resizing{Height: 3, Width: 5} }, Inputs: normal(2, 4, 3, 2), Output: []int{2, 3, 5, 2}},

@@ -80,7 +80,7 @@ func (l *HashedCrossing) Transform(inputs ...HostArray) (HostArray, error) {
 		}
 		out[i] = int64(h % uint64(l.NumBins))
 	}
-	return encodeHost(out, shapes[0], outputMode(l.OutputMode, IntMode), l.NumBins)
+	return hashed(out, shapes[0], outputMode(l.OutputMode, IntMode), l.NumBins, l.DType)
 }
 
 // HostType returns the type of the result.
@@ -95,7 +95,7 @@ func (l *HashedCrossing) HostType(inputs ...ir.Type) (ir.Type, error) {
 	if err := l.check(shapes); err != nil {
 		return ir.Type{}, err
 	}
-	return encodedType(inputs[0].Shape, outputMode(l.OutputMode, IntMode), l.NumBins)
+	return encodedType(inputs[0].Shape, outputMode(l.OutputMode, IntMode), l.NumBins, hashedRows(l.DType))
 }
 
 // Forward reports that the layer cannot be part of a program.

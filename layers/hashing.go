@@ -94,7 +94,7 @@ func (l *Hashing) transform(x HostArray) (HostArray, error) {
 	if n := len(shape); mode == OneHotMode && n > 0 && shape[n-1] == 1 {
 		shape = shape[:n-1]
 	}
-	return encodeHost(out, shape, mode, l.NumBins)
+	return hashed(out, shape, mode, l.NumBins, l.DType)
 }
 
 // texts returns the elements as strings, numbers by their decimal digits.
@@ -121,7 +121,7 @@ func (l *Hashing) HostType(inputs ...ir.Type) (ir.Type, error) {
 	if n := len(shape); mode == OneHotMode && n > 0 && shape[n-1] == 1 {
 		shape = shape[:n-1]
 	}
-	return encodedType(shape, mode, l.NumBins)
+	return encodedType(shape, mode, l.NumBins, hashedRows(l.DType))
 }
 
 // Forward reports that the layer cannot be part of a program.

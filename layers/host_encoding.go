@@ -10,7 +10,8 @@ import (
 // maxHostElements bounds the size of what a host layer makes of one batch.
 const maxHostElements = 1 << 30
 
-// encodeHost is encodeCategories on the host: numbers of the given shape as rows of the given depth. Negative numbers are left out.
+// encodeHost is encodeCategories on the host: numbers of the given shape as rows of the given depth. Negative numbers are left out. The rows
+// are whole numbers, too.
 func encodeHost(numbers []int64, shape []int, mode string, depth int) (HostArray, error) {
 	if mode == IntMode {
 		return HostInts(numbers, slices.Clone(shape)...), nil
@@ -25,14 +26,14 @@ func encodeHost(numbers []int64, shape []int, mode string, depth int) (HostArray
 	if n := float64(product(out[:len(out)-1])) * float64(depth); n > maxHostElements { //dim:known the shapes of data
 		return HostArray{}, fmt.Errorf("OutputMode %q makes rows of %d numbers, %.3g in all for an input of shape %v; at most %d fit into one batch", mode, depth, n, shape, maxHostElements)
 	}
-	values := make([]float64, product(out)) //dim:known the shapes of data
+	values := make([]int64, product(out)) //dim:known the shapes of data
 	if mode == OneHotMode {
 		for i, n := range numbers {
 			if n >= 0 && n < int64(depth) {
 				values[i*depth+int(n)] = 1
 			}
 		}
-		return HostArray{Shape: out, Floats: values}, nil
+		return HostInts(values, out...), nil
 	}
 	axis := min(len(shape)-1, 1)
 	inner := product(shape[axis+1:])
@@ -45,7 +46,7 @@ func encodeHost(numbers []int64, shape []int, mode string, depth int) (HostArray
 			values[at] = 1
 		}
 	}
-	return HostArray{Shape: out, Floats: values}, nil
+	return HostInts(values, out...), nil
 }
 
 // encodedShape is the shape of what encodeHost returns; lengths may be Unknown.
@@ -67,15 +68,15 @@ func encodedShape(shape []int, mode string, depth int) []int {
 	return append(out, depth)
 }
 
-// encodedType is the type that goes with encodedShape.
-func encodedType(shape ir.Shape, mode string, depth int) (ir.Type, error) {
+// encodedType is the type that goes with encodedShape; rows are of the given type.
+func encodedType(shape ir.Shape, mode string, depth int, rows ir.DType) (ir.Type, error) {
 	if mode == IntMode {
 		return ir.Type{DType: ir.Int64, Shape: shape.Clone()}, nil
 	}
 	if depth < 1 {
 		return ir.Type{}, fmt.Errorf("OutputMode %q needs to know the vocabulary; set it, or call Adapt before the layer is used", mode)
 	}
-	return ir.Type{DType: ir.Float32, Shape: encodedShape(shape, mode, depth)}, nil
+	return ir.Type{DType: rows, Shape: encodedShape(shape, mode, depth)}, nil
 }
 
 func product(shape []int) int {
@@ -86,11 +87,47 @@ func product(shape []int) int {
 	return n
 }
 
-// weigh multiplies the rows of counts by the weights of their columns.
-func (a HostArray) weigh(weights []float64) {
-	for i := range a.Floats {
-		a.Floats[i] = float64(float32(a.Floats[i]) * float32(weights[i%len(weights)]))
+// lookupRows is the type of the rows that look-ups give: counts, unless they are weighed.
+func lookupRows(mode string) ir.DType {
+	if mode == TFIDFMode {
+		return ir.Float32
 	}
+	return ir.Int64
+}
+
+// hashedRows is the type of the rows that hashing layers give: floats, unless their policy names integers.
+func hashedRows(policy string) ir.DType {
+	if d, err := ir.ParseDType(policy); err == nil && d.IsInteger() {
+		return ir.Int64
+	}
+	return ir.Float32
+}
+
+// floats is the array with its whole numbers as floats.
+func (a HostArray) floats() HostArray {
+	out := HostArray{Shape: a.Shape, Floats: make([]float64, len(a.Ints))}
+	for i, n := range a.Ints {
+		out.Floats[i] = float64(n)
+	}
+	return out
+}
+
+// hashed gives the bins of a hashing layer, or rows of the type that hashedRows says.
+func hashed(bins []int64, shape []int, mode string, depth int, policy string) (HostArray, error) {
+	y, err := encodeHost(bins, shape, mode, depth)
+	if err == nil && mode != IntMode && hashedRows(policy).IsFloat() {
+		y = y.floats()
+	}
+	return y, err
+}
+
+// weighed multiplies the rows of counts by the weights of their columns.
+func (a HostArray) weighed(weights []float64) HostArray {
+	out := a.floats()
+	for i, n := range out.Floats {
+		out.Floats[i] = float64(float32(n) * float32(weights[i%len(weights)]))
+	}
+	return out
 }
 
 // single returns the one input of a host layer.

@@ -58,6 +58,16 @@ type HostLayer interface {
 	HostType(inputs ...ir.Type) (ir.Type, error)
 }
 
+// AsHostLayer returns the layer as one that works on the host; false for layers of the program. An [IntegerLookup] is one or the other,
+// by its OOVMethod.
+func AsHostLayer(l Layer) (HostLayer, bool) {
+	if i, ok := l.(*IntegerLookup); ok && i.hashes() {
+		return hashingLookup{i}, true
+	}
+	h, ok := l.(HostLayer)
+	return h, ok
+}
+
 // ArrayKeeper is implemented by layers with numbers that a weights file holds under names of their own, beside variables, which
 // have numbers there: the weights of words in OutputMode "tf_idf".
 type ArrayKeeper interface {

@@ -277,5 +277,11 @@ func vocabularyLines(content []byte) []string {
 	return lines
 }
 
+// fitsLines reports whether a vocabulary comes out of its file as it went in. A last word that is empty does not, nor does one with a line
+// break in it; such a vocabulary stands in the configuration, as one that was given to the layer.
+func fitsLines(words []string) bool {
+	return slices.Equal(vocabularyLines(vocabularyFile(words)), words)
+}
+
 // vocabularyName is the file of the vocabulary in an archive.
 const vocabularyName = "vocabulary.txt"

@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"iter"
@@ -17,18 +18,19 @@ import (
 // IntegerLookup gives whole numbers consecutive numbers: the place of each in a vocabulary, behind the special tokens.
 //
 //	number  0                          MaskToken, where there is one and OutputMode is "int"
-//	        next NumOOVIndices         numbers that the vocabulary does not have; of several x mod NumOOVIndices
+//	        next NumOOVIndices         numbers that the vocabulary does not have; of several x mod NumOOVIndices, or by OOVMethod "farmhash"
+//	                                   the hash of the number's decimal digits (FarmHash, or SipHash with Salt) mod NumOOVIndices
 //	        then                       the vocabulary
 //
 // The vocabulary is that of the field, of [IntegerLookup.SetVocabulary], or that of [IntegerLookup.Adapt]. OutputMode "int" gives
 // numbers; "one_hot", "multi_hot" and "count" write them as rows, see [CategoryEncoding]; "tf_idf" multiplies counts by a
 // weight for each number. With Invert places become numbers of the vocabulary.
 //
-// The layer is part of the program: it finds a number among V by log2(V) look-ups. With NumOOVIndices 0 an unknown number
+// The layer is part of the program, unless it hashes, which it does on the host ([AsHostLayer]). It finds a number among V by log2(V) look-ups. With NumOOVIndices 0 an unknown number
 // becomes -1, which the next layer that takes indices reports, and no one in rows.
 //
-// Input shape: any, whole numbers. Output shape: that of the input, int64; with the other modes that of CategoryEncoding, in
-// the compute type.
+// Input shape: any, whole numbers. Output shape: that of the input, int64; with the other modes that of CategoryEncoding, int64, and with
+// "tf_idf" float32.
 type IntegerLookup struct {
 	Base
 
@@ -45,6 +47,9 @@ type IntegerLookup struct {
 	Invert         bool      `keras:"invert"`                  // places become numbers
 	OutputMode     string    `keras:"output_mode,default=int"` // see above; "" is "int"
 	PadToMaxTokens bool      `keras:"pad_to_max_tokens"`       // rows have MaxTokens entries
+
+	OOVMethod string `keras:"oov_method,default=floormod"` // "floormod" or "farmhash"; "" is "floormod"
+	Salt      []int  `keras:"salt"`                        // one or two numbers for SipHash, with "farmhash"; nil is FarmHash
 
 	table  *table[int64]
 	frozen int       // size of the vocabulary, by a configuration
@@ -65,13 +70,14 @@ func (l *IntegerLookup) lookup() *lookup[int64] {
 	if l.OOVToken != nil {
 		k.unknown = int64(*l.OOVToken)
 	}
+	k.oovBucket = func(n int64) int64 { return bucket(strconv.FormatInt(n, 10), k.oov, l.Salt) }
 	return k
 }
 
 // ready returns settings and vocabulary, which is nil while there is none.
 func (l *IntegerLookup) ready() (*lookup[int64], *table[int64], error) {
 	k := l.lookup()
-	if err := k.check(); err != nil {
+	if err := cmp.Or(k.check(), l.checkMethod(), checkSalt(l.Salt)); err != nil {
 		return nil, nil, err
 	}
 	if l.table == nil && l.Vocabulary != nil {
@@ -82,6 +88,73 @@ func (l *IntegerLookup) ready() (*lookup[int64], *table[int64], error) {
 		l.table = t
 	}
 	return k, l.table, nil
+}
+
+func (l *IntegerLookup) checkMethod() error {
+	switch l.OOVMethod {
+	case "", "floormod":
+		if l.Salt != nil {
+			return fmt.Errorf("Salt is used with OOVMethod \"farmhash\" only, received %v", l.Salt)
+		}
+	case "farmhash":
+	default:
+		return fmt.Errorf("unknown OOVMethod %q; use \"floormod\" or \"farmhash\"", l.OOVMethod)
+	}
+	return nil
+}
+
+// hashes reports whether the layer hashes numbers, which the program cannot.
+func (l *IntegerLookup) hashes() bool {
+	return l.OOVMethod == "farmhash" && l.NumOOVIndices != nil && *l.NumOOVIndices > 1 && !l.Invert
+}
+
+// hashingLookup is an IntegerLookup that works on the host.
+type hashingLookup struct{ *IntegerLookup }
+
+// Transform looks numbers up.
+func (l hashingLookup) Transform(inputs ...HostArray) (HostArray, error) {
+	out, err := l.transform(inputs)
+	if err != nil {
+		return HostArray{}, fmt.Errorf("layers: %s: %w", Name(l.IntegerLookup), err)
+	}
+	return out, nil
+}
+
+func (l hashingLookup) transform(inputs []HostArray) (HostArray, error) {
+	x, err := single(inputs)
+	if err != nil {
+		return HostArray{}, err
+	}
+	k, t, err := l.ready()
+	switch {
+	case err != nil:
+		return HostArray{}, err
+	case len(x.Strings) > 0:
+		return HostArray{}, fmt.Errorf("takes whole numbers, received strings; use StringLookup for those")
+	case t == nil:
+		return HostArray{}, errNoVocabulary
+	}
+	values := slices.Clone(x.Ints)
+	for _, f := range x.Floats {
+		values = append(values, int64(f))
+	}
+	numbers, err := k.numbers(t, values)
+	if err != nil {
+		return HostArray{}, err
+	}
+	return encodeLookup(k, t, numbers, x.Shape)
+}
+
+// HostType returns the type of the result.
+func (l hashingLookup) HostType(inputs ...ir.Type) (ir.Type, error) {
+	if len(inputs) != 1 || inputs[0].DType == ir.Invalid {
+		return ir.Type{}, fmt.Errorf("takes one input of whole numbers")
+	}
+	k, t, err := l.ready()
+	if err != nil {
+		return ir.Type{}, err
+	}
+	return encodedType(inputs[0].Shape, k.mode, k.depth(t), lookupRows(k.mode))
 }
 
 func wide(values []int) []int64 {
@@ -97,6 +170,9 @@ func (l *IntegerLookup) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	k, t, err := l.ready()
 	if err != nil {
 		ops.Fail(c.Graph(), err)
+	}
+	if l.hashes() {
+		return failHost(c)
 	}
 	x := one(c, in)
 	if x.DType() != ir.Int64 {
@@ -117,7 +193,7 @@ func (l *IntegerLookup) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		ops.Failf(c.Graph(), "OutputMode %q needs to know the vocabulary; set it, or call Adapt before the layer is used", k.mode)
 	}
 	if k.mode != TFIDFMode {
-		return []*ops.Tensor{encodeCategories(y, nil, k.mode, depth, c.ComputeDType())}
+		return []*ops.Tensor{encodeCategories(y, nil, k.mode, depth, ir.Int64)}
 	}
 	weights := ones(depth)
 	if t != nil && t.idf != nil {
@@ -125,8 +201,8 @@ func (l *IntegerLookup) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	} else if !c.Probing {
 		ops.Failf(c.Graph(), "OutputMode %q needs a vocabulary with weights; set it, or call Adapt first", TFIDFMode)
 	}
-	counts := encodeCategories(y, nil, CountMode, depth, c.ComputeDType())
-	return []*ops.Tensor{ops.Multiply(counts, ops.Constant(x, c.ComputeDType(), ir.Shape{depth}, weights))}
+	counts := encodeCategories(y, nil, CountMode, depth, ir.Float32)
+	return []*ops.Tensor{ops.Multiply(counts, ops.Constant(x, ir.Float32, ir.Shape{depth}, weights))}
 }
 
 // lookUpNumbers returns the places of numbers in a vocabulary, or -1 for those that have none.
@@ -356,10 +432,9 @@ func (l *IntegerLookup) LoadArrays(arrays map[string][]float64) error {
 
 // MigrateConfig keeps the size of the vocabulary, which decides shapes before the vocabulary is read.
 func (l *IntegerLookup) MigrateConfig(keys map[string]json.RawMessage) error {
-	if raw, ok := keys["oov_method"]; ok && string(raw) != `"floormod"` && string(raw) != "null" {
-		return fmt.Errorf("key %q: only \"floormod\" can be read, received %.40s", "oov_method", raw)
+	if raw, ok := keys["salt"]; ok && len(raw) > 0 && raw[0] != '[' && string(raw) != "null" {
+		keys["salt"] = json.RawMessage(fmt.Sprintf("[%s]", raw)) // one number
 	}
-	delete(keys, "oov_method")
 	return migrateLookup(keys, &l.frozen)
 }
 
@@ -369,14 +444,23 @@ func (l *IntegerLookup) AmendConfig(keys map[string]any) error {
 	if err != nil {
 		return err
 	}
-	keys["oov_token"], keys["vocabulary_dtype"], keys["salt"] = k.unknown, "int64", nil
+	keys["oov_token"], keys["vocabulary_dtype"] = k.unknown, "int64"
 	amendLookup(k, t, keys)
+	if l.OOVMethod != "" {
+		keys["oov_method"] = l.OOVMethod
+	}
+	switch len(l.Salt) {
+	case 0:
+		keys["salt"] = nil
+	case 1:
+		keys["salt"] = []any{int64(l.Salt[0]), int64(l.Salt[0])}
+	}
 	return nil
 }
 
 // IgnoredConfig adds what is about sparse results, and what has one value only.
 func (l *IntegerLookup) IgnoredConfig() []string {
-	return append(l.Base.IgnoredConfig(), "sparse=null", "salt=null", "vocabulary_dtype")
+	return append(l.Base.IgnoredConfig(), "sparse=null", "vocabulary_dtype")
 }
 
 func init() { Register[IntegerLookup]() }

@@ -67,6 +67,12 @@ func TestKerasLookups(t *testing.T) {
 				require.NoError(t, n.Adapt(batches...))
 			}
 			checkLookup(t, l, c, info)
+			// Keras's files lose empty words at the end. Ours have such vocabularies in the configuration.
+			lost := info.Assets != nil && len(info.GetVocabulary) > 0 && info.GetVocabulary[len(info.GetVocabulary)-1] == ""
+			if lost {
+				info.Assets = nil
+				info.ConfigAfter = withKey(t, info.ConfigAfter, "vocabulary", info.GetVocabulary)
+			}
 			checkConfig(t, l, info.ConfigAfter)
 			holder, ok := l.(layers.AssetKeeper)
 			if !ok {
@@ -77,20 +83,30 @@ func TestKerasLookups(t *testing.T) {
 			for file, content := range info.Assets {
 				require.Equal(t, content, string(assets[file]))
 			}
-			if again := lookupLayer(t, c.Class, info.ConfigAfter); info.Assets != nil {
+			if again := lookupLayer(t, c.Class, info.ConfigAfter); lost {
+				checkLookup(t, again, c, info)
+			} else if info.Assets != nil {
 				files := map[string][]byte{}
 				for file, content := range info.Assets {
 					files[file] = []byte(content)
 				}
 				require.NoError(t, again.(layers.ArrayKeeper).LoadArrays(l.(layers.ArrayKeeper).Arrays()))
 				require.NoError(t, again.(layers.AssetKeeper).LoadAssets(files))
-				// Keras's files lose empty words at the end.
-				if last := info.GetVocabulary[len(info.GetVocabulary)-1]; last != "" {
-					checkLookup(t, again, c, info)
-				}
+				checkLookup(t, again, c, info)
 			}
 		})
 	}
+}
+
+// withKey adds a key to a configuration.
+func withKey(t *testing.T, configuration json.RawMessage, key string, value any) json.RawMessage {
+	t.Helper()
+	var keys map[string]any
+	require.NoError(t, json.Unmarshal(configuration, &keys))
+	keys[key] = value
+	text, err := json.Marshal(keys)
+	require.NoError(t, err)
+	return text
 }
 
 func lookupLayer(t *testing.T, class string, settings json.RawMessage) layers.Layer {
@@ -124,7 +140,7 @@ func prepareWords(t *testing.T, l wordLayer, info lookupCase) {
 // checkLookup compares the result of a layer.
 func checkLookup(t *testing.T, l layers.Layer, c vectors.Case, info lookupCase) {
 	t.Helper()
-	host, ok := l.(layers.HostLayer)
+	host, ok := layers.AsHostLayer(l)
 	if !ok {
 		shape, values := runLookup(t, l, info.Inputs[0])
 		c.Close(t, "output", values, shape, c.Output(t, "output"))

@@ -22,7 +22,8 @@ import (
 //
 // The layer works on the host ([HostLayer]): in a model it stands right behind an input of strings.
 //
-// Input shape: any, strings. Output shape: that of the input, int64; with the other modes that of CategoryEncoding, float32.
+// Input shape: any, strings. Output shape: that of the input, int64; with the other modes that of CategoryEncoding, int64, and with
+// "tf_idf" float32.
 type StringLookup struct {
 	Base
 
@@ -134,7 +135,7 @@ func encodeLookup[T string | int64](k *lookup[T], t *table[T], numbers []int64, 
 	}
 	y, err := encodeHost(numbers, shape, mode, k.depth(t))
 	if err == nil && k.mode == TFIDFMode {
-		y.weigh(t.idf)
+		y = y.weighed(t.idf)
 	}
 	return y, err
 }
@@ -168,7 +169,7 @@ func (l *StringLookup) HostType(inputs ...ir.Type) (ir.Type, error) {
 	if err != nil {
 		return ir.Type{}, err
 	}
-	return encodedType(x.Shape, k.mode, k.depth(t))
+	return encodedType(x.Shape, k.mode, k.depth(t), lookupRows(k.mode))
 }
 
 // Adapt learns the vocabulary of some data, replacing what was learned before: all different words, the most frequent ones
@@ -251,9 +252,9 @@ func (l *StringLookup) GetIDFWeights() []float64 {
 	return nil
 }
 
-// Assets returns the file with the vocabulary; nil where it is that of the field.
+// Assets returns the file with the vocabulary; nil where the configuration has it: that of the field, and one that lines of text cannot hold.
 func (l *StringLookup) Assets() (map[string][]byte, error) {
-	if l.Vocabulary != nil || l.table == nil {
+	if l.Vocabulary != nil || l.table == nil || !fitsLines(l.GetVocabulary(true)) {
 		return nil, nil
 	}
 	return map[string][]byte{vocabularyName: vocabularyFile(l.GetVocabulary(true))}, nil
@@ -353,8 +354,21 @@ func (l *StringLookup) AmendConfig(keys map[string]any) error {
 		return err
 	}
 	keys["oov_token"] = k.unknown
+	l.amendVocabulary(keys)
 	amendLookup(k, t, keys)
 	return nil
+}
+
+// amendVocabulary writes a learned vocabulary that its file cannot hold.
+func (l *StringLookup) amendVocabulary(keys map[string]any) {
+	words := l.GetVocabulary(true)
+	if l.Vocabulary != nil || l.table == nil || fitsLines(words) {
+		return
+	}
+	keys["vocabulary"] = words
+	if idf := l.table.idf; len(idf) >= len(words) {
+		keys["idf_weights"] = idf[:len(words)]
+	}
 }
 
 func amendLookup[T string | int64](k *lookup[T], t *table[T], keys map[string]any) {

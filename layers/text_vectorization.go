@@ -31,7 +31,7 @@ import (
 //
 // Input shape: (batch) or (batch, 1), strings. Output shape: (batch, OutputSequenceLength), int64, or (batch) where texts (batch) are
 // not split; with rows (batch,
-// vocabulary), float32.
+// vocabulary), int64, and with "tf_idf" float32.
 type TextVectorization struct {
 	Base
 
@@ -247,13 +247,13 @@ func (l *TextVectorization) HostType(inputs ...ir.Type) (ir.Type, error) {
 		return ir.Type{}, err
 	}
 	if l.flat(len(x)) {
-		return encodedType(x, k.mode, k.depth(t))
+		return encodedType(x, k.mode, k.depth(t), lookupRows(k.mode))
 	}
 	length := Unknown
 	if l.OutputSequenceLength > 0 {
 		length = l.OutputSequenceLength
 	}
-	return encodedType(ir.Shape{x[0], length}, k.mode, k.depth(t))
+	return encodedType(ir.Shape{x[0], length}, k.mode, k.depth(t), lookupRows(k.mode))
 }
 
 // Adapt learns the vocabulary of texts as [StringLookup.Adapt] does, after standardizing and splitting.
@@ -297,7 +297,7 @@ func (l *TextVectorization) VocabularySize() int { return l.words().VocabularySi
 // GetIDFWeights returns the weight of each number for "tf_idf"; nil in other modes. A Keras file has them as "idf_weights".
 func (l *TextVectorization) GetIDFWeights() []float64 { return l.words().GetIDFWeights() }
 
-// Assets returns the file with the vocabulary, at both places where Keras keeps it; nil where it is that of the field.
+// Assets returns the file with the vocabulary, at both places where Keras keeps it; nil where the configuration has it, see [StringLookup.Assets].
 func (l *TextVectorization) Assets() (map[string][]byte, error) {
 	files, err := l.words().Assets()
 	if files != nil {
@@ -374,6 +374,7 @@ func (l *TextVectorization) AmendConfig(keys map[string]any) error {
 		size = l.frozen
 	}
 	keys["vocabulary_size"] = int64(size)
+	inner.amendVocabulary(keys)
 	return nil
 }
 
