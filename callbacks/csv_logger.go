@@ -18,7 +18,8 @@ import (
 // The columns are those of the first epoch of the run. Where it has no validation values, a column with "val_" is added for each
 // of its names. A value that is missing is "NA"; a metric with several numbers is a list.
 //
-// Of several workers the chief alone has the file open. Where the chief is lost and the job goes on, the next one adds what is missing.
+// Of several workers the chief alone has the file open. Where the chief is lost and the job goes on, the next one adds what is missing. A run that
+// goes on from a backup keeps the lines of the epochs before, with Append or without, and drops those of epochs that it trains again.
 type CSVLogger struct {
 	Base
 	// Filename is the file; its folder must exist.
@@ -29,7 +30,8 @@ type CSVLogger struct {
 	Append bool `keras:"append"`
 
 	begun  bool
-	joined bool     // others had trained before this process came
+	start  int64    // where the lines of this run begin in the file
+	fresh  bool     // the file is to be written anew, and has not been yet
 	file   *os.File // nil: another process writes
 	keys   []string
 	header bool
@@ -55,39 +57,70 @@ func (c *CSVLogger) OnTrainBegin() error {
 	if err := c.OnTrainEnd(nil); err != nil { // of a run before
 		return err
 	}
-	c.begun, c.joined = true, joinsRunningJob(c.Model())
+	c.fresh, c.start = !c.Append && !joinsRunningJob(c.Model()), 0
 	c.keys, c.header, c.recent, c.check = nil, true, nil, false
-	if !writesFiles(c.Model()) {
-		return nil
+	if info, err := os.Stat(c.Filename); err == nil && c.Append {
+		c.start = info.Size() // nobody has written anything in this run yet, or a state will tell more
 	}
-	return c.open(c.Append || c.joined)
+	if writesFiles(c.Model()) {
+		if err := c.open(); err != nil {
+			return err
+		}
+	}
+	c.begun = true
+	return nil
 }
 
-// open opens the file, to write it anew or to add to it.
-func (c *CSVLogger) open(add bool) error {
-	how := os.O_RDWR | os.O_CREATE | os.O_APPEND
-	if !add {
-		how |= os.O_TRUNC
-	}
-	f, err := os.OpenFile(c.Filename, how, 0o666)
+// open opens the file to add to it.
+func (c *CSVLogger) open() error {
+	f, err := os.OpenFile(c.Filename, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o666)
 	if err != nil {
 		return fmt.Errorf("callbacks: CSVLogger: %w; Filename must name a file in a folder that exists", err)
 	}
 	c.file = f
-	if add {
-		size, err := f.Seek(0, io.SeekEnd)
-		if err != nil {
-			return fmt.Errorf("callbacks: CSVLogger: %w", err)
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return fmt.Errorf("callbacks: CSVLogger: %w", err)
+	}
+	c.header = size == 0
+	return nil
+}
+
+// begin empties a file that is written anew. That waits until it is known whether the run goes on from a backup.
+func (c *CSVLogger) begin() error {
+	if !c.fresh || !writesFiles(c.Model()) {
+		c.fresh = false
+		return nil
+	}
+	c.fresh, c.header = false, true
+	if c.file == nil {
+		if err := c.open(); err != nil {
+			return err
 		}
-		c.header = size == 0
+	}
+	return c.cut(0)
+}
+
+func (c *CSVLogger) cut(size int) error {
+	if err := c.file.Truncate(int64(size)); err != nil {
+		return fmt.Errorf("callbacks: CSVLogger: %w", err)
 	}
 	return nil
 }
 
-// takeOver adds the last lines that are not in the file, which another process wrote until now.
+// OnEpochBegin empties the file where it is written anew.
+func (c *CSVLogger) OnEpochBegin(int) error {
+	if !c.begun {
+		return nil
+	}
+	return c.begin()
+}
+
+// takeOver brings a file that another process wrote until now to the last lines: it drops what stands behind the newest of them that is there (of
+// epochs that were trained again, or half a line), and adds the others.
 func (c *CSVLogger) takeOver() error {
 	if c.file == nil {
-		if err := c.open(true); err != nil {
+		if err := c.open(); err != nil {
 			return err
 		}
 	}
@@ -95,46 +128,71 @@ func (c *CSVLogger) takeOver() error {
 	if _, err := c.file.Seek(0, io.SeekStart); err != nil {
 		return fmt.Errorf("callbacks: CSVLogger: %w", err)
 	}
-	content, err := io.ReadAll(c.file)
+	all, err := io.ReadAll(c.file)
 	if err != nil {
 		return fmt.Errorf("callbacks: CSVLogger: %w", err)
 	}
-	last := -1
-	for line := range strings.Lines(string(content)) {
-		first, _, _ := strings.Cut(strings.TrimSpace(line), c.separator())
-		if epoch, err := strconv.Atoi(first); err == nil {
-			last = max(last, epoch)
+	if c.start > int64(len(all)) {
+		c.start = 0 // another file by now
+	}
+	end, missing := c.known(string(all[c.start:]))
+	if end += int(c.start); end < len(all) {
+		if err := c.cut(end); err != nil {
+			return err
 		}
 	}
 	var text strings.Builder
-	if len(content) == 0 && c.keys != nil {
+	if end == 0 && c.keys != nil {
 		c.line(&text, append([]string{"epoch"}, c.keys...))
 	}
-	for _, l := range c.recent {
-		if l.Epoch > last {
-			text.WriteString(l.Text)
-		}
+	for _, l := range missing {
+		text.WriteString(l.Text)
 	}
 	return c.write(text.String())
 }
 
+// known returns where the part of what this run has written ends that stays, and the lines that belong behind it.
+func (c *CSVLogger) known(content string) (end int, missing []csvLine) {
+	for i := len(c.recent) - 1; i >= 0; i-- {
+		if at := strings.LastIndex("\n"+content, "\n"+c.recent[i].Text); at >= 0 {
+			return at + len(c.recent[i].Text), c.recent[i+1:]
+		}
+	}
+	end = strings.LastIndex(content, "\n") + 1
+	largest := -1
+	for line := range strings.Lines(content[:end]) {
+		first, _, _ := strings.Cut(strings.TrimSpace(line), c.separator())
+		if epoch, err := strconv.Atoi(first); err == nil {
+			largest = max(largest, epoch)
+		}
+	}
+	for _, l := range c.recent {
+		if l.Epoch > largest {
+			missing = append(missing, l)
+		}
+	}
+	return end, missing
+}
+
 // csvState is what workers that come later take over.
 type csvState struct {
+	Start  int64
 	Keys   []string
 	Recent []csvLine
 }
 
 // State returns the last lines.
-func (c *CSVLogger) State() ([]byte, error) { return json.Marshal(csvState{c.keys, c.recent}) }
+func (c *CSVLogger) State() ([]byte, error) { return json.Marshal(csvState{c.start, c.keys, c.recent}) }
 
-// SetState takes them over, from another worker.
+// SetState takes them over, from another worker or a backup.
 func (c *CSVLogger) SetState(data []byte) error {
 	var s csvState
 	if err := json.Unmarshal(data, &s); err != nil {
 		return err
 	}
-	if c.keys != nil || c.joined { // else the state is that of a backup: a file that is written anew has the epochs of this run
-		c.keys, c.recent, c.check = s.Keys, s.Recent, true
+	c.start, c.keys, c.recent = s.Start, s.Keys, s.Recent
+	if len(c.recent) > 0 || c.Append { // else no epoch had ended
+		c.fresh, c.check = false, true
 	}
 	return nil
 }
@@ -158,6 +216,9 @@ func (c *CSVLogger) OnEpochEnd(epoch int, logs *Logs) error {
 	writes := writesFiles(c.Model())
 	if !c.begun {
 		return errors.New("callbacks: CSVLogger: OnEpochEnd was called without OnTrainBegin")
+	}
+	if err := c.begin(); err != nil { // where nobody has told of the epoch's begin
+		return err
 	}
 	first := c.keys == nil
 	if first {
@@ -236,8 +297,12 @@ func (c *CSVLogger) line(b *strings.Builder, values []string) {
 // OnTrainEnd closes the file.
 func (c *CSVLogger) OnTrainEnd(*Logs) error {
 	var err error
-	if c.begun && c.check && writesFiles(c.Model()) {
+	switch {
+	case !c.begun || !writesFiles(c.Model()):
+	case c.check:
 		err = c.takeOver()
+	case c.Params().Err == nil:
+		err = c.begin() // a run of no epochs
 	}
 	c.begun = false
 	return errors.Join(err, c.close())

@@ -86,11 +86,11 @@ func (c *EarlyStopping) OnEpochEnd(epoch int, logs *Logs) error {
 
 // OnTrainEnd restores the best weights.
 func (c *EarlyStopping) OnTrainEnd(*Logs) error {
+	if c.Params().Err != nil {
+		return nil // a backup may be made yet, which needs the weights
+	}
 	best := c.bestWeights
 	c.bestWeights = nil
-	if c.Params().Err != nil {
-		return nil
-	}
 	if c.stoppedEpoch > 0 && c.Verbose > 0 {
 		fmt.Fprintf(c.Model().Output(), "Epoch %d: early stopping\n", c.stoppedEpoch+1)
 	}

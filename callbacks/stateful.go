@@ -21,6 +21,8 @@ var (
 	_ Stateful = (*ModelCheckpoint)(nil)
 	_ Stateful = (*BackupAndRestore)(nil)
 	_ Stateful = (*CSVLogger)(nil)
+	_ Stateful = (*SwapEMAWeights)(nil)
+	_ Stateful = (*TensorBoard)(nil)
 )
 
 // pack encodes the values, which are pointers.
@@ -153,3 +155,21 @@ type counterState struct{ Last, Since int }
 func (b *batchCounter) state() *counterState { return &counterState{b.last, b.since} }
 
 func (b *batchCounter) setState(s *counterState) { b.last, b.since = s.Last, s.Since }
+
+// State returns the weights that the averages stand in for between epochs.
+func (c *SwapEMAWeights) State() ([]byte, error) { return pack(&c.held) }
+
+// SetState replaces them.
+func (c *SwapEMAWeights) SetState(state []byte) error {
+	c.held = nil
+	return unpack(state, &c.held)
+}
+
+// State returns the number of batches so far.
+func (c *TensorBoard) State() ([]byte, error) { return pack(&c.batch) }
+
+// SetState replaces it.
+func (c *TensorBoard) SetState(state []byte) error {
+	c.batch = 0
+	return unpack(state, &c.batch)
+}

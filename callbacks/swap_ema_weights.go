@@ -70,7 +70,9 @@ func (c *SwapEMAWeights) OnEpochEnd(int, *Logs) error {
 
 // OnTrainEnd lets go of the weights; the optimizer has copied the averages into the model by now.
 func (c *SwapEMAWeights) OnTrainEnd(*Logs) error {
-	c.held = nil
+	if c.Params().Err == nil { // else a backup may be made yet
+		c.held = nil
+	}
 	return nil
 }
 

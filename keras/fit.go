@@ -191,9 +191,9 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	if late := m.settle(); err == nil {
 		err = late
 	}
-	if t.trained > 0 {
+	if t.trained > 0 && err == nil { // a run that was stopped may go on later, with its weights, not with their averages
 		m.values.Lock()
-		err = errors.Join(err, m.compiled.finalizeVariables())
+		err = m.compiled.finalizeVariables()
 		m.values.Unlock()
 	}
 	if err != nil {

@@ -344,6 +344,9 @@ func FuzzConfigValues(f *testing.F) {
 	documents := hostileDocuments(f)
 	f.Fuzz(func(t *testing.T, document, place uint16, value uint8, second uint16, secondValue uint8, two bool) {
 		d := documents[int(document)%len(documents)]
+		if len(d.places) == 0 {
+			return // a case without a model
+		}
 		mutated := replaced(d.value, d.places[int(place)%len(d.places)], hostileValues[int(value)%len(hostileValues)])
 		if two {
 			mutated = replaced(mutated, d.places[int(second)%len(d.places)], hostileValues[int(secondValue)%len(hostileValues)])
