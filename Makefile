@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective chaos fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -83,6 +83,10 @@ chaos: ## train on 3 and 5 workers under random kills, freezes and restarts, sta
 PLACES ?= 60
 mutants: ## break the numeric core in PLACES places, one at a time, and report what no test notices
 	$(GO) run ./internal/mutants -n $(PLACES)
+
+NETWORKS ?= 3000
+random-networks: ## NETWORKS random networks with open axes beside Keras: shapes, parameters, refusals; GOKERAS_PYTHON names a Python that has keras and jax
+	RANDOM_NETWORKS_COUNT=$(NETWORKS) $(GO) test ./internal/randomnets -run TestFreshNetworks -count=1 -v -timeout 120m
 
 fuzz: ## fuzz the parsers of outside bytes, 30 seconds each
 	./internal/fuzz.sh 30s

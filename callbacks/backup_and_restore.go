@@ -101,7 +101,7 @@ func (c *BackupAndRestore) OnTrainBegin() error {
 		fmt.Fprintf(c.Model().Output(), "The latest backup cannot be read (%v); going on with the one before it.\n", latest)
 	}
 	c.Model().SetInitialEpoch(at.Epoch)
-	if m, ok := c.Model().(interface{ SetInitialBatch(batch int) }); ok {
+	if m, ok := c.Model().(ResumableModel); ok {
 		m.SetInitialBatch(at.Done)
 	}
 	return nil
@@ -177,7 +177,7 @@ func keepPrevious(path string) error {
 
 // saveWhereStopped makes a backup of a run that was asked to stop.
 func (c *BackupAndRestore) saveWhereStopped() error {
-	m, ok := c.Model().(interface{ Progress() Progress })
+	m, ok := c.Model().(ResumableModel)
 	if !ok || c.BackupDir == "" {
 		return nil
 	}

@@ -107,18 +107,6 @@ func (b *Base) SetParams(p Params) { b.params = p }
 // Model returns the model in training.
 func (b *Base) Model() Model { return b.model }
 
-// writesFiles reports whether this process writes what a run leaves behind: of several workers the chief does. Who that is may change.
-func writesFiles(m Model) bool {
-	w, ok := m.(interface{ WritesFiles() bool })
-	return !ok || w.WritesFiles()
-}
-
-// joinsRunningJob reports whether other workers have trained before this process came, so that files of the run are there already.
-func joinsRunningJob(m Model) bool {
-	j, ok := m.(interface{ JoinsRunningJob() bool })
-	return ok && j.JoinsRunningJob()
-}
-
 // Params returns the description of the run.
 func (b *Base) Params() Params { return b.params }
 

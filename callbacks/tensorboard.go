@@ -160,7 +160,7 @@ func (c *TensorBoard) OnTrainBegin() error {
 	if c.NoGraph {
 		return nil
 	}
-	model, ok := c.Model().(interface{ ToJSON() ([]byte, error) })
+	model, ok := c.Model().(DescribedModel)
 	if !ok {
 		return nil
 	}
@@ -246,7 +246,7 @@ func (c *TensorBoard) OnEpochBegin(int) error {
 // iterations is the number of the optimizer's steps; 0 where the model does not tell.
 func (c *TensorBoard) iterations() int64 {
 	n := int64(0)
-	if m, ok := c.Model().(interface{ Iterations() (int64, error) }); ok {
+	if m, ok := c.Model().(CountingModel); ok {
 		n, _ = m.Iterations() // 0 where there is no optimizer that counts
 	}
 	return n
@@ -322,7 +322,7 @@ func (c *TensorBoard) epochValues(epoch int, logs *Logs) error {
 
 // OnTestEnd writes the results of an evaluation.
 func (c *TensorBoard) OnTestEnd(logs *Logs) error {
-	if _, compiled := c.Model().(interface{ Iterations() (int64, error) }); compiled && len(logs.Names()) > 0 && writesFiles(c.Model()) {
+	if _, compiled := c.Model().(CountingModel); compiled && len(logs.Names()) > 0 && writesFiles(c.Model()) {
 		w, err := c.validationWriter()
 		if err != nil {
 			return err

@@ -12,9 +12,7 @@ import (
 
 // graph writes what the model computes when it predicts, once, as soon as the model is built.
 func (c *TensorBoard) graph() error {
-	model, ok := c.Model().(interface {
-		InferenceProgram(batch int) (*ir.Program, error)
-	})
+	model, ok := c.Model().(TracedModel)
 	if !ok || c.NoGraph || c.graphed {
 		return nil
 	}

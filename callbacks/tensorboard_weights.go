@@ -10,14 +10,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/atomicfile"
 	"github.com/gokeras/gokeras/kernels"
 )
 
 // named returns the paths and values of the model's weights; nothing where the model does not tell.
 func (c *TensorBoard) named() (paths []string, values []kernels.Array, err error) {
-	m, ok := c.Model().(interface{ Weights() distribute.Variables })
+	m, ok := c.Model().(WeightedModel)
 	if !ok {
 		return nil, nil, nil
 	}

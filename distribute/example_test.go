@@ -95,12 +95,12 @@ func ExampleVariable() {
 // series is an initializer.
 type series struct{}
 
-func (series) Initialize(shape ir.Shape, _ ir.DType, _ uint64) ([]float64, error) {
-	out := make([]float64, shape.Size())
+func (series) Initialize(into kernels.Array, _ uint64) error {
+	out := make([]float64, into.Type.Shape.Size())
 	for i := range out {
 		out[i] = float64(i)
 	}
-	return out, nil
+	return into.SetFloat64s(0, out)
 }
 
 func ExampleInitializer() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -43,12 +44,12 @@ func work(t testing.TB, s distribute.Strategy, rows int) *distribute.Instance {
 // small is an initializer of small numbers.
 type small struct{}
 
-func (small) Initialize(shape ir.Shape, _ ir.DType, _ uint64) ([]float64, error) {
-	out := make([]float64, shape.Size())
+func (small) Initialize(into kernels.Array, _ uint64) error {
+	out := make([]float64, into.Type.Shape.Size())
 	for i := range out {
 		out[i] = float64(i%7-3) / 100
 	}
-	return out, nil
+	return into.SetFloat64s(0, out)
 }
 
 // A step allocates nothing, whichever way values are combined and wherever variables live.

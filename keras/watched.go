@@ -9,7 +9,16 @@ import (
 )
 
 // This file is what callbacks see of a model.
-var _ callbacks.Model = (*Model)(nil)
+var (
+	_ callbacks.Model          = (*Model)(nil)
+	_ callbacks.ModelSaver     = (*Model)(nil)
+	_ callbacks.WorkerModel    = (*Model)(nil)
+	_ callbacks.ResumableModel = (*Model)(nil)
+	_ callbacks.CountingModel  = (*Model)(nil)
+	_ callbacks.DescribedModel = (*Model)(nil)
+	_ callbacks.TracedModel    = (*Model)(nil)
+	_ callbacks.WeightedModel  = (*Model)(nil)
+)
 
 // Direction says whether the named result is better when larger ("max") or smaller ("min"); "" where that is not known.
 func (m *Model) Direction(name string) string {

@@ -1,6 +1,10 @@
 package kernels
 
-import "github.com/gokeras/gokeras/kernels/ir"
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
 
 // Array is a dense, row-major, little-endian value in host memory.
 type Array struct {
@@ -27,6 +31,31 @@ func (a Array) Float64s() []float64 {
 func FromFloat64s(dtype ir.DType, shape ir.Shape, values []float64) (Array, error) {
 	l, err := ir.Floats(dtype, shape, values)
 	return Array{l.Type, l.Data}, err
+}
+
+// SetFloat64s converts values, as [FromFloat64s] does, and puts them in the place of the elements from first on.
+func (a Array) SetFloat64s(first int, values []float64) error {
+	size := a.Type.DType.Size()
+	if n := len(a.Data) / size; first < 0 || len(values) > n-first {
+		return fmt.Errorf("kernels: an array of type %v has no elements %d to %d", a.Type, first, first+len(values)-1)
+	}
+	at := a.Data[first*size : first*size : (first+len(values))*size]
+	for _, v := range values {
+		at = ir.AppendElement(at, a.Type.DType, v)
+	}
+	return nil
+}
+
+// Fill puts value in the place of every element.
+func (a Array) Fill(value float64) {
+	size := a.Type.DType.Size()
+	if len(a.Data) < size {
+		return
+	}
+	ir.AppendElement(a.Data[:0], a.Type.DType, value)
+	for n := size; n < len(a.Data); n *= 2 {
+		copy(a.Data[n:], a.Data[:n])
+	}
 }
 
 // Rows returns elements from to until-1 of the first axis; they share the array's memory.

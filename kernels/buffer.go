@@ -40,6 +40,13 @@ type Exchanger interface {
 	Exchange(other Buffer) error
 }
 
+// Filler is implemented by buffers in host memory whose contents can be made in their place.
+type Filler interface {
+	Buffer
+	// Fill hands the memory to f, which writes it and keeps no hold of it. No program that uses the buffer may be running.
+	Fill(f func(memory []byte) error) error
+}
+
 // Scratcher is implemented by buffers that a running program shows to a communicator where the device cannot be asked for anything else
 // meanwhile.
 type Scratcher interface {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
-	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels"
 )
 
 // checkClipping reports limits that make no sense.
@@ -52,11 +52,14 @@ func (l *BatchNormalization) renormalize(c *Context, mean, variance, gamma, beta
 // rootInitializer starts a standard deviation at the root of what the variance starts at.
 type rootInitializer struct{ variance distribute.Initializer }
 
-// Initialize returns the roots.
-func (r rootInitializer) Initialize(shape ir.Shape, dtype ir.DType, seed uint64) ([]float64, error) {
-	values, err := r.variance.Initialize(shape, dtype, seed)
+// Initialize writes the roots.
+func (r rootInitializer) Initialize(into kernels.Array, seed uint64) error {
+	if err := r.variance.Initialize(into, seed); err != nil {
+		return err
+	}
+	values := into.Float64s()
 	for i, v := range values {
 		values[i] = math.Sqrt(v)
 	}
-	return values, err
+	return into.SetFloat64s(0, values)
 }

@@ -194,7 +194,7 @@ func (v *convolution) spread(x, kernel *ops.Tensor) *ops.Tensor {
 		shape[i+1] = dim.Sub(dim.Add(between, left, right, 2), span)
 		// The forward convolution pads what is missing here; cells that it would never reach stay zero.
 		o.PadLow[i], o.PadHigh[i] = span-1-left, max(span-1-right, 0) //dim:known windows are constants
-		if shape[i+1] < 1 {
+		if dim.Less(shape[i+1], 1) {
 			ops.Failf(x.Graph(), "the result would have length %d on spatial axis %d for an input %v; use a larger OutputPadding or KernelSize", shape[i+1], i, x.Shape())
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/opstest"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -126,4 +127,4 @@ func TestWrongIndexNamesItsLayer(t *testing.T) {
 // fixed are the initial values of a weight.
 type fixed []float64
 
-func (f fixed) Initialize(ir.Shape, ir.DType, uint64) ([]float64, error) { return f, nil }
+func (f fixed) Initialize(into kernels.Array, _ uint64) error { return into.SetFloat64s(0, f) }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 	"github.com/gokeras/gokeras/layers/initializers"
@@ -261,23 +262,20 @@ type forgetBias struct {
 	units int
 }
 
-// Initialize returns the gates' biases in the order input, forget, cell, output.
-func (f forgetBias) Initialize(_ ir.Shape, dtype ir.DType, seed uint64) ([]float64, error) {
+// Initialize writes the gates' biases in the order input, forget, cell, output.
+func (f forgetBias) Initialize(into kernels.Array, seed uint64) error {
 	other, err := initializers.Get(orDefault(f.other, "zeros"))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	input, err := other.Initialize(ir.Shape{f.units}, dtype, seed)
-	if err != nil {
-		return nil, fmt.Errorf("bias of the input gate: %w", err)
+	if err := other.Initialize(into.Rows(0, f.units), seed); err != nil {
+		return fmt.Errorf("bias of the input gate: %w", err)
 	}
-	rest, err := other.Initialize(ir.Shape{2 * f.units}, dtype, seed+1)
-	if err != nil {
-		return nil, fmt.Errorf("bias of the cell and output gates: %w", err)
+	if err := (initializers.Ones{}).Initialize(into.Rows(f.units, 2*f.units), seed); err != nil {
+		return err
 	}
-	out := append([]float64{}, input...)
-	for range f.units {
-		out = append(out, 1)
+	if err := other.Initialize(into.Rows(2*f.units, 4*f.units), seed+1); err != nil {
+		return fmt.Errorf("bias of the cell and output gates: %w", err)
 	}
-	return append(out, rest...), nil
+	return nil
 }

@@ -254,17 +254,25 @@ func (b *Base) Path() string { return b.settings.Name }
 type constant float64
 
 // Initialize implements [distribute.Initializer].
-func (c constant) Initialize(shape ir.Shape, _ ir.DType, _ uint64) ([]float64, error) {
-	return slices.Repeat([]float64{float64(c)}, shape.Size()), nil
+func (c constant) Initialize(into kernels.Array, _ uint64) error {
+	into.Fill(float64(c))
+	return nil
 }
 
 // copyOf takes over the value that another variable has by then.
 type copyOf struct{ v *distribute.Variable }
 
 // Initialize implements [distribute.Initializer].
-func (c copyOf) Initialize(ir.Shape, ir.DType, uint64) ([]float64, error) {
+func (c copyOf) Initialize(into kernels.Array, _ uint64) error {
 	a, err := c.v.Value()
-	return a.Float64s(), err
+	if err != nil {
+		return err
+	}
+	if a.Type.Equal(into.Type) {
+		copy(into.Data, a.Data)
+		return nil
+	}
+	return into.SetFloat64s(0, a.Float64s())
 }
 
 // Variables implements [Optimizer].

@@ -21,6 +21,7 @@ var floors = map[string]int{
 	"internal/mutants":         9,
 	"internal/benchcollective": 9,
 	"internal/harvest":         9,
+	"internal/randomnets":      9,
 	"internal/benchops":        9,
 	"kernels":                  2,
 	"kernels/stablehlo":        2,

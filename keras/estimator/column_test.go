@@ -13,18 +13,19 @@ import (
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
-	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels"
 )
 
 // ramp is 0, 0.1, 0.2, ...
 type ramp struct{}
 
-func (ramp) Initialize(shape ir.Shape, _ ir.DType, _ uint64) ([]float64, error) {
-	out := make([]float64, shape.Size())
-	for i := range out {
-		out[i] = float64(float32(i) * 0.1)
+func (ramp) Initialize(into kernels.Array, _ uint64) error {
+	for i := range into.Type.Shape.Size() {
+		if err := into.SetFloat64s(i, []float64{float64(float32(i) * 0.1)}); err != nil {
+			return err
+		}
 	}
-	return out, nil
+	return nil
 }
 
 type recordedColumns struct {

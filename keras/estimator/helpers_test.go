@@ -2,7 +2,6 @@ package estimator_test
 
 import (
 	"context"
-	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +12,7 @@ import (
 	"github.com/gokeras/gokeras/internal/tfvectors"
 	"github.com/gokeras/gokeras/keras/estimator"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/metrics"
 	"github.com/gokeras/gokeras/optimizers"
@@ -50,7 +50,7 @@ func rows(x, y any, batch int) estimator.InputFn {
 // fixed is an initializer with given values.
 type fixed []float64
 
-func (f fixed) Initialize(ir.Shape, ir.DType, uint64) ([]float64, error) { return slices.Clone(f), nil }
+func (f fixed) Initialize(into kernels.Array, _ uint64) error { return into.SetFloat64s(0, f) }
 
 // linear is the model of the recorded cases: w = [[.5], [-.25]], b = [.1], gradient descent with rate .1.
 func linear(reduce func(squares *ops.Tensor) *ops.Tensor) estimator.ModelFn {

@@ -24,7 +24,7 @@ type Graph struct {
 	branch   bool                // a branch of a Cond: only one of two runs
 	active   []*Graph            // of the root: the bodies being traced, outermost first
 	random   func() *Tensor
-	owner    any
+	owner    Owner
 	streams  map[string]uint32
 	open     bool   // of the root: an input has an open axis
 	shapes   string // of the root: the path of what made it good for shapes alone
@@ -63,11 +63,20 @@ func (g *Graph) Root() *Graph {
 	return g
 }
 
+// Owner manages a trace: what runs it knows how many replicas take part in it.
+type Owner interface {
+	// NumReplicasInSync is the number of replicas that share a step.
+	NumReplicasInSync() int
+	// LocalBatchSize and GlobalBatchSize are the numbers of examples on this replica and on all.
+	LocalBatchSize() int
+	GlobalBatchSize() int
+}
+
 // SetOwner ties the trace to the object that manages it, which code deeper down finds with Owner.
-func (g *Graph) SetOwner(owner any) { g.owner = owner }
+func (g *Graph) SetOwner(owner Owner) { g.owner = owner }
 
 // Owner returns what SetOwner was given, or nil.
-func (g *Graph) Owner() any { return g.owner }
+func (g *Graph) Owner() Owner { return g.owner }
 
 // checkNumber marks the graph where a number was made from the handle of an open length: one as large as those, or the inverse of one.
 func (g *Graph) checkNumber(v float64) {

@@ -24,6 +24,7 @@ type buffer struct {
 var (
 	_ kernels.Borrower  = (*buffer)(nil)
 	_ kernels.Exchanger = (*buffer)(nil)
+	_ kernels.Filler    = (*buffer)(nil)
 )
 
 func newBuffer(d kernels.Device, t ir.Type) *buffer {
@@ -101,6 +102,14 @@ func (b *buffer) Write(src []byte) error {
 	copy(b.data, src)
 	b.changing()
 	return nil
+}
+
+// Fill has f write the buffer's own memory.
+func (b *buffer) Fill(f func(memory []byte) error) error {
+	b.data, b.borrowed = b.own, false
+	b.changing()
+	defer b.changing()
+	return f(b.data)
 }
 
 // Read copies the buffer into dst, which must be as long.

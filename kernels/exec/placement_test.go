@@ -3,6 +3,7 @@ package exec
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -93,4 +94,29 @@ func TestRenewedPlacementConnectsAnew(t *testing.T) {
 	_, err := f.RunBatch(t.Context(), batch)
 	require.NoError(t, err)
 	require.Equal(t, 2, made)
+}
+
+// halves are initial values.
+type halves struct{}
+
+func (halves) Initialize(into kernels.Array, _ uint64) error {
+	into.Fill(0.5)
+	return nil
+}
+
+// An initial value is made where it stays: not beside it, nor in float64.
+func TestInitialValuesAreMadeInPlace(t *testing.T) {
+	for _, replicas := range []int{1, 2} {
+		v := NewVariable(VariableSpec{Name: "v", Shape: ir.Shape{1 << 22}, DType: ir.Float32, Initializer: halves{}}, nil)
+		require.NoError(t, v.Place(newPlaced(replicas), 0))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		b, err := v.Buffer(replicas - 1)
+		require.NoError(t, err)
+		runtime.ReadMemStats(&after)
+		require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(replicas*v.Type().Bytes()*5/4))
+		last := make([]byte, v.Type().Bytes())
+		require.NoError(t, b.Read(last))
+		require.Equal(t, 0.5, ir.Element(last, ir.Float32, 1<<22-1))
+	}
 }

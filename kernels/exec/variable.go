@@ -39,8 +39,9 @@ type ReduceOp = VariableAggregation
 
 // Initializer makes initial values. Equal arguments give equal values.
 type Initializer interface {
-	// Initialize returns the elements of a tensor, row-major. seed is used where the initializer has none of its own.
-	Initialize(shape ir.Shape, dtype ir.DType, seed uint64) ([]float64, error)
+	// Initialize writes the elements of a tensor, row-major, into an array of zeros; [kernels.Array.SetFloat64s] converts them. seed is used
+	// where the initializer has none of its own.
+	Initialize(into kernels.Array, seed uint64) error
 }
 
 // VariableSpec describes a variable to make.
@@ -201,6 +202,13 @@ func (v *Variable) materialize() error {
 		v.copies = copies
 		return nil
 	}
+	if f, ok := copies[0].(kernels.Filler); ok && v.pending == nil && !v.keepsShares() {
+		if err := v.fill(f, copies[1:]); err != nil {
+			return err
+		}
+		v.copies = copies
+		return nil
+	}
 	value, err := v.initialValue()
 	if err != nil {
 		return err
@@ -209,23 +217,33 @@ func (v *Variable) materialize() error {
 	return v.write(value)
 }
 
+// fill draws the initial value where it belongs.
+func (v *Variable) fill(first kernels.Filler, others []kernels.Buffer) error {
+	err := first.Fill(func(memory []byte) error { return v.initialize(kernels.Array{Type: v.Type(), Data: memory}) })
+	for _, c := range others {
+		if err == nil {
+			err = c.CopyFrom(first).Wait(context.Background())
+		}
+	}
+	return err
+}
+
+func (v *Variable) initialize(into kernels.Array) error {
+	if err := v.spec.Initializer.Initialize(into, hashSeed(v.seed, v.Path())); err != nil {
+		return fmt.Errorf("distribute: initial value of variable %s: %w", v.Path(), err)
+	}
+	return nil
+}
+
 func (v *Variable) initialValue() (kernels.Array, error) {
 	if v.pending != nil {
 		return *v.pending, nil
 	}
-	// The numbers are drawn in float64 and then converted.
-	if err := memory.Check(fmt.Sprintf("distribute: the initial value of variable %s, %v,", v.Path(), v.Type()), ir.AddLengths(ir.MulLengths(v.spec.Shape.Size(), 8), v.Type().Bytes())); err != nil {
+	if err := memory.Check(fmt.Sprintf("distribute: the initial value of variable %s, %v,", v.Path(), v.Type()), v.Type().Bytes()); err != nil {
 		return kernels.Array{}, err
 	}
-	values, err := v.spec.Initializer.Initialize(v.spec.Shape, v.spec.DType, hashSeed(v.seed, v.Path()))
-	if err != nil {
-		return kernels.Array{}, fmt.Errorf("distribute: initial value of variable %s: %w", v.Path(), err)
-	}
-	a, err := kernels.FromFloat64s(v.spec.DType, v.spec.Shape, values)
-	if err != nil {
-		return a, fmt.Errorf("distribute: initial value of variable %s: %w", v.Path(), err)
-	}
-	return a, nil
+	a := kernels.NewArray(v.Type())
+	return a, v.initialize(a)
 }
 
 // hashSeed mixes a seed with a text (FNV-1a), so that each variable draws from its own stream.
@@ -242,12 +260,9 @@ func hashSeed(seed uint64, text string) uint64 {
 // write stores a value in all copies. A variable whose copies are summed when read keeps an equal share in each, so that replicas
 // that go on from it start alike; the first copy takes what rounding leaves over.
 func (v *Variable) write(a kernels.Array) error {
-	n, start := len(v.copies), 0
-	if at := v.strategy.Placement(); at.Group != nil {
-		n, start = at.Total, at.First
-	}
+	n, start := v.sharers(len(v.copies))
 	first, others := a, a
-	if n > 1 && v.spec.Synchronization == OnRead && v.spec.Aggregation == Sum {
+	if n > 1 && v.keepsShares() {
 		var err error
 		if first, others, err = shares(a, n); err != nil {
 			return err
@@ -263,6 +278,19 @@ func (v *Variable) write(a kernels.Array) error {
 		}
 	}
 	return nil
+}
+
+// sharers is the number of replicas that have copies, of which this process has some, and the number of its first one.
+func (v *Variable) sharers(copies int) (n, start int) {
+	if at := v.strategy.Placement(); at.Group != nil {
+		return at.Total, at.First
+	}
+	return copies, 0
+}
+
+// keepsShares reports whether the copies add up to the value.
+func (v *Variable) keepsShares() bool {
+	return v.spec.Synchronization == OnRead && v.spec.Aggregation == Sum
 }
 
 // shares cuts a value into n parts that add up to it, all but the first equal.

@@ -3,23 +3,25 @@ package initializers
 import (
 	"fmt"
 
-	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels"
 )
 
 // Zeros fills a weight with 0.
 type Zeros struct{}
 
-// Initialize returns zeros.
-func (Zeros) Initialize(shape ir.Shape, _ ir.DType, _ uint64) ([]float64, error) {
-	return make([]float64, shape.Size()), nil
+// Initialize writes zeros.
+func (Zeros) Initialize(into kernels.Array, _ uint64) error {
+	clear(into.Data)
+	return nil
 }
 
 // Ones fills a weight with 1.
 type Ones struct{}
 
-// Initialize returns ones.
-func (Ones) Initialize(shape ir.Shape, _ ir.DType, _ uint64) ([]float64, error) {
-	return filled(shape, 1), nil
+// Initialize writes ones.
+func (Ones) Initialize(into kernels.Array, _ uint64) error {
+	into.Fill(1)
+	return nil
 }
 
 // Constant fills a weight with Value.
@@ -27,17 +29,10 @@ type Constant struct {
 	Value float64 `keras:"value"`
 }
 
-// Initialize returns the value, repeated.
-func (c Constant) Initialize(shape ir.Shape, _ ir.DType, _ uint64) ([]float64, error) {
-	return filled(shape, c.Value), nil
-}
-
-func filled(shape ir.Shape, value float64) []float64 {
-	out := make([]float64, shape.Size())
-	for i := range out {
-		out[i] = value
-	}
-	return out
+// Initialize repeats the value.
+func (c Constant) Initialize(into kernels.Array, _ uint64) error {
+	into.Fill(c.Value)
+	return nil
 }
 
 // Identity makes a matrix with Gain on the main diagonal and 0 elsewhere. The shape must have two axes; it need not be square.
@@ -45,16 +40,20 @@ type Identity struct {
 	Gain *float64 `keras:"gain,default=1.0"` // nil is 1
 }
 
-// Initialize returns the matrix.
-func (i Identity) Initialize(shape ir.Shape, _ ir.DType, _ uint64) ([]float64, error) {
+// Initialize writes the matrix.
+func (i Identity) Initialize(into kernels.Array, _ uint64) error {
+	shape := into.Type.Shape
 	if len(shape) != 2 {
-		return nil, fmt.Errorf("initializers.Identity makes matrices only, received shape %v; use another initializer", shape)
+		return fmt.Errorf("initializers.Identity makes matrices only, received shape %v; use another initializer", shape)
 	}
-	out := make([]float64, shape.Size())
+	clear(into.Data)
+	gain := []float64{valueOr(i.Gain, 1)}
 	for k := range min(shape[0], shape[1]) {
-		out[k*shape[1]+k] = valueOr(i.Gain, 1)
+		if err := into.SetFloat64s(k*shape[1]+k, gain); err != nil {
+			return err
+		}
 	}
-	return out, nil
+	return nil
 }
 
 // valueOr returns what p points to, or the default for nil.

@@ -5,12 +5,20 @@ import (
 	"math"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers/initializers"
 )
 
+// initial returns the values that a weight of that shape begins with.
+func initial(v distribute.Initializer, shape ...int) ([]float64, error) {
+	into := kernels.NewArray(ir.Type{DType: ir.Float32, Shape: shape})
+	err := v.Initialize(into, 1)
+	return into.Float64s(), err
+}
+
 func show(v distribute.Initializer, shape ...int) {
-	values, err := v.Initialize(shape, ir.Float32, 1)
+	values, err := initial(v, shape...)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -20,7 +28,7 @@ func show(v distribute.Initializer, shape ...int) {
 
 // largest prints the largest absolute value of a big draw, which shows the bounds of a distribution.
 func largest(v distribute.Initializer, shape ...int) {
-	values, err := v.Initialize(shape, ir.Float32, 1)
+	values, err := initial(v, shape...)
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -103,7 +111,7 @@ func ExampleLecunNormal() {
 }
 
 func ExampleOrthogonal() {
-	q, err := initializers.Orthogonal{}.Initialize(ir.Shape{3, 2}, ir.Float32, 1)
+	q, err := initial(initializers.Orthogonal{}, 3, 2)
 	fmt.Println(err)
 	fmt.Printf("%.2f %.2f\n", q[0]*q[0]+q[2]*q[2]+q[4]*q[4], math.Abs(q[0]*q[1]+q[2]*q[3]+q[4]*q[5]))
 	// Output:
@@ -118,7 +126,7 @@ func ExampleGet() {
 }
 
 func ExampleSTFT() {
-	values, err := initializers.STFT{Side: "real", Window: "none"}.Initialize(ir.Shape{2, 1, 2}, ir.Float64, 0)
+	values, err := initial(initializers.STFT{Side: "real", Window: "none"}, 2, 1, 2)
 	fmt.Println(values, err)
 	// Output: [1 1 1 -1] <nil>
 }

@@ -7,6 +7,8 @@ import (
 	"gonum.org/v1/gonum/blas/blas64"
 	"gonum.org/v1/gonum/lapack/lapack64"
 
+	"github.com/gokeras/gokeras/internal/memory"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -22,17 +24,24 @@ type Orthogonal struct {
 }
 
 // Initialize makes the matrix.
-func (o Orthogonal) Initialize(shape ir.Shape, _ ir.DType, seed uint64) ([]float64, error) {
+func (o Orthogonal) Initialize(into kernels.Array, seed uint64) error {
+	shape := into.Type.Shape
 	if len(shape) < 2 {
-		return nil, fmt.Errorf("initializers.Orthogonal needs a weight with at least two axes, received shape %v; use another initializer", shape)
+		return fmt.Errorf("initializers.Orthogonal needs a weight with at least two axes, received shape %v; use another initializer", shape)
 	}
 	last := len(shape) - 1
 	rows, columns := shape[:last].Size(), shape[last]
 	if rows == 0 || columns == 0 {
-		return make([]float64, shape.Size()), nil
+		return nil
 	}
 	long, short := max(rows, columns), min(rows, columns)
-	q := orthonormalColumns(normal(ir.Shape{long, short}, 0, 1, own(o.Seed, seed)), long, short)
+	// The matrix and its factor are in float64.
+	if err := memory.Check(fmt.Sprintf("initializers.Orthogonal: a matrix %v", shape), ir.MulLengths(shape.Size(), 16)); err != nil {
+		return err
+	}
+	drawn := make([]float64, shape.Size())
+	drawRange(drawn, 0, own(o.Seed, seed), normally(0, 1))
+	q := orthonormalColumns(drawn, long, short)
 	gain := valueOr(o.Gain, 1)
 	out := make([]float64, len(q))
 	for i := range long {
@@ -44,7 +53,7 @@ func (o Orthogonal) Initialize(shape ir.Shape, _ ir.DType, seed uint64) ([]float
 			out[at] = gain * q[i*short+j]
 		}
 	}
-	return out, nil
+	return into.SetFloat64s(0, out)
 }
 
 // orthonormalColumns replaces a row-major matrix, at least as long as wide, by the factor Q of its QR decomposition with a

@@ -1,6 +1,7 @@
 package initializers
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"runtime"
@@ -8,7 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/gokeras/gokeras/internal/philox"
-	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels"
 )
 
 // RandomNormal draws from the normal distribution with the given mean and standard deviation.
@@ -19,8 +20,8 @@ type RandomNormal struct {
 }
 
 // Initialize draws the values.
-func (r RandomNormal) Initialize(shape ir.Shape, _ ir.DType, seed uint64) ([]float64, error) {
-	return normal(shape, r.Mean, valueOr(r.Stddev, 0.05), own(r.Seed, seed)), nil
+func (r RandomNormal) Initialize(into kernels.Array, seed uint64) error {
+	return normal(into, r.Mean, valueOr(r.Stddev, 0.05), own(r.Seed, seed))
 }
 
 // RandomUniform draws evenly from [MinVal, MaxVal).
@@ -31,12 +32,12 @@ type RandomUniform struct {
 }
 
 // Initialize draws the values.
-func (r RandomUniform) Initialize(shape ir.Shape, _ ir.DType, seed uint64) ([]float64, error) {
+func (r RandomUniform) Initialize(into kernels.Array, seed uint64) error {
 	low, high := valueOr(r.MinVal, -0.05), valueOr(r.MaxVal, 0.05)
 	if !(low <= high) {
-		return nil, fmt.Errorf("initializers.RandomUniform: MinVal %v is above MaxVal %v; exchange them", low, high)
+		return fmt.Errorf("initializers.RandomUniform: MinVal %v is above MaxVal %v; exchange them", low, high)
 	}
-	return uniform(shape, low, high, own(r.Seed, seed)), nil
+	return uniform(into, low, high, own(r.Seed, seed))
 }
 
 // TruncatedNormal draws from the normal distribution with the given mean and standard deviation, leaving out values farther
@@ -48,8 +49,8 @@ type TruncatedNormal struct {
 }
 
 // Initialize draws the values.
-func (t TruncatedNormal) Initialize(shape ir.Shape, _ ir.DType, seed uint64) ([]float64, error) {
-	return truncatedNormal(shape, t.Mean, valueOr(t.Stddev, 0.05), own(t.Seed, seed)), nil
+func (t TruncatedNormal) Initialize(into kernels.Array, seed uint64) error {
+	return truncatedNormal(into, t.Mean, valueOr(t.Stddev, 0.05), own(t.Seed, seed))
 }
 
 // own returns the initializer's seed, or the one of the call.
@@ -63,21 +64,25 @@ func own(seed *int, call uint64) uint64 {
 // stream separates the random numbers of initial values from those of other uses of the same seed.
 const stream = 0x696e6974 // "init"
 
-// uniform returns numbers even in [low, high).
-func uniform(shape ir.Shape, low, high float64, seed uint64) []float64 {
-	return draw(shape.Size(), seed, func(n float64) float64 { return low + (high-low)*(n*0x1p-53) })
+// uniform draws numbers even in [low, high).
+func uniform(into kernels.Array, low, high float64, seed uint64) error {
+	return draw(into, seed, func(n float64) float64 { return low + (high-low)*(n*0x1p-53) })
 }
 
 // normal inverts the distribution function: sqrt(2)·erfinv(u) for u even in (-1, 1) is normally distributed.
-func normal(shape ir.Shape, mean, stddev float64, seed uint64) []float64 {
-	return draw(shape.Size(), seed, func(n float64) float64 { return mean + stddev*math.Sqrt2*math.Erfinv(symmetric(n)) })
+func normal(into kernels.Array, mean, stddev float64, seed uint64) error {
+	return draw(into, seed, normally(mean, stddev))
+}
+
+func normally(mean, stddev float64) func(n float64) float64 {
+	return func(n float64) float64 { return mean + stddev*math.Sqrt2*math.Erfinv(symmetric(n)) }
 }
 
 // truncatedNormal inverts the distribution function between -2 and 2 standard deviations, where u is even between -erf(sqrt(2))
 // and erf(sqrt(2)).
-func truncatedNormal(shape ir.Shape, mean, stddev float64, seed uint64) []float64 {
+func truncatedNormal(into kernels.Array, mean, stddev float64, seed uint64) error {
 	edge := math.Erf(math.Sqrt2)
-	return draw(shape.Size(), seed, func(n float64) float64 {
+	return draw(into, seed, func(n float64) float64 {
 		z := math.Sqrt2 * math.Erfinv(edge*symmetric(n))
 		return mean + stddev*min(max(z, -2), 2)
 	})
@@ -89,26 +94,42 @@ func symmetric(n float64) float64 { return float64(int64(n)*2+1-1<<53) * 0x1p-53
 // drawChunk is how many numbers one goroutine draws at a time: about a millisecond.
 const drawChunk = 1 << 16
 
-// draw returns f of whole numbers even in [0, 2^53). Number i depends on the seed and i alone, so goroutines share the work.
-func draw(count int, seed uint64, f func(n float64) float64) []float64 {
-	out := make([]float64, count)
-	if count <= drawChunk {
-		drawRange(out, 0, seed, f)
-		return out
-	}
+// drawBlock is how many numbers are converted to the type of the weight at a time. It is even; see drawRange.
+const drawBlock = 1 << 10
+
+// draw writes f of whole numbers even in [0, 2^53). Number i depends on the seed and i alone, so goroutines share the work.
+func draw(into kernels.Array, seed uint64, f func(n float64) float64) error {
+	count := into.Type.Shape.Size()
 	chunks := (count + drawChunk - 1) / drawChunk
+	if chunks <= 1 {
+		return drawInto(into, 0, count, seed, f)
+	}
 	var next atomic.Int64
 	var wait sync.WaitGroup
-	for range min(chunks, runtime.GOMAXPROCS(0)) {
+	errs := make([]error, min(chunks, runtime.GOMAXPROCS(0)))
+	for w := range errs {
 		wait.Go(func() {
-			for chunk := int(next.Add(1)) - 1; chunk < chunks; chunk = int(next.Add(1)) - 1 {
+			for chunk := int(next.Add(1)) - 1; chunk < chunks && errs[w] == nil; chunk = int(next.Add(1)) - 1 {
 				from := chunk * drawChunk
-				drawRange(out[from:min(from+drawChunk, count)], from, seed, f)
+				errs[w] = drawInto(into, from, min(from+drawChunk, count), seed, f)
 			}
 		})
 	}
 	wait.Wait()
-	return out
+	return errors.Join(errs...)
+}
+
+// drawInto draws the numbers from, from+1, ... until-1, from even.
+func drawInto(into kernels.Array, from, until int, seed uint64, f func(n float64) float64) error {
+	var block [drawBlock]float64
+	for ; from < until; from += drawBlock {
+		values := block[:min(drawBlock, until-from)]
+		drawRange(values, from, seed, f)
+		if err := into.SetFloat64s(from, values); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // drawRange draws the numbers from an even place on, two of each Philox block.

@@ -6,18 +6,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Number i depends on the seed and i alone, however many goroutines draw.
 func TestLargeDraws(t *testing.T) {
 	n := 3*drawChunk + 5
-	large, err := RandomNormal{}.Initialize(ir.Shape{n}, ir.Float32, 7)
-	require.NoError(t, err)
-	for _, count := range []int{5, drawChunk, 2*drawChunk + 3} {
-		small, err := RandomNormal{}.Initialize(ir.Shape{count}, ir.Float32, 7)
-		require.NoError(t, err)
-		require.True(t, slices.Equal(large[:count], small), count)
+	draw := func(count int) []float64 {
+		a := kernels.NewArray(ir.Type{DType: ir.Float64, Shape: ir.Shape{count}})
+		require.NoError(t, RandomNormal{}.Initialize(a, 7))
+		return a.Float64s()
+	}
+	large := draw(n)
+	for _, count := range []int{5, drawBlock, drawBlock + 1, drawChunk, 2*drawChunk + 3} {
+		require.True(t, slices.Equal(large[:count], draw(count)), count)
 	}
 	require.NotZero(t, large[n-1])
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -41,17 +42,17 @@ type VarianceScaling struct {
 }
 
 // Initialize draws the values.
-func (v VarianceScaling) Initialize(shape ir.Shape, _ ir.DType, seed uint64) ([]float64, error) {
+func (v VarianceScaling) Initialize(into kernels.Array, seed uint64) error {
 	scale := v.Scale
 	if scale == 0 {
 		scale = 1
 	}
 	if !(scale > 0) {
-		return nil, fmt.Errorf("initializers.VarianceScaling: Scale must be positive, received %v", v.Scale)
+		return fmt.Errorf("initializers.VarianceScaling: Scale must be positive, received %v", v.Scale)
 	}
-	in, out, err := fans(shape, v.InputAxes, v.OutputAxes)
+	in, out, err := fans(into.Type.Shape, v.InputAxes, v.OutputAxes)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	switch v.Mode {
 	case "", FanIn:
@@ -61,19 +62,19 @@ func (v VarianceScaling) Initialize(shape ir.Shape, _ ir.DType, seed uint64) ([]
 	case FanAvg:
 		scale /= max(1, (in+out)/2)
 	default:
-		return nil, fmt.Errorf("initializers.VarianceScaling: unknown Mode %q; use %q, %q or %q", v.Mode, FanIn, FanOut, FanAvg)
+		return fmt.Errorf("initializers.VarianceScaling: unknown Mode %q; use %q, %q or %q", v.Mode, FanIn, FanOut, FanAvg)
 	}
 	seed = own(v.Seed, seed)
 	switch v.Distribution {
 	case "", "normal", TruncatedNormalDistribution:
-		return truncatedNormal(shape, 0, math.Sqrt(scale)/truncation, seed), nil
+		return truncatedNormal(into, 0, math.Sqrt(scale)/truncation, seed)
 	case UntruncatedNormalDistribution:
-		return normal(shape, 0, math.Sqrt(scale), seed), nil
+		return normal(into, 0, math.Sqrt(scale), seed)
 	case UniformDistribution:
 		limit := math.Sqrt(3 * scale)
-		return uniform(shape, -limit, limit, seed), nil
+		return uniform(into, -limit, limit, seed)
 	}
-	return nil, fmt.Errorf("initializers.VarianceScaling: unknown Distribution %q; use %q, %q or %q", v.Distribution, TruncatedNormalDistribution, UntruncatedNormalDistribution, UniformDistribution)
+	return fmt.Errorf("initializers.VarianceScaling: unknown Distribution %q; use %q, %q or %q", v.Distribution, TruncatedNormalDistribution, UntruncatedNormalDistribution, UniformDistribution)
 }
 
 // fans returns the number of inputs and outputs of a unit; see the package comment.
@@ -119,8 +120,8 @@ type GlorotUniform struct {
 }
 
 // Initialize draws the values.
-func (g GlorotUniform) Initialize(shape ir.Shape, dtype ir.DType, seed uint64) ([]float64, error) {
-	return VarianceScaling{1, FanAvg, UniformDistribution, g.Seed, g.InputAxes, g.OutputAxes}.Initialize(shape, dtype, seed)
+func (g GlorotUniform) Initialize(into kernels.Array, seed uint64) error {
+	return VarianceScaling{1, FanAvg, UniformDistribution, g.Seed, g.InputAxes, g.OutputAxes}.Initialize(into, seed)
 }
 
 // GlorotNormal draws from the truncated normal distribution with standard deviation sqrt(2 / (fan_in + fan_out)). Source: as for
@@ -132,8 +133,8 @@ type GlorotNormal struct {
 }
 
 // Initialize draws the values.
-func (g GlorotNormal) Initialize(shape ir.Shape, dtype ir.DType, seed uint64) ([]float64, error) {
-	return VarianceScaling{1, FanAvg, TruncatedNormalDistribution, g.Seed, g.InputAxes, g.OutputAxes}.Initialize(shape, dtype, seed)
+func (g GlorotNormal) Initialize(into kernels.Array, seed uint64) error {
+	return VarianceScaling{1, FanAvg, TruncatedNormalDistribution, g.Seed, g.InputAxes, g.OutputAxes}.Initialize(into, seed)
 }
 
 // HeUniform draws evenly from [-limit, limit), limit = sqrt(6 / fan_in). Source: He et al., "Delving Deep into Rectifiers", ICCV
@@ -145,8 +146,8 @@ type HeUniform struct {
 }
 
 // Initialize draws the values.
-func (h HeUniform) Initialize(shape ir.Shape, dtype ir.DType, seed uint64) ([]float64, error) {
-	return VarianceScaling{2, FanIn, UniformDistribution, h.Seed, h.InputAxes, h.OutputAxes}.Initialize(shape, dtype, seed)
+func (h HeUniform) Initialize(into kernels.Array, seed uint64) error {
+	return VarianceScaling{2, FanIn, UniformDistribution, h.Seed, h.InputAxes, h.OutputAxes}.Initialize(into, seed)
 }
 
 // HeNormal draws from the truncated normal distribution with standard deviation sqrt(2 / fan_in). Source: He et al., "Delving
@@ -158,8 +159,8 @@ type HeNormal struct {
 }
 
 // Initialize draws the values.
-func (h HeNormal) Initialize(shape ir.Shape, dtype ir.DType, seed uint64) ([]float64, error) {
-	return VarianceScaling{2, FanIn, TruncatedNormalDistribution, h.Seed, h.InputAxes, h.OutputAxes}.Initialize(shape, dtype, seed)
+func (h HeNormal) Initialize(into kernels.Array, seed uint64) error {
+	return VarianceScaling{2, FanIn, TruncatedNormalDistribution, h.Seed, h.InputAxes, h.OutputAxes}.Initialize(into, seed)
 }
 
 // LecunUniform draws evenly from [-limit, limit), limit = sqrt(3 / fan_in). Source: LeCun et al., "Efficient BackProp", 1998,
@@ -171,8 +172,8 @@ type LecunUniform struct {
 }
 
 // Initialize draws the values.
-func (l LecunUniform) Initialize(shape ir.Shape, dtype ir.DType, seed uint64) ([]float64, error) {
-	return VarianceScaling{1, FanIn, UniformDistribution, l.Seed, l.InputAxes, l.OutputAxes}.Initialize(shape, dtype, seed)
+func (l LecunUniform) Initialize(into kernels.Array, seed uint64) error {
+	return VarianceScaling{1, FanIn, UniformDistribution, l.Seed, l.InputAxes, l.OutputAxes}.Initialize(into, seed)
 }
 
 // LecunNormal draws from the truncated normal distribution with standard deviation sqrt(1 / fan_in). Source: as for
@@ -184,6 +185,6 @@ type LecunNormal struct {
 }
 
 // Initialize draws the values.
-func (l LecunNormal) Initialize(shape ir.Shape, dtype ir.DType, seed uint64) ([]float64, error) {
-	return VarianceScaling{1, FanIn, TruncatedNormalDistribution, l.Seed, l.InputAxes, l.OutputAxes}.Initialize(shape, dtype, seed)
+func (l LecunNormal) Initialize(into kernels.Array, seed uint64) error {
+	return VarianceScaling{1, FanIn, TruncatedNormalDistribution, l.Seed, l.InputAxes, l.OutputAxes}.Initialize(into, seed)
 }

@@ -6,7 +6,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels"
 )
 
 // STFT makes the kernels of a convolution that is a short-time Fourier transform. A kernel (frame, 1, bins) has in row t and bin f
@@ -24,10 +24,11 @@ type STFT struct {
 	Weights []float64 `keras:"-"`
 }
 
-// Initialize returns the kernel.
-func (s STFT) Initialize(shape ir.Shape, _ ir.DType, _ uint64) ([]float64, error) {
+// Initialize writes the kernel.
+func (s STFT) Initialize(into kernels.Array, _ uint64) error {
+	shape := into.Type.Shape
 	if len(shape) != 3 || shape[1] != 1 || shape[2] < 2 {
-		return nil, fmt.Errorf("initializers.STFT makes kernels (frame, 1, bins) with at least two bins, received shape %v", shape)
+		return fmt.Errorf("initializers.STFT makes kernels (frame, 1, bins) with at least two bins, received shape %v", shape)
 	}
 	frame, bins := shape[0], shape[2]
 	n := 2 * (bins - 1)
@@ -35,14 +36,14 @@ func (s STFT) Initialize(shape ir.Shape, _ ir.DType, _ uint64) ([]float64, error
 	if weights == nil && s.Window != "none" {
 		var err error
 		if weights, err = Window(s.Window, frame, s.Periodic); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	switch {
 	case weights == nil:
 		weights = slices.Repeat([]float64{1}, frame)
 	case len(weights) != frame:
-		return nil, fmt.Errorf("initializers.STFT: the window has %d weights, the frame %d", len(weights), frame)
+		return fmt.Errorf("initializers.STFT: the window has %d weights, the frame %d", len(weights), frame)
 	default:
 		squares, sum := 0.0, 0.0
 		for _, w := range weights {
@@ -55,7 +56,7 @@ func (s STFT) Initialize(shape ir.Shape, _ ir.DType, _ uint64) ([]float64, error
 			scale = sum
 		case "none":
 		default:
-			return nil, fmt.Errorf("initializers.STFT: unknown scaling %q; known: density, spectrum, none", s.Scaling)
+			return fmt.Errorf("initializers.STFT: unknown scaling %q; known: density, spectrum, none", s.Scaling)
 		}
 	}
 	out := make([]float64, frame*bins)
@@ -68,11 +69,11 @@ func (s STFT) Initialize(shape ir.Shape, _ ir.DType, _ uint64) ([]float64, error
 			case "imag":
 				out[t*bins+f] = -weights[t] * sin / scale
 			default:
-				return nil, fmt.Errorf("initializers.STFT: unknown side %q; known: real, imag", s.Side)
+				return fmt.Errorf("initializers.STFT: unknown side %q; known: real, imag", s.Side)
 			}
 		}
 	}
-	return out, nil
+	return into.SetFloat64s(0, out)
 }
 
 // cosineWindows are the coefficients of windows Σ (-1)^k·a[k]·cos(2πk·i/(n-1)).

@@ -1,0 +1,55 @@
+package callbacks
+
+import (
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// What follows is implemented by models that can do more than a [Model] must; *keras.Model implements all of it. A callback goes without what its
+// model cannot do.
+
+// WorkerModel is a model that several processes may train.
+type WorkerModel interface {
+	// WritesFiles reports whether this process writes what a run leaves behind: of several workers the chief does. Who that is may change.
+	WritesFiles() bool
+	// JoinsRunningJob reports whether other workers have trained before this process came, so that files of the run are there already.
+	JoinsRunningJob() bool
+}
+
+// ResumableModel is a model whose run can begin inside an epoch.
+type ResumableModel interface {
+	// Progress is how far the run has come.
+	Progress() Progress
+	// SetInitialBatch makes the run begin with the given batch of its first epoch. It has an effect in OnTrainBegin only.
+	SetInitialBatch(batch int)
+}
+
+// CountingModel is a model whose optimizer counts its updates.
+type CountingModel interface {
+	// Iterations returns how often the optimizer has updated the weights.
+	Iterations() (int64, error)
+}
+
+// DescribedModel is a model that has a description in Keras's JSON.
+type DescribedModel interface{ ToJSON() ([]byte, error) }
+
+// TracedModel is a model that shows the program of its predictions.
+type TracedModel interface {
+	// InferenceProgram returns the program for a batch; 0 leaves its size open.
+	InferenceProgram(batch int) (*ir.Program, error)
+}
+
+// WeightedModel is a model that lists its weights.
+type WeightedModel interface{ Weights() distribute.Variables }
+
+// writesFiles reports whether this process writes what a run leaves behind.
+func writesFiles(m Model) bool {
+	w, ok := m.(WorkerModel)
+	return !ok || w.WritesFiles()
+}
+
+// joinsRunningJob reports whether other workers have trained before this process came.
+func joinsRunningJob(m Model) bool {
+	w, ok := m.(WorkerModel)
+	return ok && w.JoinsRunningJob()
+}
