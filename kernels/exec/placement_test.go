@@ -96,6 +96,36 @@ func TestRenewedPlacementConnectsAnew(t *testing.T) {
 	require.Equal(t, 2, made)
 }
 
+// What a burst of goroutines needed at the same time is closed when runs are fewer.
+func TestIdleInstancesAreGivenUp(t *testing.T) {
+	f := NewFunction(newPlaced(1), "f", func(_ *Replica, in []*ops.Tensor) []*ops.Tensor { return []*ops.Tensor{ops.Exp(in[0])} })
+	defer f.Close()
+	types := [][]ir.Type{{{DType: ir.Float32, Shape: ir.Shape{2}}}}
+	burst := func(n int) {
+		var out []*Instance
+		for range n {
+			inst, err := f.Acquire(types, []int{2})
+			require.NoError(t, err)
+			require.NoError(t, inst.Run(t.Context(), 0, 0))
+			out = append(out, inst)
+		}
+		for _, inst := range out {
+			f.Release(inst)
+		}
+	}
+	burst(20)
+	require.Len(t, f.shapes[0].idle, 20)
+	for range 4 * lookThrough / 20 { // what is needed again and again stays
+		burst(20)
+	}
+	require.Len(t, f.shapes[0].idle, 20)
+	for range 2 * lookThrough {
+		burst(1)
+	}
+	require.Len(t, f.shapes[0].idle, 1)
+	require.Zero(t, f.shapes[0].used)
+}
+
 // halves are initial values.
 type halves struct{}
 

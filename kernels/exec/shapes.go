@@ -1,0 +1,164 @@
+package exec
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// compiled is the program for one combination of input types, with the instances that are not running.
+type compiled struct {
+	key      string
+	programs []*tracedProgram // by replica; replicas with equal shapes share one
+	idle     []*Instance      // given back last comes last
+	used     int              // instances that are out
+	peak     int              // the most of them since the idle ones were last looked through
+	returns  int              // since then
+	evicted  bool
+	call     WorkerCall // names the program to other processes
+
+	making      sync.Mutex
+	executables []replicaProgram // by replica, made when the first instance is; replicas with equal programs share one
+}
+
+// replicaProgram is what one replica runs.
+type replicaProgram struct {
+	program    *ir.Program
+	executable kernels.Executable
+}
+
+func (f *Function) lookup(types [][]ir.Type, all []int) (*compiled, *Instance, error) {
+	key := fmt.Sprint(types, all, f.first())
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, c := range f.shapes {
+		if c.key != key {
+			continue
+		}
+		f.shapes = append(append(f.shapes[:i:i], f.shapes[i+1:]...), c)
+		f.out++
+		c.use(1)
+		if n := len(c.idle); n > 0 {
+			inst := c.idle[n-1]
+			c.idle = c.idle[:n-1]
+			inst.CompileTime = 0
+			return c, inst, nil
+		}
+		return c, nil, nil
+	}
+	programs, err := f.traceAll(f.typesOfAll(types, all), all)
+	if err != nil {
+		return nil, nil, err
+	}
+	c := &compiled{key: key, programs: programs[f.first() : f.first()+len(types)]}
+	if g := f.group(); g != nil {
+		if c.call, err = agree(g, f.strategy.Placement().Elastic, f.name, programs); err != nil {
+			return nil, nil, err
+		}
+	}
+	f.shapes = append(f.shapes, c)
+	if len(f.shapes) > cacheLimit {
+		f.shapes[0].close()
+		f.shapes = f.shapes[1:]
+	}
+	f.out++
+	c.use(1)
+	return c, nil, nil
+}
+
+// use counts the instances that are out.
+func (c *compiled) use(n int) {
+	c.used += n
+	c.peak = max(c.peak, c.used)
+}
+
+// lookThrough is after how many returns the idle instances are looked through.
+const lookThrough = 64
+
+// trim closes idle instances that the last runs did not need: after a burst of goroutines their memory goes back.
+func (c *compiled) trim() {
+	if c.returns++; c.returns < lookThrough {
+		return
+	}
+	for len(c.idle) > 0 && len(c.idle)+c.used > c.peak {
+		c.idle[0].close()
+		c.idle = append(c.idle[:0], c.idle[1:]...)
+	}
+	c.returns, c.peak = 0, c.used
+}
+
+// executablesOf compiles the programs once for all instances. Who comes meanwhile waits.
+func (f *Function) executablesOf(c *compiled) ([]replicaProgram, error) {
+	c.making.Lock()
+	defer c.making.Unlock()
+	if c.executables != nil {
+		return c.executables, nil
+	}
+	devices := f.strategy.Devices()
+	o := kernels.CompileOptions{Replicas: f.replicas()}
+	if c.meets() && o.Replicas > 1 {
+		pool, connect := f.connection()
+		set, err := pool.take(connect)
+		if err != nil {
+			return nil, err
+		}
+		_, o.Overlap = set.ends[0].(kernels.Overlapper)
+		pool.give(set)
+	}
+	made := map[programOf]replicaProgram{}
+	list := make([]replicaProgram, len(devices))
+	for i, d := range devices {
+		key := programOf{c.programs[i], i > 0 && f.strategy.Placement().Central}
+		p, known := made[key]
+		if !known {
+			backend, err := kernels.Lookup(d.Kind)
+			if err != nil {
+				return nil, err
+			}
+			if p.program = c.programs[i].program; key.reads {
+				p.program = withoutCentralWrites(c.programs[i], f.strategy.Placement())
+			}
+			o.Device = d
+			if p.executable, err = backend.Compile(p.program, o); err != nil {
+				for _, p := range made {
+					p.executable.Close()
+				}
+				return nil, fmt.Errorf("distribute: compiling %s for %v: %w", f.name, d, err)
+			}
+			made[key] = p
+		}
+		list[i] = p
+	}
+	c.executables = list
+	return list, nil
+}
+
+// programOf is a trace, and whether it is compiled for replicas that leave the updates of central storage to the first one.
+type programOf struct {
+	traced *tracedProgram
+	reads  bool
+}
+
+// meets reports whether the replicas exchange values.
+func (c *compiled) meets() bool {
+	return slices.ContainsFunc(c.programs, func(p *tracedProgram) bool { return len(p.calls) > 0 })
+}
+
+func (c *compiled) close() {
+	c.evicted = true
+	for _, inst := range c.idle {
+		inst.close()
+	}
+	c.idle = nil
+	c.making.Lock()
+	defer c.making.Unlock()
+	for i, p := range c.executables {
+		if !slices.ContainsFunc(c.executables[:i], func(q replicaProgram) bool { return q.executable == p.executable }) {
+			p.executable.Close() // sessions that run stay usable
+		}
+	}
+	c.executables = nil
+}
