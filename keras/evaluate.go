@@ -38,7 +38,7 @@ func (m *Model) EvaluateLogs(ctx context.Context, ds data.Dataset, options ...Fi
 		return nil, err
 	}
 	m.output = c.output
-	e := &evaluator{m: m, source: src}
+	e := &evaluator{m: m, source: src, nan: c.nanCheck()}
 	defer e.close()
 	all := append([]callbacks.Callback{}, c.callbacks...)
 	if c.verbose > 0 {
@@ -62,6 +62,7 @@ type evaluator struct {
 	parts   parts
 	results *resultReader
 	inFit   bool // validation: the functions are Fit's
+	nan     nanCheck
 }
 
 func (e *evaluator) close() {
@@ -130,6 +131,9 @@ func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
 	if err := e.m.compiled.check(&e.parts); err != nil {
 		return err
 	}
+	if err := e.look(index); err != nil {
+		return err
+	}
 	watched := e.list.WantsBatches()
 	if watched {
 		if err := e.list.Each(func(cb callbacks.Callback) error { return cb.OnTestBatchBegin(index) }); err != nil {
@@ -146,6 +150,23 @@ func (e *evaluator) batch(ctx context.Context, b *data.Batch, index int) error {
 	}
 	logs := e.results.batchLogs()
 	return e.list.Each(func(cb callbacks.Callback) error { return cb.OnTestBatchEnd(index, logs) })
+}
+
+// look finds labels and numbers that the result could only be spoilt by.
+func (e *evaluator) look(index int) error {
+	if index == 0 {
+		if err := e.m.checkLabels(&e.parts); err != nil {
+			return err
+		}
+	}
+	if e.nan.told && !e.nan.refuse {
+		return nil
+	}
+	what := "Evaluate"
+	if e.inFit {
+		what = "validation"
+	}
+	return e.nan.look(e.m, &e.parts, func() string { return fmt.Sprintf("%s: batch %d", what, index) }, spoilsScores)
 }
 
 // prepare makes model and functions ready for the shapes of the first batch, and starts the metrics anew.

@@ -105,7 +105,7 @@ func (m *Model) newTrainer(ds data.Dataset, c *fitConfig) (*trainer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &trainer{m: m, c: c, source: src, history: &History{}}
+	t := &trainer{m: m, c: c, source: src, history: &History{}, check: inputCheck{nan: c.nanCheck()}}
 	if c.validation != nil {
 		size := c.validationBatchSize
 		if _, inMemory := c.validation.(*data.ArraySource); size == 0 && inMemory {
@@ -117,7 +117,7 @@ func (m *Model) newTrainer(ds data.Dataset, c *fitConfig) (*trainer, error) {
 			src.close()
 			return nil, err
 		}
-		t.evaluate = &evaluator{m: m, source: vs, inFit: true}
+		t.evaluate = &evaluator{m: m, source: vs, inFit: true, nan: c.nanCheck()}
 	}
 	return t, nil
 }

@@ -3,6 +3,8 @@ package keras
 import (
 	"encoding/binary"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 
 	"gorgonia.org/tensor"
@@ -11,8 +13,9 @@ import (
 	"github.com/gokeras/gokeras/losses"
 )
 
-// RefuseNaN makes Fit fail at the first batch whose inputs, targets or sample weights hold a NaN, with the number of the batch, the
-// name of the array and the place in it. Without it Fit says so once, on its Output, and looks at the batches of its first epoch only.
+// RefuseNaN makes Fit, Evaluate, Predict, TrainOnBatch and TestOnBatch fail at the first batch whose inputs, targets or sample weights
+// hold a NaN, with the number of the batch, the name of the array and the place in it. Without it they say so once a call, TrainOnBatch and
+// TestOnBatch once a model, on their Output, and Fit looks at the batches of its first epoch only.
 func RefuseNaN() FitOption {
 	return fitOption{"RefuseNaN", func(c *fitConfig) { c.refuseNaN = true }}
 }
@@ -21,53 +24,87 @@ func RefuseNaN() FitOption {
 type inputCheck struct {
 	epoch, step int  // of the batch at hand
 	labels      bool // the labels of a batch have been looked at
-	told        bool // of a NaN
+	nan         nanCheck
 }
 
-// lookAtBatch finds numbers in a batch that training could only be spoilt by. It reads what is about to be copied, and allocates
-// nothing.
-func (t *trainer) lookAtBatch() error {
-	if !t.check.labels {
-		t.check.labels = true
-		if err := t.checkLabels(); err != nil {
-			return err
-		}
-	}
-	if !t.c.refuseNaN && (t.check.told || t.check.epoch != t.c.initialEpoch) {
+// nanCheck looks for NaN in the batches of a call.
+type nanCheck struct {
+	refuse bool
+	told   bool
+	output io.Writer // nil is standard output
+}
+
+func (c *fitConfig) nanCheck() nanCheck { return nanCheck{refuse: c.refuseNaN, output: c.output} }
+
+// look finds the first NaN of a batch and makes an error of it, or one line: where says which batch it is, and then what comes of it. It
+// reads what is about to be copied, and allocates nothing unless there is one.
+func (k *nanCheck) look(m *Model, p *parts, where func() string, then string) error {
+	if k.told && !k.refuse {
 		return nil
 	}
-	for i := range t.parts.len() {
-		at, err := firstNaN(t.parts.at(i))
+	for i := range p.len() {
+		at, err := firstNaN(p.at(i))
 		if err != nil {
-			return fmt.Errorf("%s: %w", t.parts.label(i), err)
+			return fmt.Errorf("%s: %w", p.label(i), err)
 		}
-		if at < 0 {
-			continue
+		if at >= 0 {
+			return k.tell(fmt.Sprintf("%s has a NaN (element %d of %v)", m.nameOf(p, i), at, p.at(i).Shape()), where(), then)
 		}
-		what := fmt.Sprintf("%s has a NaN (element %d of %v)", t.nameOf(i), at, t.parts.at(i).Shape())
-		if t.c.refuseNaN {
-			return fmt.Errorf("%s; leave such examples out, or put numbers in their place", what)
-		}
-		t.check.told = true
-		fmt.Fprintf(t.c.output, "epoch %d: batch %d: %s: the loss and all weights will be NaN; keras.RefuseNaN makes this an error\n", t.check.epoch+1, t.check.step, what)
-		return nil
 	}
 	return nil
 }
 
+func (k *nanCheck) tell(what, where, then string) error {
+	if k.refuse {
+		return fmt.Errorf("%s; leave such examples out, or put numbers in their place", what)
+	}
+	k.told = true
+	out := k.output
+	if out == nil {
+		out = os.Stdout
+	}
+	fmt.Fprintf(out, "%s: %s: %s; keras.RefuseNaN makes this an error\n", where, what, then)
+	return nil
+}
+
+// What comes of a NaN.
+const (
+	spoilsTraining   = "the loss and all weights will be NaN"
+	spoilsScores     = "the loss will be NaN"
+	spoilsPrediction = "what is predicted for this example will be NaN"
+)
+
+// lookAtBatch finds numbers in a batch that training could only be spoilt by.
+func (t *trainer) lookAtBatch() error {
+	if !t.check.labels {
+		t.check.labels = true
+		if err := t.m.checkLabels(&t.parts); err != nil {
+			return err
+		}
+	}
+	if !t.c.refuseNaN && (t.check.nan.told || t.check.epoch != t.c.initialEpoch) {
+		return nil
+	}
+	return t.check.nan.look(t.m, &t.parts, t.where, spoilsTraining)
+}
+
+func (t *trainer) where() string {
+	return fmt.Sprintf("epoch %d: batch %d", t.check.epoch+1, t.check.step)
+}
+
 // nameOf is the name of array i of a batch.
-func (t *trainer) nameOf(i int) string {
-	if fed := t.m.fed(); i < len(t.parts.x) && len(fed) == len(t.parts.x) && fed[i].Name() != "" {
+func (m *Model) nameOf(p *parts, i int) string {
+	if fed := m.fed(); i < len(p.x) && len(fed) == len(p.x) && fed[i].Name() != "" {
 		return fmt.Sprintf("input %q", fed[i].Name())
 	}
-	if at := i - len(t.parts.x); at >= 0 && at < len(t.parts.y) && len(t.m.compiled.outputs) > 0 {
-		for _, o := range t.m.compiled.outputs {
+	if at := i - len(p.x); at >= 0 && at < len(p.y) && m.compiled != nil {
+		for _, o := range m.compiled.outputs {
 			if o.target == at {
 				return fmt.Sprintf("the target of output %q", o.name)
 			}
 		}
 	}
-	return t.parts.label(i)
+	return p.label(i)
 }
 
 // firstNaN returns the number of the first element that is NaN, -1 for none.
@@ -122,18 +159,18 @@ func holdsNaN64(raw []byte) bool {
 }
 
 // checkLabels finds labels of -1 and +1 for losses that take 0 and 1: training would go on, towards nothing.
-func (t *trainer) checkLabels() error {
-	for _, o := range t.m.compiled.outputs {
+func (m *Model) checkLabels(p *parts) error {
+	for _, o := range m.compiled.outputs {
 		switch o.loss.(type) {
 		case *losses.BinaryCrossentropy, *losses.BinaryFocalCrossentropy:
 		default:
 			continue
 		}
-		if o.target < 0 || o.target >= len(t.parts.y) || t.parts.y[o.target] == nil {
+		if o.target < 0 || o.target >= len(p.y) || p.y[o.target] == nil {
 			continue
 		}
 		signs := false
-		switch y := t.parts.y[o.target].Data().(type) {
+		switch y := p.y[o.target].Data().(type) {
 		case []float32:
 			signs = areSigns(y)
 		case []float64:

@@ -45,6 +45,73 @@ func TestNaNInputs(t *testing.T) {
 	require.ErrorContains(t, err, `the target of output "dense" has a NaN (element 2`)
 }
 
+// TestNaNElsewhere checks that what does not train tells of NaN, too.
+func TestNaNElsewhere(t *testing.T) {
+	x, y := make([][]float32, 12), make([]float32, 12)
+	for i := range x {
+		x[i] = []float32{float32(i), 1, 2}
+	}
+	x[9][1] = float32(math.NaN())
+	bad := data.Arrays(x, y)
+	one := data.Arrays(x[8:], y[8:])
+	m := smallModel(t, 1, "mse")
+	for _, row := range []struct {
+		name  string
+		run   func(options ...keras.FitOption) error
+		want  string
+		wrong string // in the error on request
+	}{
+		{"Evaluate", func(o ...keras.FitOption) error {
+			_, err := m.Evaluate(t.Context(), bad, append(o, keras.BatchSize(4))...)
+			return err
+		}, "Evaluate: batch 2: input", "batch 2: input"},
+		{"Predict", func(o ...keras.FitOption) error {
+			_, err := m.Predict(t.Context(), bad, append(o, keras.BatchSize(4))...)
+			return err
+		}, "Predict: batch 2: input", "batch 2: input"},
+		{"Predict of a dataset", func(o ...keras.FitOption) error {
+			_, err := m.Predict(t.Context(), bad.Elements().Batch(4, false), o...)
+			return err
+		}, "Predict: batch 2: input", "batch 2: input"},
+		{"validation", func(o ...keras.FitOption) error {
+			_, err := m.Fit(t.Context(), data.Arrays(x[:4], y[:4]), append(o, keras.ValidationData(bad), keras.BatchSize(4), keras.Epochs(2))...)
+			return err
+		}, "validation: batch 2: input", "batch 2: input"},
+		{"TestOnBatch", func(o ...keras.FitOption) error {
+			_, err := m.TestOnBatch(t.Context(), one, o...)
+			return err
+		}, "TestOnBatch: input", "TestOnBatch: input"},
+		{"TrainOnBatch", func(o ...keras.FitOption) error {
+			_, err := smallModel(t, 1, "mse").TrainOnBatch(t.Context(), one, o...)
+			return err
+		}, "TrainOnBatch: input", "TrainOnBatch: input"},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			var out bytes.Buffer
+			require.NoError(t, row.run(keras.Output(&out)))
+			assert.Equal(t, 1, strings.Count(out.String(), "has a NaN (element "), out.String())
+			assert.Contains(t, out.String(), row.want)
+			require.ErrorContains(t, row.run(keras.RefuseNaN()), row.wrong)
+		})
+	}
+	var out bytes.Buffer
+	_, err := m.TestOnBatch(t.Context(), one, keras.Output(&out))
+	require.NoError(t, err)
+	assert.Empty(t, out.String(), "a model tells once")
+	for _, x := range []data.Dataset{data.Arrays(x[:8], y[:8])} {
+		_, err := m.Predict(t.Context(), x, keras.Output(&out), keras.RefuseNaN())
+		require.NoError(t, err)
+		_, err = m.Evaluate(t.Context(), x, keras.Output(&out), keras.RefuseNaN())
+		require.NoError(t, err)
+		assert.Empty(t, out.String())
+	}
+	signs := data.Arrays(x[:2], []float32{-1, 1})
+	_, err = smallModel(t, 1, "binary_crossentropy").TrainOnBatch(t.Context(), signs)
+	require.ErrorContains(t, err, "takes 0 and 1")
+	_, err = smallModel(t, 1, "binary_crossentropy").Evaluate(t.Context(), signs)
+	require.ErrorContains(t, err, "takes 0 and 1")
+}
+
 // TestLabelsThatAreNone checks labels that are no class numbers, and signs for losses of probabilities.
 func TestLabelsThatAreNone(t *testing.T) {
 	x := [][]float32{{1, 2, 3}, {3, 2, 1}, {2, 2, 2}}

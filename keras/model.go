@@ -46,6 +46,7 @@ type Model struct {
 	stopped atomic.Bool
 
 	measured   atomic.Uint64 // counts what changes metrics: logs that were not read before are lost
+	toldNaN    bool          // by TrainOnBatch or TestOnBatch
 	output     io.Writer
 	history    *History
 	fitting    *trainer        // the run under way

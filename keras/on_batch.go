@@ -12,18 +12,22 @@ import (
 
 // TrainOnBatch runs one training step on the examples of a and returns loss and metrics of this batch alone.
 //
-// Of the options only ClassWeight has a meaning here.
+// Of the options ClassWeight, RefuseNaN and Output have a meaning here.
 func (m *Model) TrainOnBatch(ctx context.Context, a *data.ArraySource, options ...FitOption) (map[string]float64, error) {
 	c, err := newFitConfig("TrainOnBatch", options)
 	if err != nil {
 		return nil, err
 	}
-	return m.onBatch(ctx, "TrainOnBatch", a, true, c.classWeight)
+	return m.onBatch(ctx, c, a, true)
 }
 
-// TestOnBatch returns loss and metrics of the examples of a, without training.
-func (m *Model) TestOnBatch(ctx context.Context, a *data.ArraySource) (map[string]float64, error) {
-	return m.onBatch(ctx, "TestOnBatch", a, false, nil)
+// TestOnBatch returns loss and metrics of the examples of a, without training. Of the options RefuseNaN and Output have a meaning here.
+func (m *Model) TestOnBatch(ctx context.Context, a *data.ArraySource, options ...FitOption) (map[string]float64, error) {
+	c, err := newFitConfig("TestOnBatch", options)
+	if err != nil {
+		return nil, err
+	}
+	return m.onBatch(ctx, c, a, false)
 }
 
 // PredictOnBatch returns the model's output for the examples of a, computed as one batch. It reads the arrays of a in place, so that
@@ -75,14 +79,14 @@ func sourceErr(a *data.ArraySource) error {
 	return a.Err()
 }
 
-func (m *Model) onBatch(ctx context.Context, what string, a *data.ArraySource, train bool, classWeight map[int]float64) (map[string]float64, error) {
-	if err := m.begin(ctx, what); err != nil {
+func (m *Model) onBatch(ctx context.Context, c *fitConfig, a *data.ArraySource, train bool) (map[string]float64, error) {
+	if err := m.begin(ctx, c.what); err != nil {
 		return nil, err
 	}
 	defer m.training.Unlock()
-	logs, err := m.runBatch(ctx, a, train, classWeight)
+	logs, err := m.runBatch(ctx, c, a, train)
 	if err != nil {
-		return nil, fmt.Errorf("keras: %s: %w", what, err)
+		return nil, fmt.Errorf("keras: %s: %w", c.what, err)
 	}
 	scores := map[string]float64{}
 	for _, name := range logs.Names() {
@@ -91,7 +95,7 @@ func (m *Model) onBatch(ctx context.Context, what string, a *data.ArraySource, t
 	return scores, nil
 }
 
-func (m *Model) runBatch(ctx context.Context, a *data.ArraySource, train bool, classWeight map[int]float64) (*callbacks.Logs, error) {
+func (m *Model) runBatch(ctx context.Context, c *fitConfig, a *data.ArraySource, train bool) (*callbacks.Logs, error) {
 	if err := sourceErr(a); err != nil {
 		return nil, err
 	}
@@ -106,7 +110,10 @@ func (m *Model) runBatch(ctx context.Context, a *data.ArraySource, train bool, c
 	if err := m.arrange(&b, &p); err != nil {
 		return nil, err
 	}
-	if err := m.ready(&p, classWeight, train, !train); err != nil {
+	if err := m.ready(&p, c.classWeight, train, !train); err != nil {
+		return nil, err
+	}
+	if err := m.lookAtOne(&p, c, train); err != nil {
 		return nil, err
 	}
 	fn := m.compiled.test
@@ -134,4 +141,20 @@ func (m *Model) runBatch(ctx context.Context, a *data.ArraySource, train bool, c
 	}
 	logs := newResultReader(m, train).logs("")
 	return logs, logs.Err()
+}
+
+// lookAtOne finds labels and numbers in a batch that could only spoil what comes of it. Of a NaN it tells once.
+func (m *Model) lookAtOne(p *parts, c *fitConfig, train bool) error {
+	if err := m.checkLabels(p); err != nil {
+		return err
+	}
+	then := spoilsScores
+	if train {
+		then = spoilsTraining
+	}
+	check := c.nanCheck()
+	check.told = m.toldNaN
+	err := check.look(m, p, func() string { return c.what }, then)
+	m.toldNaN = check.told
+	return err
 }

@@ -152,9 +152,10 @@ func ShuffleSeed(seed uint64) FitOption {
 
 // optionsOf lists the options that functions other than Fit take.
 var optionsOf = map[string][]string{
-	"Evaluate":     {"BatchSize", "Steps", "Verbose", "Output", "Callbacks"},
-	"Predict":      {"BatchSize", "Steps", "Verbose", "Output", "Callbacks"},
-	"TrainOnBatch": {"ClassWeight"},
+	"Evaluate":     {"BatchSize", "Steps", "Verbose", "Output", "Callbacks", "RefuseNaN"},
+	"Predict":      {"BatchSize", "Steps", "Verbose", "Output", "Callbacks", "RefuseNaN"},
+	"TrainOnBatch": {"ClassWeight", "Output", "RefuseNaN"},
+	"TestOnBatch":  {"Output", "RefuseNaN"},
 }
 
 func newFitConfig(what string, options []FitOption) (*fitConfig, error) {

@@ -74,7 +74,7 @@ func (m *Model) PredictAll(ctx context.Context, ds data.Dataset, options ...FitO
 	if c.verbose > 0 {
 		all = append(all, callbacks.NewProgbarLogger(c.verbose, c.output))
 	}
-	p := &predictor{prediction: m.newPrediction(), list: callbacks.NewList(all, m, callbacks.Params{Verbose: c.verbose, Epochs: 1, Steps: src.steps()})}
+	p := &predictor{prediction: m.newPrediction(), nan: c.nanCheck(), list: callbacks.NewList(all, m, callbacks.Params{Verbose: c.verbose, Epochs: 1, Steps: src.steps()})}
 	defer m.finish(p.prediction)
 	out, err := p.run(ctx, src)
 	if err != nil {
@@ -87,6 +87,7 @@ func (m *Model) PredictAll(ctx context.Context, ds data.Dataset, options ...FitO
 type predictor struct {
 	*prediction
 	list *callbacks.List
+	nan  nanCheck
 }
 
 func (p *predictor) run(ctx context.Context, src source) ([]*tensor.Dense, error) {
@@ -135,6 +136,9 @@ func (p *predictor) batch(ctx context.Context, b *data.Batch, step int) error {
 		return err
 	}
 	if err := p.m.arrangeInputs(b, &p.parts); err != nil {
+		return err
+	}
+	if err := p.nan.look(p.m, &p.parts, func() string { return fmt.Sprintf("Predict: batch %d", step) }, spoilsPrediction); err != nil {
 		return err
 	}
 	if err := p.compute(ctx, 0, p.parts.rows()); err != nil {

@@ -21,6 +21,7 @@ type prediction struct {
 	feed    *feeder
 	results []predictedOutput
 	given   bool // the results are arrays of the caller's
+	nan     nanCheck
 }
 
 // predictions are what the predictions of a model leave behind for the next ones. It is guarded by Model.mu.
@@ -60,7 +61,7 @@ func (m *Model) finish(p *prediction) {
 	for i := range p.parts.own {
 		clear(p.parts.own[i])
 	}
-	p.results, p.given, p.batch = p.results[:0], false, data.Batch{}
+	p.results, p.given, p.batch, p.nan = p.results[:0], false, data.Batch{}, nanCheck{}
 	p.parts.x, p.parts.y, p.parts.w = nil, nil, nil
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -81,7 +82,7 @@ func (m *Model) direct(ctx context.Context, ds data.Dataset, options []FitOption
 	if !ok || a == nil || a.Err() != nil || a.N() == 0 || ctx == nil || a.TextType() != "" || m.stage() != nil {
 		return nil
 	}
-	size := data.DefaultBatchSize
+	size, nan := data.DefaultBatchSize, nanCheck{}
 	if len(options) > 0 {
 		c, err := newFitConfig("Predict", options)
 		if err != nil || c.steps != 0 || c.verbose != 0 || len(c.callbacks) > 0 {
@@ -90,9 +91,10 @@ func (m *Model) direct(ctx context.Context, ds data.Dataset, options []FitOption
 		if c.batchSize > 0 {
 			size = c.batchSize
 		}
+		nan = c.nanCheck()
 	}
 	p := m.newPrediction()
-	p.batch, p.size = a.All(), size
+	p.batch, p.size, p.nan = a.All(), size, nan
 	return p
 }
 
@@ -100,6 +102,9 @@ func (m *Model) direct(ctx context.Context, ds data.Dataset, options []FitOption
 func (p *prediction) run(ctx context.Context) error {
 	if err := p.m.arrangeInputs(&p.batch, &p.parts); err != nil {
 		return fmt.Errorf("batch 0: %w", err)
+	}
+	if err := p.look(); err != nil {
+		return err
 	}
 	n := p.parts.rows()
 	for from := 0; from < n; from += p.size {
@@ -110,6 +115,29 @@ func (p *prediction) run(ctx context.Context) error {
 		if err = p.compute(ctx, from, min(p.size, n-from)); err != nil {
 			return fmt.Errorf("batch %d: %w", from/p.size, err)
 		}
+	}
+	return nil
+}
+
+// look finds the first NaN of all examples, and the batch in which it will be.
+func (p *prediction) look() error {
+	for i := range p.parts.x {
+		a := p.parts.x[i]
+		at, err := firstNaN(a)
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.parts.label(i), err)
+		}
+		if at < 0 || len(a.Shape()) == 0 {
+			continue
+		}
+		row := a.Shape()[1:].TotalSize()
+		batch := at / row / p.size
+		where := fmt.Sprintf("Predict: batch %d", batch)
+		what := fmt.Sprintf("%s has a NaN (element %d of example %d)", p.m.nameOf(&p.parts, i), at%row, at/row)
+		if err := p.nan.tell(what, where, spoilsPrediction); err != nil {
+			return fmt.Errorf("batch %d: %w", batch, err)
+		}
+		return nil
 	}
 	return nil
 }
