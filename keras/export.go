@@ -11,6 +11,7 @@ import (
 	"github.com/gokeras/gokeras/internal/atomicfile"
 	"github.com/gokeras/gokeras/keras/onnx"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -40,8 +41,9 @@ func ExportDescription(text string) ExportOption {
 //
 // Layers that work on the host, before the model's program (on text, say), are left out: the inputs of the file are what they make.
 // The model must be built. Axes that are open in its inputs stay open, as far as the layers allow; inputs, outputs and weights have
-// their names in the model. Layers draw no random numbers in inference, or cannot be exported; changes of state (a stateful
-// recurrent layer) are left out. Outputs in half precision come as float32, as those of Predict.
+// their names in the model. Layers draw no random numbers in inference and keep no state from batch to batch, or cannot be exported;
+// neither can operations in a type for which ONNX Runtime has no kernel: most in bfloat16, convolutions and some functions in float64.
+// Outputs in half precision come as float32, as those of Predict.
 func (m *Model) Export(path string, options ...ExportOption) error {
 	c := exportConfig{}
 	for _, o := range options {
@@ -55,11 +57,13 @@ func (m *Model) Export(path string, options ...ExportOption) error {
 	if c.batch < 0 {
 		return fmt.Errorf("keras: Export: ExportBatch is %d; expected a number of examples, or 0 for any", c.batch)
 	}
-	program, err := m.inference(c)
-	if err != nil {
-		return prefixed("Export", err)
+	document, err := m.exported(c)
+	if n := m.rowsOfConstants(); err != nil && c.batch == 0 && n > 1 {
+		c.batch = n
+		if _, again := m.exported(c); again == nil {
+			err = fmt.Errorf("the constants in the calls of its layers hold %d examples, so that the batch cannot stay open; export it with keras.ExportBatch(%d)", n, n)
+		}
 	}
-	document, err := program.Marshal()
 	if err != nil {
 		return prefixed("Export", err)
 	}
@@ -67,6 +71,53 @@ func (m *Model) Export(path string, options ...ExportOption) error {
 		_, err := w.Write(document)
 		return err
 	}))
+}
+
+// exported is the content of the file.
+func (m *Model) exported(c exportConfig) ([]byte, error) {
+	if layers.IsStateful(m) {
+		return nil, fmt.Errorf("model %q is stateful: what it predicts depends on the batches before, which a file cannot remember; set Stateful to false, or make the state an input and an output", m.Name())
+	}
+	program, err := m.inference(c)
+	if err != nil {
+		return nil, err
+	}
+	return program.Marshal()
+}
+
+// rowsOfConstants is the largest first axis of the constants among the arguments of calls; 0 where there is none.
+func (m *Model) rowsOfConstants() int {
+	f, ok := m.topology.(*functional)
+	if !ok {
+		return 0
+	}
+	rows := 0
+	var look func(v any)
+	look = func(v any) {
+		switch v := v.(type) {
+		case kernels.Array:
+			if len(v.Type.Shape) > 0 {
+				rows = max(rows, v.Type.Shape[0])
+			}
+		case layers.ConstantTensor:
+			look(v.Array)
+		case []any:
+			for _, e := range v {
+				look(e)
+			}
+		case map[string]any:
+			for _, e := range v {
+				look(e)
+			}
+		}
+	}
+	for _, n := range f.nodes {
+		if a, ok := n.Arguments(); ok {
+			look(a.Positional)
+			look(map[string]any(a.Keywords))
+		}
+	}
+	return rows
 }
 
 // inference traces the model once. Open axes stay open, as sizes of package dim, but for a batch that the options give.

@@ -51,7 +51,7 @@ func (l *TimeDistributed) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	if m := x.Mask(); m != nil && (m.Rank() < 2 || !dim.MayEqual(m.Dim(0), x.Dim(0)) || !dim.MayEqual(m.Dim(1), x.Dim(1))) {
 		ops.Failf(c.Graph(), "the mask has shape %v; it must begin with (batch, steps) of the input %v", m.Shape(), x.Shape())
 	}
-	if c.Training && keepsState(l.Layer) || hasStatefulLoop(l.Layer) {
+	if c.Training && keepsState(l.Layer) || IsStateful(l.Layer) {
 		return []*ops.Tensor{l.stepByStep(c, x)}
 	}
 	y := Invoke(l.Layer, c, withMaskOf(x, joinSteps))
@@ -100,8 +100,8 @@ func keepsState(l Layer) (keeps bool) {
 	return keeps
 }
 
-// hasStatefulLoop reports whether a recurrent layer inside l keeps states from call to call.
-func hasStatefulLoop(l Layer) (stateful bool) {
+// IsStateful reports whether l, or a recurrent layer inside it, keeps states from call to call.
+func IsStateful(l Layer) (stateful bool) {
 	Walk(l, func(l Layer) { stateful = stateful || settingsOf(l).stateful })
 	return stateful
 }

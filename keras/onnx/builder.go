@@ -63,8 +63,37 @@ func (b *builder) body() error {
 		if write == nil {
 			return b.errorf("%s", missing(n.Op))
 		}
+		before := len(b.g.nodes)
 		if err := write(b, n); err != nil {
 			return err
+		}
+		if err := b.checkKernels(n, b.g.nodes[before:]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Runtimes do not have every operation in every type. These are the gaps of ONNX Runtime on CPUs, the most complete one.
+var (
+	withoutFloat64 = []string{"Atan", "Tan", "Sinh", "Erf", "Cosh", "Atanh", "Asinh", "Asin", "Acosh", "Acos", "Conv", "ConvTranspose", "AveragePool"}
+	withBFloat16   = []string{
+		"Cast", "Identity", "Squeeze", "Unsqueeze", "Transpose", "Reshape", "Shape", "Concat", "Slice", "Gather", "ScatterND", "LayerNormalization",
+	}
+)
+
+// checkKernels reports an operation that no runtime computes in its type.
+func (b *builder) checkKernels(n *ir.Node, written []*node) error {
+	of := func(d ir.DType) bool {
+		is := func(v ir.Value) bool { return b.dtype(v) == d }
+		return slices.ContainsFunc(n.Inputs, is)
+	}
+	for _, w := range written {
+		if of(ir.Float64) && slices.Contains(withoutFloat64, w.op) {
+			return b.errorf("it is float64, for which ONNX runtimes have no %s; make the model with the policy float32", w.op)
+		}
+		if of(ir.BFloat16) && !slices.Contains(withBFloat16, w.op) {
+			return b.errorf("it is bfloat16, for which ONNX runtimes have no %s; make the model with the policy float32 or mixed_float16", w.op)
 		}
 	}
 	return nil

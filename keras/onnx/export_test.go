@@ -134,6 +134,7 @@ func nested(t testing.TB, c map[string]testCase) {
 	c["subclass"] = testCase{model: own, shapes: [][]int{{4}}}
 	half, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 4, Activation: "relu"}, &layers.Dense{Units: 2}}, keras.InputShape(3), keras.DTypePolicy("float64"))
 	require.NoError(t, err)
+	c["u-net"] = testCase{model: uNet(t), shapes: [][]int{{16, 16, 3}}}
 	c["float64"] = testCase{model: half, shapes: [][]int{{3}}}
 }
 
@@ -287,6 +288,29 @@ func asJSON(d *tensor.Dense) tensorJSON {
 		}
 	}
 	return out
+}
+
+// uNet is a small one of separable convolutions and group normalization, with a Dice loss.
+func uNet(t testing.TB) *keras.Model {
+	t.Helper()
+	block := func(x *layers.KerasTensor, filters int) *layers.KerasTensor {
+		for range 2 {
+			x = layers.Apply(&layers.SeparableConv2D{Filters: filters, KernelSize: []int{3}, Padding: "same"}, x)
+			x = layers.Apply(&layers.Activation{Activation: "relu"}, layers.Apply(&layers.GroupNormalization{Groups: 2}, x))
+		}
+		return x
+	}
+	in := keras.Input(keras.Shape(16, 16, 3))
+	one := block(in, 4)
+	two := block(layers.Apply(&layers.MaxPooling2D{}, one), 8)
+	low := block(layers.Apply(&layers.MaxPooling2D{}, two), 8)
+	up := layers.Apply(&layers.Conv2DTranspose{Filters: 8, KernelSize: []int{2}, Strides: []int{2}}, low)
+	x := block(layers.Apply(&layers.Concatenate{}, up, two), 8)
+	x = block(layers.Apply(&layers.Concatenate{}, layers.Apply(&layers.UpSampling2D{Interpolation: "bilinear"}, x), one), 4)
+	m, err := keras.NewFunctional(keras.Inputs(in), keras.Outputs(layers.Apply(&layers.Conv2D{Filters: 1, KernelSize: []int{1}, Activation: "sigmoid"}, x)))
+	require.NoError(t, err)
+	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "adam", Loss: "dice"}))
+	return m
 }
 
 // task is a file for the script, with what goes in and what should come out.
