@@ -62,6 +62,9 @@ func (e *Extended) isChief() bool {
 	if w, ok := e.strategy.(*MultiWorkerMirroredStrategy); ok {
 		return w.IsChief()
 	}
+	if p, ok := e.strategy.(*ParameterServerStrategy); ok {
+		return p.IsCoordinator()
+	}
 	b := baseOf(e.strategy)
 	return b == nil || b.at.First == 0
 }

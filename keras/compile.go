@@ -56,6 +56,9 @@ type compiled struct {
 	trainResults, testResults resultFunctions
 	inputs, targets           int // arrays in a batch that the functions were made for
 	classWeight               map[int]float64
+
+	generation int  // of Compile, for names on parameter servers
+	onServers  bool // the weights have been put there
 }
 
 type outputLoss struct {
@@ -102,6 +105,9 @@ func (m *Model) Compile(config CompileConfig) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.compiled != nil {
+		c.generation = m.compiled.generation + 1
+	}
 	m.compiled.close()
 	m.compiled = c
 	return nil

@@ -38,6 +38,9 @@ func (m *Model) Fit(ctx context.Context, ds data.Dataset, options ...FitOption) 
 		return nil, err
 	}
 	defer t.close()
+	if s := m.onServers(); s != nil {
+		return m.fitOnServers(ctx, s, t)
+	}
 	h, err := t.run(ctx)
 	m.failTogether(err)
 	return h, err
@@ -80,9 +83,10 @@ type trainer struct {
 	first    *data.Batch // read ahead to learn the shapes
 	results  *resultReader
 	trained  int
-	skipped  int      // batches of the first epoch that are left out
-	measured bool     // their metrics are in the model's measures
-	workers  together // of a strategy over several processes
+	skipped  int        // batches of the first epoch that are left out
+	measured bool       // their metrics are in the model's measures
+	workers  together   // of a strategy over several processes
+	servers  *serverFit // of a ParameterServerStrategy; nil: another one
 	check    inputCheck
 	notes    []string // for the log, printed where they do not disturb the progress bar
 }

@@ -111,6 +111,9 @@ func (t *trainer) measureEpoch(ctx context.Context, epoch int) (*callbacks.Logs,
 
 // steps runs the batches of one epoch.
 func (t *trainer) steps(ctx context.Context, epoch int) error {
+	if t.servers != nil {
+		return t.servers.epoch(ctx, epoch)
+	}
 	perExecution := t.m.compiled.config.StepsPerExecution
 	watched := t.list.WantsBatches()
 	limit, first := t.source.steps(), t.skipped

@@ -80,6 +80,9 @@ func (m *Model) describe(vars distribute.Variables) string {
 // synchronize makes all workers begin with the chief's weights, optimizer state and place in the run, which may come from a backup that
 // only the chief has, and makes sure that they are about to do the same.
 func (t *trainer) synchronize(ctx context.Context) error {
+	if t.servers != nil {
+		return t.servers.place(ctx)
+	}
 	if t.workers.group == nil {
 		return nil
 	}

@@ -45,7 +45,7 @@ func (l *Embedding) Build(b *Builder, _ []ir.Shape) {
 func (l *Embedding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	// Rows are cast after they are picked: casting the whole table would cost more than the look-up.
-	return []*ops.Tensor{ops.Cast(ops.Embedding(c.Read(l.embeddings), x), c.ComputeDType())}
+	return []*ops.Tensor{ops.Cast(c.Lookup(l.embeddings, x), c.ComputeDType())}
 }
 
 // ComputeMask returns x ≠ 0 with MaskZero set.

@@ -20,12 +20,14 @@ import (
 
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/collective"
+	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/internal/supervisor"
 )
 
 // launchFlags are the flags of the launch command.
 type launchFlags struct {
 	workers, restarts, minWorkers int
+	servers                       int // parameter servers; then there is a coordinator too
 	evaluator                     bool
 	grace                         time.Duration
 }
@@ -41,10 +43,14 @@ func newLaunch() *cobra.Command {
 			"that fails is started again, up to --restarts times for each, and so is one that is frozen while the others miss it; when it stays away\n" +
 			"the job goes on while --min-workers are left. With --evaluator one process more is started, whose task in TF_CONFIG is to evaluate what\n" +
 			"the workers write: the evaluator of an Estimator. It ends by itself.\n" +
+			"With --ps the job has so many parameter servers (tasks ps) and a coordinator (task chief) beside the workers; see docs/parameter_server.md.\n" +
+			"The servers keep their variables in a folder of the launcher's, so that one that fails and is started again goes on; what fails is started\n" +
+			"again three times if --restarts is not given, and the job goes on while one worker is left if --min-workers is not.\n" +
 			"Ctrl-C and SIGTERM are passed on, so that the workers save what they have and end, with\n" +
 			"status 75 where the same command goes on later; a second signal is passed on too, which ends them at once, and what has not ended\n" +
 			"after --grace is killed. The status is 0, or 75 where the workers were stopped so, or 1. A worker with status 75 is not started again.",
-		Example: "  keras launch -n 3 -- ./train --epochs 5\n  keras launch -n 3 --restarts 2 --min-workers 2 -- ./train --backup backups",
+		Example: "  keras launch -n 3 -- ./train --epochs 5\n  keras launch -n 3 --restarts 2 --min-workers 2 -- ./train --backup backups\n" +
+			"  keras launch --ps 2 --workers 3 -- ./recommend",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("launch: no program given; %s --help shows an example", c.CommandPath())
@@ -55,6 +61,15 @@ func newLaunch() *cobra.Command {
 			if f.workers < 1 || f.restarts < 0 || f.minWorkers < 0 || f.minWorkers > f.workers {
 				return usagef("launch: -n %d, --restarts %d, --min-workers %d: expected at least one worker, and at most as many as there are", f.workers, f.restarts, f.minWorkers)
 			}
+			if f.servers < 0 || f.servers > 0 && f.evaluator {
+				return usagef("launch: --ps %d: expected at least 1, or 0 for none, and no --evaluator beside it", f.servers)
+			}
+			if f.servers > 0 && !c.Flags().Changed("restarts") {
+				f.restarts = 3
+			}
+			if f.servers > 0 && f.minWorkers == 0 {
+				f.minWorkers = 1
+			}
 			return f.run(c.Context(), args, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -62,6 +77,7 @@ func newLaunch() *cobra.Command {
 	s.IntVarP(&f.workers, "workers", "n", 2, "number of workers")
 	s.IntVar(&f.restarts, "restarts", 0, "how often a worker that fails is started again")
 	s.IntVar(&f.minWorkers, "min-workers", 0, "workers that must be left for the job to go on (default all)")
+	s.IntVar(&f.servers, "ps", 0, "number of parameter servers, with a coordinator beside the workers")
 	s.BoolVar(&f.evaluator, "evaluator", false, "start an evaluator beside the workers")
 	s.DurationVar(&f.grace, "grace", 10*time.Second, "time that workers have to end after a signal")
 	s.SetInterspersed(false) // what follows the program is the program's
@@ -79,17 +95,21 @@ func (f *launchFlags) run(ctx context.Context, command []string, stdout, stderr 
 	if _, err := exec.LookPath(command[0]); err != nil {
 		return fmt.Errorf("launch: %w", err)
 	}
-	spec, err := localCluster(f.workers)
+	spec, err := localCluster(f.workers, f.servers)
 	if err != nil {
 		return err
 	}
-	n := f.workers
-	if f.evaluator {
-		n++
-	}
-	l := &launcher{launchFlags: f, command: command, spec: spec, secret: collective.NewSecret(), ends: make(chan ended), told: make(chan report),
+	tasks := f.tasks()
+	n := len(tasks)
+	l := &launcher{launchFlags: f, command: command, spec: spec, tasks: tasks, secret: collective.NewSecret(), ends: make(chan ended), told: make(chan report),
 		running: make([]*exec.Cmd, n), starts: make([]int, n), joined: make([]time.Time, n), silent: make([]bool, n)}
 	l.out, l.err = &lineWriter{w: stdout}, &lineWriter{w: stderr}
+	if f.servers > 0 && os.Getenv(parameterserver.DirectoryVariable) == "" {
+		if l.directory, err = os.MkdirTemp("", "keras-ps-"); err != nil {
+			return fmt.Errorf("launch: %w", err)
+		}
+		defer os.RemoveAll(l.directory)
+	}
 	for i := range n {
 		if err := l.start(i); err != nil {
 			l.signal(syscall.SIGKILL)
@@ -100,10 +120,30 @@ func (f *launchFlags) run(ctx context.Context, command []string, stdout, stderr 
 	return l.wait(ctx)
 }
 
-// localCluster returns a cluster of workers on free ports of this machine.
-func localCluster(n int) (*cluster.Spec, error) {
+// tasks lists the processes: the workers first.
+func (f *launchFlags) tasks() []cluster.Task {
+	var all []cluster.Task
+	add := func(job string, n int) {
+		for i := range n {
+			all = append(all, cluster.Task{Type: job, Index: i})
+		}
+	}
+	add(cluster.Worker, f.workers)
+	if f.evaluator {
+		add(cluster.Evaluator, 1)
+	}
+	if f.servers > 0 {
+		add(cluster.ParameterServer, f.servers)
+		add(cluster.Chief, 1)
+	}
+	return all
+}
+
+// localCluster returns a cluster of workers on free ports of this machine, with a coordinator and parameter servers if there are any.
+func localCluster(workers, servers int) (*cluster.Spec, error) {
+	chiefs := min(servers, 1)
 	var addresses []string
-	for range n {
+	for range workers + servers + chiefs {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
 			return nil, fmt.Errorf("launch: %w", err)
@@ -111,7 +151,11 @@ func localCluster(n int) (*cluster.Spec, error) {
 		defer l.Close() // all are held until the last is chosen
 		addresses = append(addresses, l.Addr().String())
 	}
-	return cluster.NewSpec(map[string][]string{cluster.Worker: addresses})
+	jobs := map[string][]string{cluster.Worker: addresses[:workers]}
+	if servers > 0 {
+		jobs[cluster.ParameterServer], jobs[cluster.Chief] = addresses[workers:workers+servers], addresses[workers+servers:]
+	}
+	return cluster.NewSpec(jobs)
 }
 
 // processorsVariable is how many processors a Go program computes on.
@@ -120,14 +164,16 @@ const processorsVariable = "GOMAXPROCS"
 // launcher looks after the workers.
 type launcher struct {
 	*launchFlags
-	command  []string
-	spec     *cluster.Spec
-	secret   string // of this job, so that no other program can join it
-	out, err *lineWriter
+	command   []string
+	spec      *cluster.Spec
+	tasks     []cluster.Task // of the processes
+	secret    string         // of this job, so that no other program can join it
+	directory string         // where parameter servers keep their variables; "": elsewhere
+	out, err  *lineWriter
 
 	ends     chan ended
 	told     chan report
-	running  []*exec.Cmd // the workers, and behind them the evaluator if there is one; nil: not running
+	running  []*exec.Cmd // by task; nil: not running
 	starts   []int       // of each
 	joined   []time.Time // when each began to look for the others; zero: not yet
 	silent   []bool      // a worker is missed by the others, and no restart is left for it
@@ -137,18 +183,20 @@ type launcher struct {
 
 // name is what a process is called.
 func (l *launcher) name(i int) string {
-	if i == l.workers {
-		return "evaluator"
+	switch t := l.tasks[i]; t.Type {
+	case cluster.Worker:
+		return "worker " + strconv.Itoa(t.Index)
+	case cluster.ParameterServer:
+		return "ps " + strconv.Itoa(t.Index)
+	case cluster.Chief:
+		return "coordinator"
 	}
-	return "worker " + strconv.Itoa(i)
+	return "evaluator"
 }
 
-// start runs a worker, or the evaluator.
+// start runs the process of a task.
 func (l *launcher) start(i int) error {
-	task := cluster.Task{Type: cluster.Worker, Index: i}
-	if i == l.workers {
-		task = cluster.Task{Type: cluster.Evaluator}
-	}
+	task := l.tasks[i]
 	config, err := cluster.FormatTFConfig(l.spec, task)
 	if err != nil {
 		return err
@@ -162,6 +210,9 @@ func (l *launcher) start(i int) error {
 	}
 	if os.Getenv(secretVariable) == "" {
 		c.Env = append(c.Env, secretVariable+"="+l.secret)
+	}
+	if l.directory != "" {
+		c.Env = append(c.Env, parameterserver.DirectoryVariable+"="+l.directory)
 	}
 	if l.finished > 0 {
 		c.Env = append(c.Env, supervisor.FinishedVariable+"="+strconv.Itoa(l.finished))
@@ -250,7 +301,12 @@ func (l *launcher) wait(ctx context.Context) error {
 					continue
 				}
 			}
-			if e.worker == l.workers { // the others can do without it
+			switch l.tasks[e.worker].Type {
+			case cluster.Chief, cluster.ParameterServer: // the others cannot do without it
+				failed = keep(failed, fmt.Errorf("launch: %s: %w; the job needs it, and no restart is left for it", l.name(e.worker), e.err))
+				stop(syscall.SIGTERM)
+				continue
+			case cluster.Evaluator: // the others can
 				failed = keep(failed, fmt.Errorf("launch: %s: %w", l.name(e.worker), e.err))
 				continue
 			}

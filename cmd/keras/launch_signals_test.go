@@ -139,7 +139,7 @@ func TestLaunchPassesSecondSignalOn(t *testing.T) {
 // TestFitStoppedBeforeItBegan: a worker that waits for the others ends at a signal, with status 75 where the job has a backup.
 func TestFitStoppedBeforeItBegan(t *testing.T) {
 	dir := smallModel(t)
-	spec, err := localCluster(2)
+	spec, err := localCluster(2, 0)
 	require.NoError(t, err)
 	config, err := cluster.FormatTFConfig(spec, cluster.Task{Type: cluster.Worker, Index: 0})
 	require.NoError(t, err)
@@ -166,7 +166,7 @@ func TestFitLateWorker(t *testing.T) {
 		t.Skip("starts processes: not with -short")
 	}
 	dir := smallModel(t)
-	spec, err := localCluster(2)
+	spec, err := localCluster(2, 0)
 	require.NoError(t, err)
 	config, err := cluster.FormatTFConfig(spec, cluster.Task{Type: cluster.Worker, Index: 1})
 	require.NoError(t, err)

@@ -289,6 +289,11 @@ func (c *coordinator) visit(i int) error {
 	c.d.Lost(w)
 	c.changed()
 	c.mu.Unlock()
+	select {
+	case <-c.over:
+		return err
+	default:
+	}
 	if timedOut.Load() {
 		c.s.Observe(fmt.Sprintf("%v at %s was silent for %v; its closures go to others", m.Task, m.Address, c.s.Deadline))
 	} else if c.ctx.Err() == nil {
@@ -324,7 +329,6 @@ func (c *coordinator) feed(ctx context.Context, stream grpc.ClientStream, w prot
 			return
 		case <-c.over:
 			_ = stream.SendMsg(&message{[]byte{overMessage}}) // if it does not come, the worker learns from its supervisor
-			_ = stream.CloseSend()
 			return
 		}
 	}
@@ -370,9 +374,9 @@ func (c *coordinator) close() error {
 		c.wait.Wait()
 		close(ended)
 	}()
-	select { // workers end the connection when they have heard
+	select { // workers take what they need and leave
 	case <-ended:
-	case <-time.After(min(c.s.Deadline, time.Second)):
+	case <-time.After(c.s.JoinTimeout / 10):
 	}
 	c.cancel()
 	<-ended

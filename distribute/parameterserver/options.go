@@ -6,6 +6,8 @@ import (
 	"hash/fnv"
 	"maps"
 	"net"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -13,6 +15,9 @@ import (
 	"github.com/gokeras/gokeras/distribute/collective"
 	"github.com/gokeras/gokeras/distribute/partitioners"
 )
+
+// DirectoryVariable names the environment variable with a folder in which servers keep their variables where Options.Directory is "".
+const DirectoryVariable = "KERAS_PS_DIRECTORY"
 
 // Options configure a process of a parameter server job. The zero value reads TF_CONFIG. All processes need the same Job, Security and timing.
 type Options struct {
@@ -38,8 +43,9 @@ type Options struct {
 	// Listener takes the connections of this process; nil listens on its address.
 	Listener net.Listener
 
-	// Directory is where a server keeps snapshots and a log of updates, so that it comes back with all that it acknowledged. "" keeps nothing: the
-	// variables are lost with the process, and the job ends.
+	// Directory is where a server keeps snapshots and a log of updates, so that it comes back with all that it acknowledged. "" is the folder of
+	// the task ("ps-0") in that which [DirectoryVariable] names, as keras launch sets it. Without both nothing is kept: the variables are lost with
+	// the process, and the job ends.
 	Directory string
 	// LogBytes is the size of the log at which a snapshot takes its place; 0 is 256 MiB, or twice the memory of the variables if that is more.
 	LogBytes int64
@@ -120,6 +126,9 @@ func (o Options) resolve() (*settings, error) {
 	}
 	if err := o.Consistency.check(); err != nil {
 		return nil, err
+	}
+	if root := os.Getenv(DirectoryVariable); s.Directory == "" && root != "" && s.task.Type == cluster.ParameterServer {
+		s.Directory = filepath.Join(root, fmt.Sprintf("ps-%d", s.task.Index))
 	}
 	defaults(&s.Deadline, 5*time.Second)
 	defaults(&s.ServerTimeout, time.Minute)

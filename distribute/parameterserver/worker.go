@@ -186,8 +186,7 @@ func (v *visit) listen() error {
 		r := protocol.NewReader(in.data)
 		switch r.Byte() {
 		case overMessage:
-			v.ending.Do(func() { close(v.over) })
-			return nil
+			v.ending.Do(func() { close(v.over) }) // the connection stays until this worker leaves, so that the coordinator waits for it
 		case assignMessage:
 			id := protocol.ClosureID{Term: v.term, Sequence: r.Uint()}
 			low, attempt := r.Uint(), r.Int()

@@ -29,6 +29,8 @@ type Replica struct {
 	gathers []gatherCall // calls of AllGather
 	lengths [][]int      // of each AllGather, the replicas' lengths; nil where they are equal
 	result  any          // structure of the results of a NestFunction
+
+	lookup func(table *Variable, ids *ops.Tensor) *ops.Tensor // answers Lookup; nil: nobody does
 }
 
 // tracedVariable is a variable inside one trace: the input it came in as and the value it has by now.

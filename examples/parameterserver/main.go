@@ -1,0 +1,118 @@
+// Command parameterserver trains a recommender whose tables lie on parameter servers: two towers of embeddings, for users and for items, and a small
+// network that says whether the one likes the other. All processes of the job run this program.
+//
+//	go build -o recommend ./examples/parameterserver
+//	keras launch --ps 2 --workers 3 -- ./recommend
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"strings"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/collective"
+	"github.com/gokeras/gokeras/distribute/parameterserver"
+	"github.com/gokeras/gokeras/distribute/partitioners"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/losses"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+type flags struct {
+	users, items, examples int
+	epochs, steps, batch   int
+	synchronous            bool
+	output                 string
+}
+
+func main() {
+	var f flags
+	flag.IntVar(&f.users, "users", 3000, "users, each a row of a table")
+	flag.IntVar(&f.items, "items", 1000, "items, each a row of a table")
+	flag.IntVar(&f.examples, "examples", 100000, "examples to learn from")
+	flag.IntVar(&f.epochs, "epochs", 5, "epochs")
+	flag.IntVar(&f.steps, "steps", 400, "batches of an epoch, of all workers together")
+	flag.IntVar(&f.batch, "batch-size", 256, "examples of a batch")
+	flag.BoolVar(&f.synchronous, "synchronous", false, "apply the gradients of all workers as one")
+	flag.StringVar(&f.output, "output", "", "file for the trained model")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := run(ctx, f, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "parameterserver:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, f flags, out io.Writer) error {
+	options := parameterserver.Options{
+		VariablePartitioner: partitioners.MinSize{MinShardBytes: 64 << 10, MaxShards: 2}, // large tables in two shards
+		Consistency:         parameterserver.Consistency{Synchronous: f.synchronous},
+		Observe:             func(text string) { fmt.Fprintln(os.Stderr, text) },
+	}
+	if secret := strings.TrimSpace(os.Getenv("KERAS_SECRET")); secret != "" { // keras launch makes one for the job
+		options.Security = &collective.Security{Secret: []byte(secret)}
+	}
+	return parameterserver.RunStrategy(ctx, options, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+		return train(ctx, f, s, out)
+	})
+}
+
+func train(ctx context.Context, f flags, s *distribute.ParameterServerStrategy, out io.Writer) error {
+	model, err := recommender(f, s)
+	if err != nil {
+		return err
+	}
+	if err := model.Compile(keras.CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 0.01}, Loss: &losses.BinaryCrossentropy{FromLogits: true}, Metrics: []string{"accuracy"}}); err != nil {
+		return err
+	}
+	history, err := model.Fit(ctx, examples(f), keras.BatchSize(f.batch), keras.StepsPerEpoch(f.steps), keras.Epochs(f.epochs))
+	if err != nil || !s.IsCoordinator() {
+		return err
+	}
+	for i, epoch := range history.Epoch {
+		fmt.Fprintf(out, "epoch %d: loss %.4f accuracy %.4f\n", epoch+1, history.Logs["loss"][i], history.Logs["accuracy"][i])
+	}
+	if f.output != "" {
+		return model.Save(f.output)
+	}
+	return nil
+}
+
+// recommender compares the vectors of user and item.
+func recommender(f flags, s distribute.Strategy) (*keras.Model, error) {
+	user := keras.Input(keras.Shape(1), keras.InputName("user"), keras.DType("int32"))
+	item := keras.Input(keras.Shape(1), keras.InputName("item"), keras.DType("int32"))
+	tower := func(name string, rows int, x *layers.KerasTensor) *layers.KerasTensor {
+		return layers.Apply(&layers.Flatten{}, layers.Apply(&layers.Embedding{Name: name, InputDim: rows, OutputDim: 16}, x))
+	}
+	both := layers.Apply(&layers.Concatenate{}, tower("users", f.users, user), tower("items", f.items, item))
+	hidden := layers.Apply(&layers.Dense{Units: 32, Activation: "relu"}, both)
+	return keras.NewFunctional(keras.Inputs(user, item), keras.Outputs(layers.Apply(&layers.Dense{Units: 1}, hidden)), distribute.Scope(s), keras.Seed(1))
+}
+
+// examples makes pairs of users and items, and whether they go together: each has one of three tastes.
+func examples(f flags) data.Dataset {
+	r := rand.New(rand.NewPCG(1, 2))
+	users, items, likes := make([]int32, f.examples), make([]int32, f.examples), make([]float32, f.examples)
+	for i := range f.examples {
+		users[i], items[i] = int32(r.IntN(f.users)), int32(r.IntN(f.items))
+		if users[i]%3 == items[i]%3 {
+			likes[i] = 1
+		}
+	}
+	column := func(values any) *tensor.Dense {
+		return tensor.New(tensor.WithShape(f.examples, 1), tensor.WithBacking(values))
+	}
+	return data.Arrays([]*tensor.Dense{column(users), column(items)}, column(likes))
+}

@@ -1,0 +1,371 @@
+package keras
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+	"unsafe"
+
+	"github.com/gokeras/gokeras/callbacks"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/parameters"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+// onServers returns the model's strategy where its variables are on parameter servers.
+func (m *Model) onServers() *distribute.ParameterServerStrategy {
+	s, _ := m.strategy.(*distribute.ParameterServerStrategy)
+	return s
+}
+
+// serverFit is one call of Fit under a ParameterServerStrategy. All processes make it; they know it by its number.
+type serverFit struct {
+	t      *trainer
+	s      *distribute.ParameterServerStrategy
+	job    parameters.Job
+	number int
+
+	record    recorder
+	weights   []*serverWeight
+	metrics   distribute.Variables
+	sums      [][]float64 // of the metrics in this epoch
+	steps     int64       // updates so far, of this run and of an earlier coordinator's
+	begun     int64       // updates before this call
+	resumedAt int64       // updates of this call by an earlier coordinator
+	round     uint64
+	pending   []parameters.Pending
+}
+
+// serverWeight is a weight of the model and its variable on the servers.
+type serverWeight struct {
+	local   *distribute.Variable
+	trained bool
+	rule    parameters.Rule
+	remote  *parameters.Variable
+}
+
+func (f *serverFit) name(what string) string { return "fit/" + strconv.Itoa(f.number) + "/" + what }
+
+// newServerFit checks what cannot be trained with variables on servers.
+func newServerFit(t *trainer, s *distribute.ParameterServerStrategy) (*serverFit, error) {
+	c := t.c
+	switch {
+	case c.steps == 0:
+		return nil, errors.New("keras: Fit: under ParameterServerStrategy every worker reads data of its own, so that nobody knows how long an epoch is; set StepsPerEpoch, the number of batches of all workers together")
+	case t.m.compiled.trainStep != nil:
+		return nil, errors.New("keras: Fit: a TrainStep of the model's own is not supported under ParameterServerStrategy; write a loop with coordinator.ClusterCoordinator")
+	case callbacks.NewList(c.callbacks, t.m, callbacks.Params{}).WantsBatches():
+		return nil, fmt.Errorf("keras: Fit: callbacks for batches are not supported under ParameterServerStrategy, whose batches run on other machines; received %T; use the hooks of epochs", c.callbacks)
+	}
+	return &serverFit{t: t, s: s, job: s.Job(), number: s.NextCall()}, nil
+}
+
+// fitOnServers is Fit under a ParameterServerStrategy.
+func (m *Model) fitOnServers(ctx context.Context, s *distribute.ParameterServerStrategy, t *trainer) (*History, error) {
+	f, err := newServerFit(t, s)
+	if err != nil {
+		return nil, err
+	}
+	t.servers = f
+	if !f.job.Coordinates() {
+		return f.work(ctx)
+	}
+	h, over, err := f.ended(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if over { // an earlier coordinator has come to the end of this call
+		return h, f.takeOver(ctx)
+	}
+	t.c.callbacks = append(slices.Clone(t.c.callbacks), &f.record)
+	h, err = t.run(ctx)
+	if err == nil {
+		err = f.fetch(context.WithoutCancel(ctx), true)
+	}
+	if f.resumedAt > 0 && err == nil {
+		h, err = f.record.history()
+	}
+	if note := f.tell(context.WithoutCancel(ctx), err); err == nil {
+		err = note
+	}
+	return h, err
+}
+
+// outcome is what the coordinator notes at the end of a call.
+type outcome struct {
+	Epochs []epochRecord
+	Error  string
+}
+
+// epochRecord is the logs of one epoch.
+type epochRecord struct {
+	Epoch  int
+	Names  []string
+	Values [][]float64
+}
+
+// recorder keeps the logs of epochs, so that workers and later coordinators return them too.
+type recorder struct {
+	callbacks.Base
+	rows []epochRecord
+}
+
+// OnEpochEnd keeps the logs of the epoch.
+func (r *recorder) OnEpochEnd(epoch int, logs *callbacks.Logs) error {
+	row := epochRecord{Epoch: epoch, Names: logs.Names()}
+	for _, name := range row.Names {
+		row.Values = append(row.Values, logs.Vector(name))
+	}
+	r.rows = append(r.rows, row)
+	return logs.Err()
+}
+
+// history is what the rows say.
+func (r *recorder) history() (*History, error) {
+	h := &History{}
+	err := h.OnTrainBegin()
+	for _, row := range r.rows {
+		logs := callbacks.NewLogs(nil)
+		for i, name := range row.Names {
+			logs.Set(name, row.Values[i]...)
+		}
+		err = errors.Join(err, h.OnEpochEnd(row.Epoch, logs))
+	}
+	return h, err
+}
+
+// encoded is a value as notes hold it.
+func encoded(v any) ([]byte, error) {
+	var b bytes.Buffer
+	err := gob.NewEncoder(&b).Encode(v)
+	return b.Bytes(), err
+}
+
+// tell notes how the call went, for workers that wait for its end and for coordinators that come later.
+func (f *serverFit) tell(ctx context.Context, failed error) error {
+	o := outcome{Epochs: f.record.rows}
+	if failed != nil {
+		o.Error = failed.Error()
+	}
+	text, err := encoded(o)
+	if err != nil {
+		return fmt.Errorf("keras: Fit: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	return f.job.SetNote(ctx, f.name("end"), text)
+}
+
+// ended asks whether the call is over.
+func (f *serverFit) ended(ctx context.Context) (*History, bool, error) {
+	text, err := f.job.Note(ctx, f.name("end"))
+	if err != nil || text == nil {
+		return nil, false, err
+	}
+	var o outcome
+	if err := gob.NewDecoder(bytes.NewReader(text)).Decode(&o); err != nil {
+		return nil, false, fmt.Errorf("keras: Fit: the coordinator's note: %w", err)
+	}
+	h, err := (&recorder{rows: o.Epochs}).history()
+	if err == nil && o.Error != "" {
+		err = fmt.Errorf("keras: Fit: on the coordinator: %s", o.Error)
+	}
+	return h, true, err
+}
+
+// takeOver prepares the model and takes the values that the servers have.
+func (f *serverFit) takeOver(ctx context.Context) error {
+	if err := f.t.peek(ctx); err != nil {
+		return fmt.Errorf("keras: Fit: %w", err)
+	}
+	if err := f.layout(); err != nil {
+		return err
+	}
+	for _, w := range f.weights {
+		var err error
+		if w.remote, err = f.job.Find(ctx, f.remoteName(w.local)); err != nil {
+			return err
+		}
+	}
+	return f.fetch(ctx, f.job.Coordinates())
+}
+
+// layout lists the weights that go to the servers. Others (counters, states of random numbers) stay where they are.
+func (f *serverFit) layout() error {
+	c := f.t.m.compiled
+	trained := map[*distribute.Variable]bool{}
+	for _, v := range c.trainable {
+		trained[v] = true
+	}
+	f.weights = nil
+	for _, v := range f.t.m.Weights() {
+		w := &serverWeight{local: v, trained: trained[v]}
+		if v.Type().DType != ir.Float32 {
+			if w.trained {
+				return fmt.Errorf("keras: Fit: weight %s is of type %v; parameter servers train float32 weights: use the policy float32 or a mixed one", v.Path(), v.Type().DType)
+			}
+			continue
+		}
+		if w.trained {
+			var err error
+			if w.rule, err = optimizers.ServerRule(c.optimizer, v); err != nil {
+				return fmt.Errorf("keras: Fit: %w", err)
+			}
+			if v.Spec().Constraint != nil {
+				return fmt.Errorf("keras: Fit: weight %s has a constraint, which parameter servers do not apply; leave it out, or use another strategy", v.Path())
+			}
+		}
+		f.weights = append(f.weights, w)
+	}
+	f.metrics = nil
+	for _, metric := range c.reported(true) {
+		for _, v := range metric.metric.Variables() {
+			f.metrics = append(f.metrics, v)
+		}
+	}
+	return nil
+}
+
+func (f *serverFit) remoteName(v *distribute.Variable) string {
+	return f.t.m.Name() + ":" + strconv.Itoa(f.t.m.compiled.generation) + "/" + v.Path()
+}
+
+// place puts the weights on the servers. Where they are there already, an earlier coordinator has trained them, or an earlier call; then what the
+// program has set since goes there.
+func (f *serverFit) place(ctx context.Context) error {
+	if err := f.layout(); err != nil {
+		return err
+	}
+	first := !f.t.m.compiled.onServers
+	for _, w := range f.weights {
+		value := func() ([]float32, error) {
+			a, err := w.local.Value()
+			return floats(a), err
+		}
+		v, created, err := f.job.Create(ctx, parameters.Spec{Name: f.remoteName(w.local), Shape: w.local.Type().Shape, Rule: w.rule, Value: value})
+		if err != nil {
+			return fmt.Errorf("keras: Fit: %w", err)
+		}
+		w.remote = v
+		if !created && !first {
+			now, err := value()
+			if err == nil {
+				err = f.job.Change(ctx, parameters.Change{Variable: v, Op: parameters.Assign, Values: now})
+			}
+			if err != nil {
+				return fmt.Errorf("keras: Fit: %w", err)
+			}
+		}
+	}
+	f.t.m.compiled.onServers = true
+	return f.resume(ctx)
+}
+
+// resume finds out how far an earlier coordinator has come in this call.
+func (f *serverFit) resume(ctx context.Context) error {
+	var err error
+	if f.steps, err = f.updates(ctx); err != nil {
+		return err
+	}
+	text, err := f.job.Note(ctx, f.name("begin"))
+	if err != nil {
+		return err
+	}
+	f.begun = f.steps
+	if text == nil {
+		return f.job.SetNote(ctx, f.name("begin"), strconv.AppendInt([]byte("at "), f.steps, 10))
+	}
+	if _, err := fmt.Sscanf(string(text), "at %d", &f.begun); err != nil {
+		return fmt.Errorf("keras: Fit: the note %q: %w", text, err)
+	}
+	if f.resumedAt = f.steps - f.begun; f.resumedAt > 0 {
+		perEpoch := int64(f.t.c.steps)
+		f.t.c.initialEpoch = min(f.t.c.initialEpoch+int(f.resumedAt/perEpoch), f.t.c.epochs)
+		f.t.skipped = int(f.resumedAt % perEpoch)
+		if text, err = f.job.Note(ctx, f.name("history")); err == nil && text != nil {
+			err = gob.NewDecoder(bytes.NewReader(text)).Decode(&f.record.rows)
+		}
+		if err != nil {
+			return fmt.Errorf("keras: Fit: what an earlier coordinator noted: %w", err)
+		}
+		return f.fetch(ctx, true)
+	}
+	return nil
+}
+
+// updates is how many gradients have been applied.
+func (f *serverFit) updates(ctx context.Context) (int64, error) {
+	for _, w := range f.weights {
+		if w.trained {
+			_, n, err := f.job.Slots(ctx, w.remote)
+			return int64(n), err
+		}
+	}
+	return 0, nil
+}
+
+// fetch brings the values of the weights here, and with slots also the state of the optimizer.
+func (f *serverFit) fetch(ctx context.Context, slots bool) error {
+	for _, w := range f.weights {
+		r := &parameters.Read{Variable: w.remote}
+		err := f.job.Pull(ctx, r)
+		if err == nil {
+			err = setFloats(w.local, r.Values)
+		}
+		if err == nil && slots && w.trained {
+			err = f.fetchSlots(ctx, w)
+		}
+		if err != nil {
+			return fmt.Errorf("keras: Fit: weight %s: %w", w.local.Path(), err)
+		}
+	}
+	return nil
+}
+
+func (f *serverFit) fetchSlots(ctx context.Context, w *serverWeight) error {
+	values, n, err := f.job.Slots(ctx, w.remote)
+	if err != nil {
+		return err
+	}
+	for i, v := range optimizers.SlotsOf(f.t.m.compiled.optimizer, w.local) {
+		if err := setFloats(v, values[w.rule.SlotNames()[i]]); err != nil {
+			return err
+		}
+	}
+	if o, ok := f.t.m.compiled.optimizer.(interface{ Iterations() *distribute.Variable }); ok && o.Iterations() != nil {
+		a, err := kernels.FromFloat64s(ir.Int64, ir.Shape{}, []float64{float64(n)})
+		if err != nil {
+			return err
+		}
+		return o.Iterations().SetValue(a)
+	}
+	return nil
+}
+
+// bytesOfFloats views numbers as bytes.
+func bytesOfFloats(v []float32) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(v))), 4*len(v))
+}
+
+// floats returns the numbers of a float32 array.
+func floats(a kernels.Array) []float32 {
+	all := a.Float64s()
+	out := make([]float32, len(all))
+	for i, x := range all {
+		out[i] = float32(x)
+	}
+	return out
+}
+
+func setFloats(v *distribute.Variable, values []float32) error {
+	a := kernels.NewArray(v.Type())
+	copy(a.Data, bytesOfFloats(values))
+	return v.SetValue(a)
+}

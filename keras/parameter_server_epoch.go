@@ -1,0 +1,171 @@
+package keras
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+
+	"github.com/gokeras/gokeras/distribute/parameters"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+// serverStep is what the coordinator tells a worker about a step.
+type serverStep struct {
+	Rate        float64
+	Number      int64 // of the update: random numbers follow from it
+	Batch       int   // of synchronous training: the number of the batch since Fit began; -1: the worker's next one
+	Part, Parts int
+	Round       uint64
+}
+
+// epoch runs the steps of an epoch on the workers, and takes what they measured and trained.
+func (f *serverFit) epoch(ctx context.Context, epoch int) error {
+	t := f.t
+	f.sums = make([][]float64, len(f.metrics))
+	first := t.skipped
+	t.skipped = 0
+	replicas, backups := f.job.Rounds()
+	for step := first; step < t.c.steps; step++ {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		var err error
+		if replicas > 0 {
+			err = f.trainRound(ctx, epoch, step, replicas, backups)
+		} else {
+			err = f.trainStep(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		t.trained++
+		if t.stopping() {
+			break
+		}
+	}
+	if err := f.collect(ctx, 0); err != nil {
+		return err
+	}
+	if err := f.fetch(ctx, false); err != nil {
+		return err
+	}
+	text, err := encoded(f.record.rows)
+	if err != nil {
+		return fmt.Errorf("keras: Fit: %w", err)
+	}
+	if err := f.job.SetNote(ctx, f.name("history"), text); err != nil {
+		return err
+	}
+	for i, v := range f.metrics {
+		if f.sums[i] == nil {
+			continue
+		}
+		a, err := kernels.FromFloat64s(v.Type().DType, v.Type().Shape, f.sums[i])
+		if err == nil {
+			err = v.SetValue(a)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	t.m.measured.Add(1)
+	return nil
+}
+
+// ahead is how many closures wait or run at most: enough for all workers, and not a queue of a whole epoch.
+func (f *serverFit) ahead() int { return 8 * f.job.Workers() }
+
+// trainStep schedules one step, for any worker and the worker's next batch.
+func (f *serverFit) trainStep(ctx context.Context) error {
+	rate, err := optimizers.ServerRate(f.t.m.compiled.optimizer, f.steps)
+	if err != nil {
+		return err
+	}
+	if err := f.schedule(ctx, serverStep{Rate: rate, Number: f.steps, Batch: -1}); err != nil {
+		return err
+	}
+	f.steps++
+	return f.collect(ctx, f.ahead())
+}
+
+// trainRound runs a round of synchronous training.
+func (f *serverFit) trainRound(ctx context.Context, epoch, step, replicas, backups int) error {
+	rate, err := optimizers.ServerRate(f.t.m.compiled.optimizer, f.steps)
+	if err != nil {
+		return err
+	}
+	f.round = uint64(f.steps) + 1
+	all := replicas + backups
+	for part := range all {
+		batch := (epoch*f.t.c.steps+step)*all + part
+		if err := f.schedule(ctx, serverStep{Rate: rate, Number: int64(batch), Batch: batch, Part: part, Parts: replicas, Round: f.round}); err != nil {
+			return err
+		}
+	}
+	f.steps++
+	if backups == 0 {
+		return f.collect(ctx, 0)
+	}
+	return f.collect(ctx, backups) // the slowest may go on; what they bring comes too late
+}
+
+func (f *serverFit) schedule(ctx context.Context, s serverStep) error {
+	argument, err := encoded(s)
+	if err != nil {
+		return err
+	}
+	p, err := f.job.Schedule(ctx, f.name("step"), argument, -1)
+	if err != nil {
+		return err
+	}
+	f.pending = append(f.pending, p)
+	return nil
+}
+
+// collect takes the results of closures until at most so many are open.
+func (f *serverFit) collect(ctx context.Context, open int) error {
+	for len(f.pending) > open {
+		value, err := f.pending[0].Fetch(ctx)
+		if errors.Is(err, parameters.ErrCancelled) || err != nil && ctx.Err() == nil {
+			f.pending = nil
+			if first := f.job.Join(ctx); first != nil {
+				return first // that of the closure that failed
+			}
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		f.pending = f.pending[1:]
+		if err := f.measure(value); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measure adds up what a step has measured.
+func (f *serverFit) measure(value []byte) error {
+	var got [][]float64
+	if err := gob.NewDecoder(bytes.NewReader(value)).Decode(&got); err != nil {
+		return fmt.Errorf("keras: Fit: the result of a step: %w", err)
+	}
+	if len(got) != len(f.metrics) {
+		return fmt.Errorf("keras: Fit: a worker measures %d numbers where the coordinator has %d; run the same program everywhere", len(got), len(f.metrics))
+	}
+	for i, numbers := range got {
+		if len(numbers) != f.metrics[i].Size() {
+			return fmt.Errorf("keras: Fit: a worker's metric %s has %d numbers, the coordinator's %d; run the same program everywhere", f.metrics[i].Path(), len(numbers), f.metrics[i].Size())
+		}
+		if f.sums[i] == nil {
+			f.sums[i] = make([]float64, len(numbers))
+		}
+		for j, x := range numbers {
+			f.sums[i][j] += x
+		}
+	}
+	return nil
+}

@@ -1,0 +1,171 @@
+package keras_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/parameterserver"
+	"github.com/gokeras/gokeras/distribute/partitioners"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/optimizers"
+	"github.com/gokeras/gokeras/optimizers/schedules"
+)
+
+type serverProgram func(ctx context.Context, s *distribute.ParameterServerStrategy) error
+
+// onParameterServers runs a program on all tasks of a job in this process, each a goroutine, and returns what the coordinator's gave.
+func onParameterServers(t *testing.T, workers, servers int, change func(*parameterserver.Options), program serverProgram) error {
+	t.Helper()
+	addresses := func(n int) (out []string) {
+		for range n {
+			l, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			defer l.Close()
+			out = append(out, l.Addr().String())
+		}
+		return out
+	}
+	spec, err := cluster.NewSpec(map[string][]string{"worker": addresses(workers), "ps": addresses(servers)})
+	require.NoError(t, err)
+	run := func(task *cluster.Task) error {
+		o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, JoinTimeout: 20 * time.Second, ServerTimeout: 5 * time.Second}
+		if change != nil {
+			change(&o)
+		}
+		return parameterserver.RunStrategy(t.Context(), o, program)
+	}
+	var wait sync.WaitGroup
+	start := func(job string, n int) {
+		for i := range n {
+			wait.Add(1)
+			go func() {
+				defer wait.Done()
+				if err := run(&cluster.Task{Type: job, Index: i}); err != nil {
+					t.Logf("%s:%d: %v", job, i, err)
+				}
+			}()
+		}
+	}
+	start("ps", servers)
+	start("worker", workers)
+	err = run(nil)
+	wait.Wait()
+	return err
+}
+
+// serverModels are models with an embedding that is looked up, one whose table a layer reads as a whole too, and one with moving statistics.
+func serverModel(t testing.TB, kind string, strategy distribute.Strategy) *keras.Model {
+	t.Helper()
+	stack := []layers.Layer{&layers.Embedding{InputDim: 11, OutputDim: 3}, &layers.Flatten{}, &layers.Dense{Units: 5, Activation: "tanh"}, &layers.Dense{Units: 1}}
+	if kind == "moving" {
+		stack = []layers.Layer{&layers.Embedding{InputDim: 11, OutputDim: 3}, &layers.Flatten{}, &layers.BatchNormalization{Momentum: pointer(0.5)}, &layers.Dropout{Rate: 0.2}, &layers.Dense{Units: 1}}
+	}
+	m, err := keras.NewSequential(stack, keras.InputShape(2), keras.Seed(3), distribute.Scope(strategy))
+	require.NoError(t, err)
+	return m
+}
+
+func pointer(x float64) *float64 { return &x }
+
+const serverRows = 96
+
+func serverData() *data.ArraySource {
+	r := rand.New(rand.NewPCG(5, 5))
+	ids, y := make([]int32, 2*serverRows), make([]float32, serverRows)
+	for i := range serverRows {
+		ids[2*i], ids[2*i+1] = int32(r.IntN(4)), int32(r.IntN(11))
+		y[i] = float32(ids[2*i]%2) + 0.1*float32(ids[2*i+1])
+	}
+	return data.Arrays(tensor.New(tensor.WithShape(serverRows, 2), tensor.WithBacking(ids)), tensor.New(tensor.WithShape(serverRows, 1), tensor.WithBacking(y)))
+}
+
+// serverOptimizers are all that servers know.
+var serverOptimizers = map[string]func() optimizers.Optimizer{
+	"sgd":      func() optimizers.Optimizer { return &optimizers.SGD{LearningRate: 0.1} },
+	"momentum": func() optimizers.Optimizer { return &optimizers.SGD{LearningRate: 0.1, Momentum: 0.9} },
+	"nesterov": func() optimizers.Optimizer { return &optimizers.SGD{LearningRate: 0.1, Momentum: 0.9, Nesterov: true} },
+	"adagrad":  func() optimizers.Optimizer { return &optimizers.Adagrad{LearningRate: 0.1} },
+	"adam":     func() optimizers.Optimizer { return &optimizers.Adam{LearningRate: 0.01} },
+	"adamw":    func() optimizers.Optimizer { return &optimizers.AdamW{LearningRate: 0.01} },
+	"rmsprop":  func() optimizers.Optimizer { return &optimizers.RMSprop{LearningRate: 0.01} },
+	"centered": func() optimizers.Optimizer {
+		return &optimizers.RMSprop{LearningRate: 0.01, Momentum: 0.5, Centered: true}
+	},
+	"ftrl": func() optimizers.Optimizer {
+		return &optimizers.Ftrl{LearningRate: 0.1, L1RegularizationStrength: 0.001, L2RegularizationStrength: 0.01, L2ShrinkageRegularizationStrength: 0.01, Beta: 0.1}
+	},
+	"schedule": func() optimizers.Optimizer {
+		return &optimizers.SGD{LearningRate: &schedules.ExponentialDecay{InitialLearningRate: 0.1, DecaySteps: 3, DecayRate: 0.5}}
+	},
+	"clipped": func() optimizers.Optimizer {
+		return &optimizers.SGD{LearningRate: 0.5, Options: optimizers.Options{GlobalClipNorm: pointer(0.1)}}
+	},
+}
+
+func fitServerModel(ctx context.Context, m *keras.Model, o optimizers.Optimizer, options ...keras.FitOption) (*keras.History, error) {
+	if err := m.Compile(keras.CompileConfig{Optimizer: o, Loss: "mse", Metrics: []string{"mae"}}); err != nil {
+		return nil, err
+	}
+	return m.Fit(ctx, serverData(), append([]keras.FitOption{keras.BatchSize(16), keras.StepsPerEpoch(6), keras.Epochs(3), keras.Shuffle(false)}, options...)...)
+}
+
+func valuesOfAll(t testing.TB, vars distribute.Variables) (out [][]float64) {
+	t.Helper()
+	for _, v := range vars {
+		a, err := v.Value()
+		require.NoError(t, err)
+		out = append(out, a.Float64s())
+	}
+	return out
+}
+
+// TestParameterServerFitIsFit: one worker with one closure at a time trains as Fit does on one device, with the rows of embeddings alone on the wire
+// and the optimizer on the servers, whatever the optimizer and the shards; the state of the optimizer comes back too.
+func TestParameterServerFitIsFit(t *testing.T) {
+	for name, optimizer := range serverOptimizers {
+		t.Run(name, func(t *testing.T) {
+			kind := "plain"
+			if name == "momentum" || name == "clipped" {
+				kind = "moving"
+			}
+			local := serverModel(t, kind, distribute.Default())
+			own := optimizer()
+			want, err := fitServerModel(t.Context(), local, own)
+			require.NoError(t, err)
+			change := func(o *parameterserver.Options) {
+				o.InFlight, o.Consistency.Staleness, o.VariablePartitioner = 1, 1, partitioners.FixedShards{Shards: 2}
+			}
+			err = onParameterServers(t, 1, 2, change, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+				m, remote := serverModel(t, kind, s), optimizer()
+				// All workers go through data in memory in the order of their seeds; without shuffling that is the order of the data.
+				h, err := fitServerModel(ctx, m, remote)
+				if err != nil {
+					return err
+				}
+				for i, w := range valuesOfAll(t, local.Weights()) {
+					require.InDeltaSlice(t, w, valuesOfAll(t, m.Weights())[i], 2e-5, "weight %d of worker %d", i, s.Worker())
+				}
+				require.InDeltaSlice(t, want.Logs["loss"], h.Logs["loss"], 1e-5)
+				require.InDeltaSlice(t, want.Logs["mae"], h.Logs["mae"], 1e-5)
+				if s.IsCoordinator() {
+					for i, v := range own.Variables() {
+						require.InDeltaSlice(t, valuesOfAll(t, own.Variables())[i], valuesOfAll(t, remote.Variables())[i], 2e-4, "%s", v.Path())
+					}
+				}
+				return nil
+			})
+			require.NoError(t, err)
+		})
+	}
+}

@@ -1,0 +1,350 @@
+package keras
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/parameters"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+// serverWorker computes gradients for servers.
+type serverWorker struct {
+	*serverFit
+	ctx    context.Context // of Fit, which data are read under
+	fn     *distribute.Function
+	lookup *tableLookups
+
+	compute sync.Mutex // one step at a time: the model and the data are one
+	dense   []*serverWeight
+	trained []*serverWeight // among dense, with a gradient each
+	batch   int             // that comes next, of synchronous training
+}
+
+// work is Fit on a worker: it computes what the coordinator asks for until this call is over.
+func (f *serverFit) work(ctx context.Context) (*History, error) {
+	t := f.t
+	replicas, _ := f.job.Rounds()
+	if replicas == 0 { // each worker goes its own way through the data
+		seed := t.m.seed
+		if t.c.seed != nil {
+			seed = *t.c.seed
+		}
+		if l, ok := t.source.(*loaderSource); ok {
+			t.source.close()
+			c := *t.c
+			c.steps = 0
+			src, err := t.m.newSource(l.arrays, &c, l.batchSize, 0, seed+uint64(f.job.Worker()+1)*0x9E3779B97F4A7C15)
+			if err != nil {
+				return nil, err
+			}
+			t.source = src
+		}
+	}
+	h, over, err := f.ended(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if over {
+		return h, f.takeOver(ctx)
+	}
+	if err := t.peek(ctx); err != nil {
+		return nil, fmt.Errorf("keras: Fit: %w", err)
+	}
+	if err := f.layout(); err != nil {
+		return nil, err
+	}
+	w := &serverWorker{serverFit: f, ctx: ctx}
+	if err := w.prepare(); err != nil {
+		return nil, fmt.Errorf("keras: Fit: %w", err)
+	}
+	defer w.fn.Close()
+	f.job.Register(f.name("step"), w.step)
+	defer f.job.Register(f.name("step"), nil)
+	if h, err = f.wait(ctx); err != nil {
+		return h, err
+	}
+	w.compute.Lock() // of steps that were given up
+	defer w.compute.Unlock()
+	return h, f.fetchAll(ctx)
+}
+
+// wait returns when the coordinator has ended this call.
+func (f *serverFit) wait(ctx context.Context) (*History, error) {
+	jobOver := make(chan error, 1)
+	waiting, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() { jobOver <- f.job.Over(waiting) }()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-jobOver:
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if err != nil {
+				return nil, fmt.Errorf("keras: Fit: %w", err)
+			}
+			if h, over, err := f.ended(ctx); over || err != nil {
+				return h, err
+			}
+			return nil, fmt.Errorf("keras: Fit: %w", parameters.ErrOver)
+		case <-tick.C:
+			h, over, err := f.ended(ctx)
+			if over || err != nil {
+				return h, err
+			}
+		}
+	}
+}
+
+// fetchAll finds the variables and takes their values.
+func (f *serverFit) fetchAll(ctx context.Context) error {
+	for _, w := range f.weights {
+		if w.remote != nil {
+			continue
+		}
+		var err error
+		if w.remote, err = f.job.Find(ctx, f.remoteName(w.local)); err != nil {
+			return err
+		}
+	}
+	return f.fetch(ctx, false)
+}
+
+// prepare makes the function that computes gradients.
+func (w *serverWorker) prepare() error {
+	m := w.t.m
+	var err error
+	if w.lookup, err = w.findLookups(); err != nil {
+		return err
+	}
+	for _, one := range w.weights {
+		if w.lookup.tables[one.local] != nil {
+			continue
+		}
+		w.dense = append(w.dense, one)
+		if one.trained {
+			w.trained = append(w.trained, one)
+		}
+	}
+	inputs, targets := m.compiled.inputs, m.compiled.targets
+	w.fn = distribute.NewFunction(m.strategy, "gradients", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+		in, rows := w.lookup.begin(r, in)
+		x, y, weights := in[:inputs], in[inputs:inputs+targets], in[inputs+targets:]
+		weights = m.compiled.applyClassWeights(m.policy.Float(), y, weights)
+		total := m.measure(r, m.outputs(r, true, x), y, weights)
+		if !m.hasLoss(r) {
+			ops.Failf(r.Graph(), "there is no loss to train on: Compile was given none, and no layer adds one or regularizes; set CompileConfig.Loss")
+		}
+		grads := ops.NewTape(r).Gradients(total, w.sources(rows)).Values
+		for i, g := range grads {
+			if g != nil {
+				continue
+			}
+			if i < len(w.trained) {
+				grads[i] = ops.Zeros(r, ir.Float32, w.trained[i].local.Type().Shape...)
+			} else {
+				grads[i] = ops.ZerosLike(rows[i-len(w.trained)])
+			}
+		}
+		return optimizers.ServerGradients(m.compiled.optimizer, grads)
+	})
+	return nil
+}
+
+// gradientSources are weights that are here as a whole, and rows of tables.
+type gradientSources struct {
+	weights []*serverWeight
+	rows    []*ops.Tensor
+}
+
+// Tensors implements [ops.Sources].
+func (s gradientSources) Tensors(g *ops.Graph) []*ops.Tensor {
+	var out []*ops.Tensor
+	for _, w := range s.weights {
+		out = append(out, distribute.ReplicaOf(g).Read(w.local))
+	}
+	return append(out, s.rows...)
+}
+
+func (w *serverWorker) sources(rows []*ops.Tensor) ops.Sources {
+	return gradientSources{w.trained, rows}
+}
+
+// stepMemory is what a step reads.
+type stepMemory struct {
+	reads []*parameters.Read
+}
+
+// step is a closure: it fetches values, computes the gradients of a batch, and returns them as changes.
+func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (parameters.Outcome, error) {
+	var s serverStep
+	if err := gob.NewDecoder(bytes.NewReader(c.Argument)).Decode(&s); err != nil {
+		return parameters.Outcome{}, fmt.Errorf("the argument of a step: %w", err)
+	}
+	if err := w.find(ctx); err != nil {
+		return parameters.Outcome{}, err
+	}
+	memory := &stepMemory{}
+	for _, one := range w.dense {
+		memory.reads = append(memory.reads, &parameters.Read{Variable: one.remote})
+	}
+	if err := w.job.Pull(ctx, memory.reads...); err != nil { // while the step before computes
+		return parameters.Outcome{}, err
+	}
+	o, err := w.computeStep(ctx, s, memory)
+	o.Round, o.Part, o.Parts = s.Round, s.Part, s.Parts
+	return o, err
+}
+
+// find looks the variables up, which the coordinator makes before the first step.
+func (w *serverWorker) find(ctx context.Context) error {
+	w.compute.Lock()
+	defer w.compute.Unlock()
+	for _, one := range w.weights {
+		if one.remote != nil {
+			continue
+		}
+		v, err := w.job.Find(ctx, w.remoteName(one.local))
+		if err != nil {
+			return err
+		}
+		one.remote = v
+	}
+	return nil
+}
+
+func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *stepMemory) (o parameters.Outcome, err error) {
+	w.compute.Lock()
+	defer w.compute.Unlock()
+	if err := ctx.Err(); err != nil {
+		return o, err
+	}
+	for i, one := range w.dense {
+		b, err := one.local.Buffer(0)
+		if err == nil {
+			err = b.Write(bytesOfFloats(memory.reads[i].Values))
+		}
+		if err != nil {
+			return o, err
+		}
+	}
+	for _, v := range w.metrics {
+		if err := v.SetValue(kernels.NewArray(v.Type())); err != nil {
+			return o, err
+		}
+	}
+	rows, err := w.run(ctx, s)
+	if err != nil {
+		return o, err
+	}
+	for i, one := range w.trained {
+		o.Changes = append(o.Changes, parameters.Change{Variable: one.remote, Op: parameters.Gradient, Rate: s.Rate, Values: rows.grads[i], Seen: memory.seen(w.dense, one)})
+	}
+	o.Changes = append(o.Changes, rows.changes(s.Rate)...)
+	if o.Changes, err = w.drift(o.Changes, memory); err != nil {
+		return o, err
+	}
+	measured := make([][]float64, len(w.metrics))
+	for i, v := range w.metrics {
+		a, err := v.Value()
+		if err != nil {
+			return o, err
+		}
+		measured[i] = a.Float64s()
+	}
+	o.Value, err = encoded(measured)
+	return o, err
+}
+
+func (s *stepMemory) seen(dense []*serverWeight, w *serverWeight) []uint64 {
+	for i, one := range dense {
+		if one == w {
+			return s.reads[i].Seen
+		}
+	}
+	return nil
+}
+
+// drift adds how far a step has moved what it assigns: moving statistics.
+func (w *serverWorker) drift(changes []parameters.Change, memory *stepMemory) ([]parameters.Change, error) {
+	for i, one := range w.dense {
+		if one.trained {
+			continue
+		}
+		now, err := one.local.Value()
+		if err != nil {
+			return nil, err
+		}
+		values, moved := floats(now), false
+		for j, v := range memory.reads[i].Values {
+			values[j] -= v
+			moved = moved || values[j] != 0
+		}
+		if moved {
+			changes = append(changes, parameters.Change{Variable: one.remote, Op: parameters.Add, Values: values})
+		}
+	}
+	return changes, nil
+}
+
+// nextBatch returns the worker's next batch, or the one that a round asks for. Data that end begin again.
+func (w *serverWorker) nextBatch(s serverStep) error {
+	t := w.t
+	if s.Batch >= 0 {
+		return w.goTo(s.Batch)
+	}
+	b, err := t.nextBatch()
+	if err == io.EOF {
+		w.batch++
+		if err = t.source.begin(w.ctx, t.c.initialEpoch+w.batch); err == nil {
+			b, err = t.source.next()
+		}
+	}
+	if err == io.EOF {
+		return errors.New("the data gave no batch; a dataset must yield its batches again in each epoch")
+	}
+	if err != nil {
+		return err
+	}
+	return t.m.arrange(b, &t.parts)
+}
+
+// goTo takes the batch with a number, counted from the beginning of the first epoch: the same on all workers.
+func (w *serverWorker) goTo(number int) error {
+	t := w.t
+	known := 0
+	switch src := t.source.(type) {
+	case *loaderSource:
+		known = src.known
+	case *datasetSource:
+		known = src.known
+	}
+	if known <= 0 {
+		return errors.New("synchronous training needs data with a known number of batches, so that all workers count alike; use data.Arrays, or a dataset that tells its cardinality")
+	}
+	if number != w.batch || t.first != nil || number%known == 0 {
+		t.first = nil
+		if err := t.source.restore(w.ctx, number/known, number%known); err != nil {
+			return err
+		}
+	}
+	b, err := t.source.next()
+	if err != nil {
+		return err
+	}
+	w.batch = number + 1
+	return t.m.arrange(b, &t.parts)
+}

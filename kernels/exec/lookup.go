@@ -1,0 +1,16 @@
+package exec
+
+import "github.com/gokeras/gokeras/keras/ops"
+
+// Lookup returns the rows of a table: result[..., :] = table[ids[...], :]. Where the table lies on parameter servers the rows alone come here.
+func (r *Replica) Lookup(table *Variable, ids *ops.Tensor) *ops.Tensor {
+	if r.lookup != nil {
+		if rows := r.lookup(table, ids); rows != nil {
+			return rows
+		}
+	}
+	return ops.Embedding(r.Read(table), ids)
+}
+
+// SetLookup lets f answer [Replica.Lookup]; what it returns nil for is read from the table as ever.
+func (r *Replica) SetLookup(f func(table *Variable, ids *ops.Tensor) *ops.Tensor) { r.lookup = f }
