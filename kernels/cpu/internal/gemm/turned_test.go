@@ -27,13 +27,17 @@ func turned(a *Args[float32]) bool {
 
 func TestTurned(t *testing.T) {
 	rng := rand.New(rand.NewPCG(21, 22))
+	counts, pads := []int{1, 2, 3, 7}, []int{0, 3}
+	if testing.Short() { // under the race detector the plain loops that it is compared with take minutes
+		counts, pads = []int{3}, []int{3}
+	}
 	for _, level := range isa.Levels() {
 		t.Run(level.String(), func(t *testing.T) {
 			defer isa.Override(level)()
-			for _, workers := range []int{1, 2, 3, 7} {
+			for _, workers := range counts {
 				p := pool.New(workers)
 				for _, g := range inputGradients {
-					for _, pad := range []int{0, 3} {
+					for _, pad := range pads {
 						a := g
 						fill(rng, &a, pad, false)
 						require.True(t, turned(&a), "%+v", g)
