@@ -60,55 +60,24 @@ func resizeAxis(x *ops.Tensor, axis, length int, interpolation string, antialias
 	reach := int(math.Ceil(float64(kernel.radius) * wide))
 	taps := 2 * reach
 	ops.CheckTable(x, "resizing", taps, length)
-	cells, weights := make([][]float64, taps), make([][]float64, taps)
-	for t := range taps {
-		cells[t], weights[t] = make([]float64, length), make([]float64, length)
-	}
+	cells, weights := make([]int, taps*length), make([]float64, taps*length)
 	for i := range length {
 		at := (float64(i)+0.5)*float64(old)/float64(length) - 0.5
 		first, total := int(math.Floor(at))-reach+1, 0.0
+		c, w := cells[i*taps:(i+1)*taps], weights[i*taps:(i+1)*taps]
 		for t := range taps {
 			cell := first + t
-			if d := math.Abs(at-float64(cell)) / wide; cell >= 0 && cell < old && d < float64(kernel.radius) {
-				cells[t][i], weights[t][i] = float64(cell), kernel.weight(d)
-				total += weights[t][i]
+			c[t] = min(max(cell, 0), old-1) // with weight 0, where there is none
+			if d := math.Abs(at-float64(cell)) / wide; cell == c[t] && d < float64(kernel.radius) {
+				w[t] = kernel.weight(d)
+				total += w[t]
 			}
 		}
 		for t := range taps {
-			weights[t][i] /= total
+			w[t] /= total
 		}
 	}
-	if taps > 6 { // as one product with a matrix, most of which is 0
-		return resizeByMatrix(x, axis, length, cells, weights)
-	}
-	var y *ops.Tensor
-	for t := range taps {
-		part := ops.Take(x, ops.Constant(x, ir.Uint32, ir.Shape{length}, cells[t]), axis)
-		part = ops.Multiply(part, along(ops.Constant(x, x.DType(), ir.Shape{length}, weights[t]), x, axis))
-		if y == nil {
-			y = part
-		} else {
-			y = ops.Add(y, part)
-		}
-	}
-	return y
-}
-
-// resizeByMatrix sums the cells of an axis by their weights.
-//
-//dim:known see resizeAxis
-func resizeByMatrix(x *ops.Tensor, axis, length int, cells, weights [][]float64) *ops.Tensor {
-	ops.CheckTable(x, "resizing", x.Dim(axis), length)
-	matrix := make([]float64, x.Dim(axis)*length)
-	for t := range cells {
-		for i, w := range weights[t] {
-			if w != 0 {
-				matrix[int(cells[t][i])*length+i] = w
-			}
-		}
-	}
-	m := ops.Constant(x, x.DType(), ir.Shape{x.Dim(axis), length}, matrix)
-	return ops.MoveAxis(ops.Tensordot(x, m, []int{axis}, []int{0}), -1, axis)
+	return ops.Resample(x, axis, taps, cells, weights)
 }
 
 // resizeNearest gives one axis another length: cell i of the result is cell floor((i + ½)·old/new) of the input.

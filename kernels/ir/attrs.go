@@ -157,6 +157,12 @@ type (
 	// PoolAttrs describe pooling windows over the spatial axes. Padding cells never count: maxima ignore them, averages
 	// divide by the number of real cells. NaN wins in a maximum.
 	PoolAttrs struct{ Window, Strides, PadLow, PadHigh []int }
+	// ResampleAttrs: y[.. i ..] = Σ_t Weights[i·Taps+t]·x[.. Cells[i·Taps+t] ..] along Axis, whose new length is len(Cells)/Taps.
+	ResampleAttrs struct {
+		Axis, Taps int
+		Cells      []int
+		Weights    []float64
+	}
 	// PoolGradAttrs add the input's shape for AvgPoolGrad.
 	PoolGradAttrs struct {
 		Pool  PoolAttrs
@@ -256,6 +262,7 @@ func (CondAttrs) attrs()         {}
 func (ConvAttrs) attrs()         {}
 func (ConvGradAttrs) attrs()     {}
 func (PoolAttrs) attrs()         {}
+func (ResampleAttrs) attrs()     {}
 func (PoolGradAttrs) attrs()     {}
 func (NormAttrs) attrs()         {}
 func (GroupNormAttrs) attrs()    {}

@@ -106,6 +106,7 @@ const (
 	MaxPoolGrad                   // (x, y, dy) -> dx; the first maximum of a window, in row-major order, takes the gradient; NaN is a maximum
 	AvgPool                       // (x)
 	AvgPoolGrad                   // (dy) -> dx
+	Resample                      // (x); see ResampleAttrs
 	BatchNorm                     // (x, gamma, beta) -> y, mean, biased variance; over all axes but the last
 	BatchNormGrad                 // (x, gamma, mean, variance, dy) -> dx, dgamma, dbeta
 	LayerNorm                     // (x, gamma, beta) -> y, mean, rstd; over the last axis; mean, rstd lack that axis
@@ -242,6 +243,7 @@ func init() {
 		MaxPoolGrad:                   {"max_pool_grad", "select_and_scatter", 3, 3, inferMaxPoolGrad},
 		AvgPool:                       {"avg_pool", "reduce_window", 1, 1, inferPool},
 		AvgPoolGrad:                   {"avg_pool_grad", "reduce_window", 1, 1, inferAvgPoolGrad},
+		Resample:                      {"resample", "", 1, 1, inferResample},
 		BatchNorm:                     {"batch_norm", "batch_norm_training", 3, 3, inferBatchNorm},
 		BatchNormGrad:                 {"batch_norm_grad", "batch_norm_grad", 5, 5, inferBatchNormGrad},
 		LayerNorm:                     {"layer_norm", "", 3, 3, inferLayerNorm},

@@ -126,6 +126,8 @@ func (r rows) rowWise(n *Node, in, out []int) bool {
 		return dotRowWise(a, in)
 	case GatherAttrs:
 		return off(a.Axis)
+	case ResampleAttrs:
+		return off(a.Axis)
 	case ReduceAttrs:
 		return off(a.Axes...)
 	case CumulativeAttrs:

@@ -225,6 +225,26 @@ func attentionCases(s *suite) {
 	}
 }
 
+func resampleCases(s *suite) {
+	for _, dtype := range floats {
+		for _, c := range []struct {
+			shape              ir.Shape
+			axis, length, taps int
+		}{
+			{ir.Shape{5}, 0, 9, 2}, {ir.Shape{2, 6, 3}, 1, 4, 2}, {ir.Shape{2, 6, 3}, 1, 13, 4}, {ir.Shape{3, 5, 4, 9}, 1, 7, 2}, {ir.Shape{3, 5, 4, 9}, 2, 8, 6},
+			{ir.Shape{2, 4, 33}, 1, 3, 1}, {ir.Shape{4, 3, 1}, 0, 5, 3}, {ir.Shape{2, 3, 0}, 1, 4, 2}, {ir.Shape{0, 3, 2}, 1, 4, 2}, {ir.Shape{2, 3, 2}, 1, 0, 2},
+			{ir.Shape{4, 60, 70, 16}, 2, 90, 2}, {ir.Shape{4, 60, 70, 3}, 2, 90, 2},
+		} {
+			d := s.new(ir.Resample, "%v%v axis %d to %d from %d", dtype, c.shape, c.axis, c.length, c.taps).withinWhole(loose(dtype))
+			attrs := ir.ResampleAttrs{Axis: c.axis, Taps: c.taps, Cells: make([]int, c.length*c.taps), Weights: make([]float64, c.length*c.taps)}
+			for i := range attrs.Cells {
+				attrs.Cells[i], attrs.Weights[i] = d.rng.IntN(c.shape[c.axis]), d.rng.NormFloat64()
+			}
+			d.add(attrs, d.normal(dtype, c.shape...))
+		}
+	}
+}
+
 func embeddingCases(s *suite) {
 	for _, dtype := range floats {
 		for _, c := range []struct{ table, where ir.Shape }{

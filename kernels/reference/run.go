@@ -178,6 +178,7 @@ func init() {
 		ir.MaxPoolGrad:                   (*call).maxPoolGrad,
 		ir.AvgPool:                       (*call).avgPool,
 		ir.AvgPoolGrad:                   (*call).avgPoolGrad,
+		ir.Resample:                      (*call).resample,
 		ir.BatchNorm:                     (*call).batchNorm,
 		ir.BatchNormGrad:                 (*call).batchNormGrad,
 		ir.LayerNorm:                     (*call).layerNorm,

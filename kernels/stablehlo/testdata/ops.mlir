@@ -2214,6 +2214,37 @@ module @attention_grad_float16_plain attributes {mhlo.num_replicas = 1 : i32, mh
 }
 #loc0 = loc("layer")
 
+// resample/float16[5] axis 0 to 9 from 2
+module @resample_float16_5__axis_0_to_9_from_2 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%arg0: tensor<5xf16>, %arg1: tensor<3xi32>) -> (tensor<9xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.convert %arg0 : (tensor<5xf16>) -> tensor<5xf32> loc(#loc0)
+    %v1 = stablehlo.constant dense<"0x000000000300000003000000010000000100000001000000030000000300000000000000"> : tensor<9xui32> loc(#loc0)
+    %v2 = stablehlo.constant dense<"0x05000000"> : tensor<9xui32> loc(#loc0)
+    %v3 = stablehlo.compare LT, %v1, %v2, UNSIGNED : (tensor<9xui32>, tensor<9xui32>) -> tensor<9xi1> loc(#loc0)
+    %v4 = stablehlo.constant dense<"0x04000000"> : tensor<9xui32> loc(#loc0)
+    %v5 = stablehlo.minimum %v1, %v4 : tensor<9xui32> loc(#loc0)
+    %v6 = stablehlo.convert %v5 : (tensor<9xui32>) -> tensor<9xi32> loc(#loc0)
+    %v7 = "stablehlo.gather"(%v0, %v6) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<5xf32>, tensor<9xi32>) -> (tensor<9xf32>) loc(#loc0)
+    %v8 = stablehlo.constant dense<"0x6914863E976B05BFB708A6BD08EFD5BF92DCC9BFC377C13FD38E813ECDE6E9BFA3AA11BE"> : tensor<9xf32> loc(#loc0)
+    %v9 = stablehlo.broadcast_in_dim %v8, dims = [0] : (tensor<9xf32>) -> tensor<9xf32> loc(#loc0)
+    %v10 = stablehlo.multiply %v7, %v9 : tensor<9xf32> loc(#loc0)
+    %v11 = stablehlo.constant dense<"0x020000000300000004000000040000000100000004000000010000000200000000000000"> : tensor<9xui32> loc(#loc0)
+    %v12 = stablehlo.constant dense<"0x05000000"> : tensor<9xui32> loc(#loc0)
+    %v13 = stablehlo.compare LT, %v11, %v12, UNSIGNED : (tensor<9xui32>, tensor<9xui32>) -> tensor<9xi1> loc(#loc0)
+    %v14 = stablehlo.constant dense<"0x04000000"> : tensor<9xui32> loc(#loc0)
+    %v15 = stablehlo.minimum %v11, %v14 : tensor<9xui32> loc(#loc0)
+    %v16 = stablehlo.convert %v15 : (tensor<9xui32>) -> tensor<9xi32> loc(#loc0)
+    %v17 = "stablehlo.gather"(%v0, %v16) <{dimension_numbers = #stablehlo.gather<offset_dims = [], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<5xf32>, tensor<9xi32>) -> (tensor<9xf32>) loc(#loc0)
+    %v18 = stablehlo.constant dense<"0x84697D3E8E4A24BFF8972DBD4A1F09403133123F3D7791BF319441BEAE1C23BB41CBB1BC"> : tensor<9xf32> loc(#loc0)
+    %v19 = stablehlo.broadcast_in_dim %v18, dims = [0] : (tensor<9xf32>) -> tensor<9xf32> loc(#loc0)
+    %v20 = stablehlo.multiply %v17, %v19 : tensor<9xf32> loc(#loc0)
+    %v21 = stablehlo.add %v10, %v20 : tensor<9xf32> loc(#loc0)
+    %v22 = stablehlo.convert %v21 : (tensor<9xf32>) -> tensor<9xf16> loc(#loc0)
+    return %v22, %arg1 : tensor<9xf16>, tensor<3xi32>
+  }
+}
+#loc0 = loc("layer")
+
 // embedding/float16[7 1] of [9]
 module @embedding_float16_7_1__of__9_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<7x1xf16>, %arg1: tensor<9xi32>, %arg2: tensor<3xi32>) -> (tensor<9x1xf16>, tensor<3xi32>) {
