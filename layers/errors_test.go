@@ -9,6 +9,7 @@ import (
 
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/opstest"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -185,5 +186,16 @@ func TestOlderConfigs(t *testing.T) {
 	} {
 		_, err := layers.FromObject(json.RawMessage(text))
 		assert.NoError(t, err, text)
+	}
+}
+
+// A transposed convolution may make a single cell.
+func TestTransposedConvolutionOfOneCell(t *testing.T) {
+	for _, l := range []layers.Layer{&layers.Conv1DTranspose{Filters: 1, KernelSize: []int{1}, KernelInitializer: "ones"},
+		&layers.Conv1DTranspose{Filters: 1, KernelSize: []int{1}, Padding: layers.Same, KernelInitializer: "ones"}} {
+		y, err := evaluate(l, false, []tensor{in(ir.Shape{1, 1, 1}, 3)})
+		require.NoError(t, err)
+		require.Equal(t, ir.Shape{1, 1, 1}, y.Type.Shape)
+		require.Equal(t, 3.0, y.At(0))
 	}
 }

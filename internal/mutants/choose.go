@@ -18,12 +18,18 @@ import (
 type mutant struct {
 	file   string
 	line   int
+	source string // the line as it stood
 	what   string // "0.99 becomes 0.98"
 	text   []byte // of the changed file
 	target target
 }
 
 func (m mutant) String() string { return fmt.Sprintf("%s:%d: %s", m.file, m.line, m.what) }
+
+// key is what a change is found by in the list of those that change nothing.
+func (m mutant) key() [3]string {
+	return [3]string{filepath.ToSlash(m.file), m.source, m.what}
+}
 
 // choose returns the curated changes and then random ones, n in all at most. Every target has its share.
 func choose(root string, n int, seed uint64) ([]mutant, error) {
@@ -79,7 +85,9 @@ func known(file string, text []byte, t target) (out []mutant) {
 }
 
 func replaced(file string, text []byte, from, until int, with string, t target) mutant {
-	return mutant{file, 1 + bytes.Count(text[:from], []byte("\n")), fmt.Sprintf("%s becomes %s", text[from:until], with),
+	begin := bytes.LastIndexByte(text[:from], '\n') + 1
+	line, _, _ := bytes.Cut(text[begin:], []byte("\n"))
+	return mutant{file, 1 + bytes.Count(text[:from], []byte("\n")), string(bytes.TrimSpace(line)), fmt.Sprintf("%s becomes %s", text[from:until], with),
 		slices.Concat(text[:from], []byte(with), text[until:]), t}
 }
 

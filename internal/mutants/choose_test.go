@@ -4,6 +4,7 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -65,5 +66,16 @@ func TestCurated(t *testing.T) {
 		text, err := os.ReadFile("../../" + c[0])
 		require.NoError(t, err)
 		require.Contains(t, string(text), c[1], c[0])
+	}
+}
+
+// The changes that are said to change nothing are still there: a list of what was once so would hide what is not.
+func TestEquivalentChangesExist(t *testing.T) {
+	for key := range equivalent {
+		text, err := os.ReadFile("../../" + key[0])
+		require.NoError(t, err)
+		all, err := changes(key[0], text)
+		require.NoError(t, err)
+		require.True(t, slices.ContainsFunc(all, func(m mutant) bool { return m.key() == key }), "%q", key)
 	}
 }

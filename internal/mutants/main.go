@@ -51,6 +51,10 @@ func run(n int, seed uint64, only string, list bool, limit time.Duration) (survi
 			fmt.Println(m)
 			continue
 		}
+		if why, ok := equivalent[m.key()]; ok {
+			fmt.Printf("%-9s %5.0fs  %v: %s\n", "same", 0.0, m, why)
+			continue
+		}
 		begin := time.Now()
 		verdict, err := m.try(limit)
 		if err != nil {

@@ -166,3 +166,41 @@ func TestMeansOfHalfPrecision(t *testing.T) {
 	require.Equal(t, []float64{512}, got[1].F)
 	require.Equal(t, []float64{60000}, got[2].F)
 }
+
+// TestQuantilesOfATensor compares with what keras.ops.quantile of Keras 3.15.1 gives for q of [0.4, 0.9].
+func TestQuantilesOfATensor(t *testing.T) {
+	x := opstest.Floats([]int{2, 5}, 3, 1, 4, 1, 5, 9, 2, 6, 5, 3)
+	for method, want := range map[string][]float64{
+		"linear": {2.2, 4.2, 4.6, 7.8}, "lower": {1, 3, 4, 6}, "higher": {3, 5, 5, 9}, "nearest": {3, 5, 5, 9}, "midpoint": {2, 4, 4.5, 7.5},
+	} {
+		got := opstest.Eval(t, func(g *ops.Graph, x []*ops.Tensor) []*ops.Tensor {
+			return []*ops.Tensor{ops.Quantiles(x[0], ops.Constant(g, ir.Float32, ir.Shape{2}, []float64{0.4, 0.9}), method, 1)}
+		}, x)
+		require.InDeltaSlice(t, want, got[0].F, 1e-6, method)
+	}
+}
+
+// TestBeamsOfCTC compares with what keras.ops.ctc_decode of Keras 3.15.1 gives on JAX for random logits, with beams narrower and wider than there are
+// sequences of note.
+func TestBeamsOfCTC(t *testing.T) {
+	logits := opstest.Floats([]int{2, 7, 4},
+		4.08, -5.11, 0.84, -1.14, -0.91, -0.43, -4.04, -0.46, -1.73, 6.65, 0.45, -0.71, -0.56, -1.34, -2.11, -0.78, 0.96, -0.48, 1.92, -0.4, 0.05, 3.09, 1.09, -1.01, -0.37, 1.08, 3.87, -0.54,
+		-0.49, 2, -1.77, -0.58, 1.77, 1.16, 0.18, 1.34, -5.66, 2.04, -1.92, -3.34, 0.55, 1.4, -0.89, -2.15, 0.05, -0.11, 2.81, 1.49, 0.39, 2.22, -0.41, -1.85, 1.17, 1.17, -0.43, -1.57)
+	for _, c := range []struct {
+		width, top    int
+		paths, scores []float64
+	}{
+		{4, 2, []float64{0, 1, 2, 1, 2, -1, -1, 1, 0, 1, 2, -1, -1, -1, 0, 1, 0, 2, 1, 2, -1, 1, 1, 2, -1, -1, -1, -1}, []float64{-1.2780964, -1.6796627, -1.8053081, -2.22684}},
+		{8, 3, []float64{0, 1, 2, 1, 2, -1, -1, 1, 0, 1, 2, -1, -1, -1, 0, 1, 0, 1, 2, -1, -1, 1, 1, 2, -1, -1, -1, -1, 0, 1, 0, 2, 1, 2, -1, 1, 2, -1, -1, -1, -1, -1},
+			[]float64{-1.2779596, -1.624964, -1.6796627, -1.8053081, -2.22684, -2.2610564}},
+		{20, 4, []float64{0, 1, 2, 1, 2, -1, -1, 1, 0, 1, 2, -1, -1, -1, 0, 1, 0, 1, 2, -1, -1, 1, 1, 2, -1, -1, -1, -1, 0, 1, 0, 2, 1, 2, -1, 1, 2, -1, -1, -1, -1, -1, 0, 1, 0, 2, -1, -1, -1, 1, 0, 1,
+			0, 2, -1, -1}, []float64{-1.2648978, -1.6132058, -1.6795033, -2.7745733, -1.682915, -2.110228, -2.1371565, -2.6836278}},
+	} {
+		got := opstest.Eval(t, func(g *ops.Graph, x []*ops.Tensor) []*ops.Tensor {
+			paths, scores := ops.CTCBeamSearchDecode(x[0], ops.Constant(g, ir.Int32, ir.Shape{2}, []float64{7, 5}), c.width, c.top, 3)
+			return []*ops.Tensor{paths, scores}
+		}, logits)
+		require.InDeltaSlice(t, c.scores, got[1].F, 1e-5, "beam of %d", c.width)
+		require.Equal(t, c.paths, got[0].F, "beam of %d", c.width)
+	}
+}

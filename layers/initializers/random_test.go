@@ -24,3 +24,15 @@ func TestLargeDraws(t *testing.T) {
 	}
 	require.NotZero(t, large[n-1])
 }
+
+// A number does not depend on where the range that it is drawn with begins.
+func TestRangesOfDraws(t *testing.T) {
+	same := func(n float64) float64 { return n }
+	whole := make([]float64, 3000)
+	drawRange(whole, 0, 7, same)
+	for _, from := range []int{2, 1024, 2998} {
+		part := make([]float64, len(whole)-from)
+		drawRange(part, from, 7, same)
+		require.Equal(t, whole[from:], part, from)
+	}
+}

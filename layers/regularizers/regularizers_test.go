@@ -100,3 +100,12 @@ func TestErrors(t *testing.T) {
 		assert.ErrorContains(t, opstest.EvalError(penalty(r), opstest.Floats(shape, 1, 2, 3, 4)), what)
 	}
 }
+
+// Factors of 0 and 1 are no special cases: L1·Σ|w| + L2·Σw².
+func TestL1L2OfWholeFactors(t *testing.T) {
+	w := opstest.Floats([]int{3}, 1, -2, 0.5)
+	for _, c := range [][3]float64{{0, 0, 0}, {1, 0, 3.5}, {0, 1, 5.25}, {1, 1, 8.75}, {2, 0, 7}, {0, 2, 10.5}} {
+		got := opstest.Eval(t, penalty(regularizers.L1L2{L1: c[0], L2: c[1]}), w)
+		require.Equal(t, c[2], got[0].F[0], "%v", c)
+	}
+}

@@ -101,6 +101,18 @@ func TestPlan(t *testing.T) {
 	})
 }
 
+// Taps that no output sees, since they always lie in the padding, above or below.
+func TestPlanOfUnseenTaps(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		for i, pad := range [][2]int{{2, 0}, {0, 2}} {
+			s := Shape{Batch: 1, In: [3]int{1, 2, 9}, InChannels: 3, OutChannels: 32, Kernel: [3]int{1, 2, 2}, Dilation: [3]int{1, 2, 1}}
+			s.PadLow[1], s.PadHigh[1] = pad[0], pad[1]
+			require.Equal(t, [3]int{1, 2, 8}, s.Out())
+			checkPlan[float32](t, p, rand.New(rand.NewPCG(uint64(i), 8)), &s)
+		}
+	})
+}
+
 // TestPlanAllocatesNothing: a run works on the stack.
 func TestPlanAllocatesNothing(t *testing.T) {
 	forLevels(t, func(t *testing.T, _ *pool.Pool) {
