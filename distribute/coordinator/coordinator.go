@@ -1,0 +1,295 @@
+package coordinator
+
+import (
+	"bytes"
+	"context"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"reflect"
+	"sync"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/parameters"
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// ClusterCoordinator hands out calls of functions to the workers.
+type ClusterCoordinator struct {
+	strategy *distribute.ParameterServerStrategy
+	job      parameters.Job
+
+	mu       sync.Mutex
+	names    map[string]bool
+	datasets map[string]*PerWorkerDataset
+}
+
+var (
+	coordinators   = map[*distribute.ParameterServerStrategy]*ClusterCoordinator{}
+	coordinatorsMu sync.Mutex
+)
+
+// New returns the coordinator of a strategy: always the same one. On workers it is the place where functions are registered.
+func New(s distribute.Strategy) (*ClusterCoordinator, error) {
+	p, ok := s.(*distribute.ParameterServerStrategy)
+	if !ok {
+		return nil, fmt.Errorf("coordinator: a ClusterCoordinator needs a ParameterServerStrategy, received %T; make one with parameterserver.NewStrategy", s)
+	}
+	coordinatorsMu.Lock()
+	defer coordinatorsMu.Unlock()
+	c := coordinators[p]
+	if c == nil {
+		c = &ClusterCoordinator{strategy: p, job: p.Job(), names: map[string]bool{}, datasets: map[string]*PerWorkerDataset{}}
+		coordinators[p] = c
+	}
+	return c, nil
+}
+
+// Strategy is the strategy that the coordinator belongs to.
+func (c *ClusterCoordinator) Strategy() *distribute.ParameterServerStrategy { return c.strategy }
+
+// Coordinates reports whether this process is the coordinator; others are workers, and call Serve.
+func (c *ClusterCoordinator) Coordinates() bool { return c.job.Coordinates() }
+
+// Serve runs what the coordinator schedules on this worker, until the job is over, which gives nil, or ctx ends.
+func (c *ClusterCoordinator) Serve(ctx context.Context) error { return c.job.Over(ctx) }
+
+// FunctionBody is what workers run. Its result must be something that gob can send; see Schedule. A panic is an error.
+type FunctionBody func(cl *Closure) (any, error)
+
+// Function is a function that can be scheduled.
+type Function struct {
+	name string
+	c    *ClusterCoordinator
+}
+
+// Function registers a function under a name, which no other one may have. All processes register the same ones.
+func (c *ClusterCoordinator) Function(name string, body FunctionBody) *Function {
+	c.mu.Lock()
+	c.names[name] = true
+	c.mu.Unlock()
+	if body != nil {
+		c.job.Register("function/"+name, func(ctx context.Context, remote *parameters.Closure) (parameters.Outcome, error) {
+			return c.run(ctx, body, remote)
+		})
+	}
+	return &Function{name: name, c: c}
+}
+
+func init() {
+	for _, v := range []any{[]any{}, []bool{}, []int{}, []int32{}, []int64{}, []float32{}, []float64{}, []string{}, [][]float32{}, [][]float64{}, map[string]any{}, map[string]float64{},
+		map[string]int{}, kernels.Array{}, datasetArgument{}} {
+		gob.Register(v)
+	}
+}
+
+// datasetArgument stands for a dataset among the arguments.
+type datasetArgument struct{ Name string }
+
+type payload struct{ Values []any }
+
+// encode makes values travel.
+func encode(what string, values ...any) (b []byte, err error) {
+	for i, v := range values {
+		if v == nil {
+			values[i] = noValue{}
+			continue
+		}
+		if why := cannotTravel(reflect.ValueOf(v), 0); why != "" {
+			return nil, fmt.Errorf("coordinator: %s cannot travel: it has %s; send numbers, texts, slices, maps and structs that gob.Register knows", what, why)
+		}
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("coordinator: %s cannot travel: %v", what, r)
+		}
+	}()
+	var out bytes.Buffer
+	if err := gob.NewEncoder(&out).Encode(payload{values}); err != nil {
+		return nil, fmt.Errorf("coordinator: %s cannot travel: %w; send numbers, texts, slices, maps and structs that gob.Register knows", what, err)
+	}
+	return out.Bytes(), nil
+}
+
+// noValue stands for nil.
+type noValue struct{ Nothing bool }
+
+func init() { gob.Register(noValue{}) }
+
+// cannotTravel says what of a value has no meaning in another process.
+func cannotTravel(v reflect.Value, depth int) string {
+	if depth > 8 || !v.IsValid() {
+		return ""
+	}
+	switch v.Kind() {
+	case reflect.Func:
+		return "a function"
+	case reflect.Chan:
+		return "a channel"
+	case reflect.UnsafePointer, reflect.Uintptr:
+		return "an address"
+	case reflect.Interface, reflect.Pointer:
+		if v.IsNil() {
+			return ""
+		}
+		return cannotTravel(v.Elem(), depth+1)
+	case reflect.Slice, reflect.Array:
+		if k := v.Type().Elem().Kind(); k < reflect.Array && k != reflect.Uintptr || v.Len() == 0 {
+			return ""
+		}
+		return cannotTravel(v.Index(0), depth+1)
+	case reflect.Map:
+		for it := v.MapRange(); it.Next(); {
+			if why := cannotTravel(it.Value(), depth+1); why != "" {
+				return why
+			}
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				if why := cannotTravel(v.Field(i), depth+1); why != "" {
+					return why
+				}
+			}
+		}
+	}
+	return ""
+}
+
+func decode(b []byte) ([]any, error) {
+	var p payload
+	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&p); err != nil {
+		return nil, fmt.Errorf("coordinator: %w; register the types of arguments and results with gob.Register in all processes", err)
+	}
+	for i, v := range p.Values {
+		if _, none := v.(noValue); none {
+			p.Values[i] = nil
+		}
+	}
+	return p.Values, nil
+}
+
+// Schedule hands a call of a function to the workers and returns at once. Arguments are copied: numbers, texts, slices, maps and structs that
+// encoding/gob knows, and per-worker datasets, which stand for each worker's own.
+//
+// When a function has failed, the next call of Schedule, Join or Done returns its error, once. Closures that waited are cancelled then: their Fetch
+// returns parameters.ErrCancelled, and they have to be scheduled again where they are still wanted.
+func (c *ClusterCoordinator) Schedule(ctx context.Context, f *Function, arguments ...any) (*RemoteValue, error) {
+	return c.ScheduleOn(ctx, -1, f, arguments...)
+}
+
+// ScheduleOn is Schedule for one worker alone, by number; -1 is any. The closure waits where that worker is lost.
+func (c *ClusterCoordinator) ScheduleOn(ctx context.Context, worker int, f *Function, arguments ...any) (*RemoteValue, error) {
+	if f == nil || f.c != c {
+		return nil, errors.New("coordinator: Schedule takes what ClusterCoordinator.Function of the same coordinator has returned; register the function on all processes first")
+	}
+	values := make([]any, len(arguments))
+	for i, a := range arguments {
+		switch a := a.(type) {
+		case *RemoteValue:
+			return nil, fmt.Errorf("coordinator: Schedule of %q: argument %d is a RemoteValue; Fetch it and pass the value", f.name, i)
+		case *PerWorkerDataset:
+			values[i] = datasetArgument{a.name}
+		case *Variable:
+			return nil, fmt.Errorf("coordinator: Schedule of %q: argument %d is a variable; functions use the one of their own process", f.name, i)
+		default:
+			values[i] = a
+		}
+	}
+	b, err := encode(fmt.Sprintf("an argument of %q", f.name), values...)
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.job.Schedule(ctx, "function/"+f.name, b, worker)
+	if err != nil {
+		return nil, err
+	}
+	return &RemoteValue{p}, nil
+}
+
+// Join waits until all closures have ended.
+func (c *ClusterCoordinator) Join(ctx context.Context) error { return c.job.Join(ctx) }
+
+// Done reports whether all closures have ended.
+func (c *ClusterCoordinator) Done() (bool, error) { return c.job.Done() }
+
+// RemoteValue is the result of a closure.
+type RemoteValue struct{ pending parameters.Pending }
+
+// Fetch waits for the closure and returns its result, or its error. The result is here as soon as the closure has ended: the loss of the worker
+// does not matter any more.
+func (v *RemoteValue) Fetch(ctx context.Context) (any, error) {
+	b, err := v.pending.Fetch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	values, err := decode(b)
+	if err != nil {
+		return nil, err
+	}
+	return values[0], nil
+}
+
+// Get is Fetch.
+func (v *RemoteValue) Get(ctx context.Context) (any, error) { return v.Fetch(ctx) }
+
+// Fetch replaces the remote values in a structure of []any, map[string]any and []*RemoteValue by their results; anything else stays.
+func (c *ClusterCoordinator) Fetch(ctx context.Context, structure any) (any, error) {
+	switch s := structure.(type) {
+	case *RemoteValue:
+		return s.Fetch(ctx)
+	case []*RemoteValue:
+		out := make([]any, len(s))
+		for i, v := range s {
+			var err error
+			if out[i], err = v.Fetch(ctx); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case []any:
+		out := make([]any, len(s))
+		for i, v := range s {
+			var err error
+			if out[i], err = c.Fetch(ctx, v); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	case map[string]any:
+		out := make(map[string]any, len(s))
+		for k, v := range s {
+			var err error
+			if out[k], err = c.Fetch(ctx, v); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return structure, nil
+}
+
+// run is a call of a function on a worker.
+func (c *ClusterCoordinator) run(ctx context.Context, body FunctionBody, remote *parameters.Closure) (parameters.Outcome, error) {
+	arguments, err := decode(remote.Argument)
+	if err != nil {
+		return parameters.Outcome{}, err
+	}
+	cl := &Closure{c: c, ctx: ctx, remote: remote}
+	for _, a := range arguments {
+		if d, ok := a.(datasetArgument); ok {
+			it, err := c.iterator(ctx, d.Name)
+			if err != nil {
+				return parameters.Outcome{}, err
+			}
+			a = it
+		}
+		cl.Arguments = append(cl.Arguments, a)
+	}
+	result, err := body(cl)
+	if err != nil {
+		return parameters.Outcome{}, err
+	}
+	b, err := encode("the result", result)
+	return parameters.Outcome{Value: b, Changes: cl.changes}, err
+}

@@ -1,0 +1,204 @@
+package coordinator
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/gokeras/gokeras/distribute/parameters"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// VariableSpec describes a variable on the servers.
+type VariableSpec struct {
+	Name  string
+	Shape ir.Shape // of float32
+	// Value is the first value, row-major; nil is Init.
+	Value []float32
+	Init  parameters.Init
+	// Rule updates the variable from gradients; the zero value refuses them.
+	Rule parameters.Rule
+	// Dynamic makes a table with a row of Shape for each key that is met.
+	Dynamic bool
+	MaxRows int
+	MaxAge  uint64
+}
+
+// Variable is a variable on the servers, cut into shards by the partitioner of the strategy and one to its users.
+type Variable struct {
+	c    *ClusterCoordinator
+	spec VariableSpec
+
+	mu     sync.Mutex
+	remote *parameters.Variable
+}
+
+// Variable makes a variable, or finds it where an earlier coordinator of this job has made it: then it keeps its value. On workers it stands for the
+// one that the coordinator makes. All processes call it alike.
+func (c *ClusterCoordinator) Variable(ctx context.Context, spec VariableSpec) (*Variable, error) {
+	v := &Variable{c: c, spec: spec}
+	if !c.Coordinates() {
+		return v, nil
+	}
+	s := parameters.Spec{Name: spec.Name, Shape: spec.Shape, Rule: spec.Rule, Init: spec.Init, Dynamic: spec.Dynamic, MaxRows: spec.MaxRows, MaxAge: spec.MaxAge}
+	if spec.Value != nil {
+		if len(spec.Value) != spec.Shape.Size() {
+			return nil, fmt.Errorf("coordinator: variable %s of shape %v has a first value of %d numbers; expected %d", spec.Name, spec.Shape, len(spec.Value), spec.Shape.Size())
+		}
+		s.Value = func() ([]float32, error) { return spec.Value, nil }
+	}
+	var err error
+	v.remote, _, err = c.job.Create(ctx, s)
+	return v, err
+}
+
+// find returns the variable as the job knows it.
+func (v *Variable) find(ctx context.Context) (*parameters.Variable, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.remote == nil {
+		remote, err := v.c.job.Find(ctx, v.spec.Name)
+		if err != nil {
+			return nil, err
+		}
+		v.remote = remote
+	}
+	return v.remote, nil
+}
+
+// Name is that of the spec.
+func (v *Variable) Name() string { return v.spec.Name }
+
+// Shards lists what is where; nil on a worker that has not used the variable.
+func (v *Variable) Shards() []parameters.Shard {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.remote == nil {
+		return nil
+	}
+	return v.remote.Shards
+}
+
+// Read returns the value, row-major.
+func (v *Variable) Read(ctx context.Context) ([]float32, error) {
+	remote, err := v.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r := &parameters.Read{Variable: remote}
+	err = v.c.job.Pull(ctx, r)
+	return r.Values, err
+}
+
+// Lookup returns rows, one for each id: the sparse read of an embedding. Each row is fetched once, whatever ids repeat.
+func (v *Variable) Lookup(ctx context.Context, ids []int64) ([]float32, error) {
+	remote, err := v.find(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rows, _, err := lookup(ctx, v.c.job, remote, ids)
+	return rows, err
+}
+
+func lookup(ctx context.Context, job parameters.Job, v *parameters.Variable, ids []int64) ([]float32, *parameters.Read, error) {
+	distinct, places := parameters.Distinct(ids)
+	r := &parameters.Read{Variable: v, IDs: distinct}
+	if distinct == nil {
+		r.IDs = []int64{}
+	}
+	if err := job.Pull(ctx, r); err != nil {
+		return nil, nil, err
+	}
+	out := make([]float32, 0, len(ids)*v.Width)
+	for _, p := range places {
+		out = append(out, r.Values[int(p)*v.Width:(int(p)+1)*v.Width]...)
+	}
+	return out, r, nil
+}
+
+// Export returns the keys and rows of a dynamic table.
+func (v *Variable) Export(ctx context.Context) (keys []int64, rows []float32, err error) {
+	remote, err := v.find(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return v.c.job.Export(ctx, remote)
+}
+
+// Assign replaces the value; AssignAdd and AssignSub add to it and take from it. One number stands for all elements. They are the coordinator's;
+// closures have methods of their own.
+func (v *Variable) Assign(ctx context.Context, values ...float32) error {
+	return v.change(ctx, parameters.Assign, 1, values)
+}
+
+// AssignAdd adds to the value; see Assign.
+func (v *Variable) AssignAdd(ctx context.Context, values ...float32) error {
+	return v.change(ctx, parameters.Add, 1, values)
+}
+
+// AssignSub takes from the value; see Assign.
+func (v *Variable) AssignSub(ctx context.Context, values ...float32) error {
+	return v.change(ctx, parameters.Add, -1, values)
+}
+
+// ScatterAdd adds rows, one for each id; of equal ids all are added. ScatterUpdate replaces rows.
+func (v *Variable) ScatterAdd(ctx context.Context, ids []int64, rows []float32) error {
+	return v.scatter(ctx, parameters.Add, ids, rows)
+}
+
+// ScatterUpdate replaces rows; ids must be different.
+func (v *Variable) ScatterUpdate(ctx context.Context, ids []int64, rows []float32) error {
+	return v.scatter(ctx, parameters.Assign, ids, rows)
+}
+
+func (v *Variable) change(ctx context.Context, op parameters.Op, sign float32, values []float32) error {
+	remote, err := v.find(ctx)
+	if err != nil {
+		return err
+	}
+	all, err := spread(remote, sign, values)
+	if err != nil {
+		return err
+	}
+	return v.c.job.Change(ctx, parameters.Change{Variable: remote, Op: op, Values: all})
+}
+
+func (v *Variable) scatter(ctx context.Context, op parameters.Op, ids []int64, rows []float32) error {
+	remote, err := v.find(ctx)
+	if err != nil {
+		return err
+	}
+	change, err := scattered(remote, op, ids, rows)
+	if err != nil {
+		return err
+	}
+	return v.c.job.Change(ctx, change)
+}
+
+// spread makes values of the size of the variable.
+func spread(v *parameters.Variable, sign float32, values []float32) ([]float32, error) {
+	n := v.Rows() * v.Width
+	if len(values) != n && len(values) != 1 {
+		return nil, fmt.Errorf("coordinator: variable %s of shape %v takes %d numbers, or one for all; received %d", v.Name, v.Shape, n, len(values))
+	}
+	out := make([]float32, n)
+	for i := range out {
+		out[i] = sign * values[min(i, len(values)-1)]
+	}
+	return out, nil
+}
+
+// scattered makes a change of rows: those of equal ids are summed.
+func scattered(v *parameters.Variable, op parameters.Op, ids []int64, rows []float32) (parameters.Change, error) {
+	if len(rows) != len(ids)*v.Width {
+		return parameters.Change{}, fmt.Errorf("coordinator: variable %s has rows of %d numbers; received %d numbers for %d rows", v.Name, v.Width, len(rows), len(ids))
+	}
+	distinct, places := parameters.Distinct(ids)
+	if op == parameters.Assign && len(distinct) != len(ids) {
+		return parameters.Change{}, fmt.Errorf("coordinator: variable %s: a row is to be replaced twice; name each once", v.Name)
+	}
+	if distinct == nil {
+		distinct = []int64{}
+	}
+	return parameters.Change{Variable: v, Op: op, IDs: distinct, Values: parameters.SumRows(len(distinct), places, v.Width, rows)}, nil
+}
