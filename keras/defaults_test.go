@@ -68,7 +68,7 @@ func TestDefaults(t *testing.T) {
 
 // notHere are classes that Keras has and this library lacks or makes in another way.
 var notHere = map[string]string{
-	"ContrastLimitedAdaptiveHistogramEqualization": "there is no such layer yet", "STFT": "it makes no kernels of Dense; layers/initializers compares it",
+	"STFT": "it makes no kernels of Dense; layers/initializers compares it",
 	"CTC": "its labels are sequences; its configuration is a name and a reduction",
 }
 

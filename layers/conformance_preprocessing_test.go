@@ -11,8 +11,8 @@ var smallInts = []opstest.Array{opstest.Ints([]int{2, 3}, 1, 0, 3, 2, 2, 0)}
 
 // repeats are layers that do the same in each training step, here or always; stepped are those with steps, which have no slope.
 var (
-	repeats = map[string]bool{"RandomCrop": true, "Equalization": true, "AutoContrast": true}
-	stepped = map[string]bool{"Equalization": true, "RandomPosterization": true, "RandAugment": true, "AugMix": true}
+	repeats = map[string]bool{"ContrastLimitedAdaptiveHistogramEqualization": true, "RandomCrop": true, "Equalization": true, "AutoContrast": true}
+	stepped = map[string]bool{"ContrastLimitedAdaptiveHistogramEqualization": true, "Equalization": true, "RandomPosterization": true, "RandAugment": true, "AugMix": true}
 )
 
 func init() {
@@ -113,7 +113,10 @@ func init() {
 			return &layers.RandomElasticTransform{Factor: []float64{1, 1}, Scale: []float64{0.5}, ValueRange: []float64{-90, 90}}
 		},
 		"AutoContrast": func() layers.Layer { return &layers.AutoContrast{} },
-		"RandomCrop":   func() layers.Layer { return &layers.RandomCrop{Height: 4, Width: 5} },
+		"ContrastLimitedAdaptiveHistogramEqualization": func() layers.Layer {
+			return &layers.ContrastLimitedAdaptiveHistogramEqualization{TileGridSize: []int{2, 3}, ValueRange: []float64{-9, 9}, ClipLimit: 0.5}
+		},
+		"RandomCrop": func() layers.Layer { return &layers.RandomCrop{Height: 4, Width: 5} },
 	} {
 		byName[name] = []layertest.Case{{New: l, Inputs: normal(2, 4, 5, 3), Output: []int{2, 4, 5, 3}, Random: !repeats[name], NoGradient: stepped[name]}}
 	}

@@ -45,6 +45,11 @@ func call(l layers.Layer, training bool, inputs []tensor) {
 }
 
 func evaluate(l layers.Layer, training bool, inputs []tensor) (y reference.Value, err error) {
+	return evaluateAs(l, training, ir.Float32, inputs)
+}
+
+// evaluateAs is evaluate for inputs of another type.
+func evaluateAs(l layers.Layer, training bool, dtype ir.DType, inputs []tensor) (y reference.Value, err error) {
 	defer ops.Catch(&err)
 	batch := inputs[0].shape[0]
 	r := distribute.NewReplica("example", 1, batch, batch)
@@ -55,8 +60,8 @@ func evaluate(l layers.Layer, training bool, inputs []tensor) (y reference.Value
 	var xs []*ops.Tensor
 	var values []reference.Value
 	for _, t := range inputs {
-		xs = append(xs, r.Graph().Input("x", ir.Float32, t.shape...))
-		v, err := reference.New(ir.Float32, t.shape, t.values...)
+		xs = append(xs, r.Graph().Input("x", dtype, t.shape...))
+		v, err := reference.New(dtype, t.shape, t.values...)
 		if err != nil {
 			return y, err
 		}

@@ -194,8 +194,7 @@ var explicit = map[string]entry{
 	"applications.imagenet_utils.decode_predictions": {"applications.DecodePredictions", "names are downloaded on request only"},
 	"models.clone_model":                             {"keras.Model.ToJSON, keras.ModelFromJSON", ""},
 
-	"layers.ContrastLimitedAdaptiveHistogramEqualization": {"", "not yet; Equalization and AutoContrast are near"},
-	"layers.MaxNumBoundingBoxes":                          {"", "not yet: augmentation takes images, labels and masks, no boxes"},
+	"layers.MaxNumBoundingBoxes":                          {"", "augmentation takes images, labels and masks; boxes of any number a picture are cut and filled up in plain Go"},
 	"random.binomial":                                     {"", "sum Bernoulli draws, RandomUniform below p"},
 	"utils.array_to_img":                                  {"", "data.Rows gives numbers, package image of Go the picture"},
 	"utils.save_img":                                      {"", "package image/png of Go"},
