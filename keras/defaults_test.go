@@ -69,7 +69,7 @@ func TestDefaults(t *testing.T) {
 // notHere are classes that Keras has and this library lacks or makes in another way.
 var notHere = map[string]string{
 	"STFT": "it makes no kernels of Dense; layers/initializers compares it",
-	"CTC": "its labels are sequences; its configuration is a name and a reduction",
+	"CTC":  "its labels are sequences; its configuration is a name and a reduction",
 }
 
 // otherInputs are shapes and types for layers that Keras lets take less than they are meant for.
