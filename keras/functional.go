@@ -129,10 +129,21 @@ func (f *functional) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 	return outputs
 }
 
-// adjustInputs checks the inputs against the declared ones and, as Keras does, adds or drops a last axis of length 1. The length of
-// the batch is not compared, so that a model of a fixed batch can stand inside one of an open batch. What comes has the declared
-// element type then, whatever was fed: floats for an integer input are cut, as those of Keras are.
+// adjustInputs is fitInputs, and gives what comes the declared element type, whatever was fed: floats for an integer input are cut, as
+// those of Keras are. An input that says nothing of its type does not cut the float64 of a policy.
 func adjustInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*ops.Tensor) []*ops.Tensor {
+	out := fitInputs(c, declared, inputs)
+	for i, x := range out {
+		if d := declared[i].DType(); d != ir.Float32 || x.DType() != ir.Float64 {
+			out[i] = ops.Cast(x, d)
+		}
+	}
+	return out
+}
+
+// fitInputs checks the shapes of the inputs against the declared ones and, as Keras does, adds or drops a last axis of length 1. The length
+// of the batch is not compared, so that a model of a fixed batch can stand inside one of an open batch.
+func fitInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*ops.Tensor) []*ops.Tensor {
 	if len(inputs) != len(declared) {
 		ops.Failf(c.Graph(), "the model has %d inputs, received %d", len(declared), len(inputs))
 	}
@@ -152,9 +163,6 @@ func adjustInputs(c *layers.Context, declared []*layers.KerasTensor, inputs []*o
 		}
 		if !fits {
 			ops.Failf(c.Graph(), "input %q expects shape %s, received shape %s", declared[i].Name(), layers.ShapeString(want), layers.ShapeString(x.Shape()))
-		}
-		if d := declared[i].DType(); d != x.DType() && !(d == ir.Float32 && x.DType() == ir.Float64) {
-			x = ops.Cast(x, d) // as Keras does; but an input that says nothing of its type does not cut the float64 of a policy
 		}
 		out[i] = x
 	}

@@ -94,7 +94,7 @@ func (s *sequential) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 	case s.input != nil:
 		inputs = adjustInputs(c, []*layers.KerasTensor{s.input}, inputs)
 	case s.built != nil && len(inputs) == 1:
-		inputs = adjustInputs(c, []*layers.KerasTensor{s.built}, inputs)
+		inputs = fitInputs(c, []*layers.KerasTensor{s.built}, inputs)
 	}
 	given := inputs
 	for _, l := range s.stack[s.first:] {
@@ -116,7 +116,7 @@ func anyOfRank(x *ops.Tensor) *layers.KerasTensor {
 	if n := len(shape); n > 0 && x.Dim(-1) == 1 {
 		shape[n-1] = 1 // may be left out
 	}
-	return layers.NewInput("input_layer", ir.Int32, shape...) // not a float type: what is given keeps its own
+	return layers.NewInput("input_layer", ir.Float32, shape...) // what is given keeps its own type
 }
 
 func (s *sequential) members() []layers.Layer { return s.stack }
