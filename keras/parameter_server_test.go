@@ -27,6 +27,12 @@ type serverProgram func(ctx context.Context, s *distribute.ParameterServerStrate
 // onParameterServers runs a program on all tasks of a job in this process, each a goroutine, and returns what the coordinator's gave.
 func onParameterServers(t *testing.T, workers, servers int, change func(*parameterserver.Options), program serverProgram) error {
 	t.Helper()
+	return withFaults(t, workers, servers, change, program, nil)
+}
+
+// withFaults is onParameterServers with workers that are lost: after each of the pauses the next worker ends as if it were killed, and is started again.
+func withFaults(t *testing.T, workers, servers int, change func(*parameterserver.Options), program serverProgram, pauses []time.Duration) error {
+	t.Helper()
 	addresses := func(n int) (out []string) {
 		for range n {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,7 +52,7 @@ func onParameterServers(t *testing.T, workers, servers int, change func(*paramet
 		return parameterserver.RunStrategy(t.Context(), o, program)
 	}
 	var wait sync.WaitGroup
-	start := func(job string, n int) {
+	start := func(job string, n int, run func(*cluster.Task) error) {
 		for i := range n {
 			wait.Add(1)
 			go func() {
@@ -57,9 +63,50 @@ func onParameterServers(t *testing.T, workers, servers int, change func(*paramet
 			}()
 		}
 	}
-	start("ps", servers)
-	start("worker", workers)
+	over := make(chan struct{})
+	kills := make([]chan struct{}, workers)
+	for i := range kills {
+		kills[i] = make(chan struct{}, len(pauses))
+	}
+	start("ps", servers, run)
+	start("worker", workers, func(task *cluster.Task) error {
+		for {
+			ctx, cancel := context.WithCancel(t.Context())
+			killed := make(chan bool, 1)
+			go func() {
+				select {
+				case <-kills[task.Index]:
+					killed <- true
+					cancel()
+				case <-ctx.Done():
+					killed <- false
+				}
+			}()
+			o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, JoinTimeout: 20 * time.Second, ServerTimeout: 5 * time.Second}
+			if change != nil {
+				change(&o)
+			}
+			err := parameterserver.RunStrategy(ctx, o, program)
+			cancel()
+			if !<-killed {
+				return err
+			}
+		}
+	})
+	wait.Add(1)
+	go func() {
+		defer wait.Done()
+		for i, pause := range pauses {
+			select {
+			case <-time.After(pause):
+				kills[i%workers] <- struct{}{}
+			case <-over:
+				return
+			}
+		}
+	}()
 	err = run(nil)
+	close(over)
 	wait.Wait()
 	return err
 }
@@ -168,4 +215,68 @@ func TestParameterServerFitIsFit(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
+}
+
+// TestSynchronousRoundsKeepTheirBits: a round is the mean of the gradients of its batches, whoever computes them; so a run whose workers die and come
+// back, and one with another number of workers, end with the bits of one that nothing happened to.
+func TestSynchronousRoundsKeepTheirBits(t *testing.T) {
+	run := func(workers int, pauses []time.Duration) (weights [][]float64) {
+		change := func(o *parameterserver.Options) {
+			o.Consistency = parameterserver.Consistency{Synchronous: true, Replicas: 3}
+			o.Deadline, o.VariablePartitioner = time.Second, partitioners.FixedShards{Shards: 2}
+		}
+		err := withFaults(t, workers, 2, change, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+			m := serverModel(t, "plain", s)
+			h, err := fitServerModel(ctx, m, &optimizers.Adam{LearningRate: 0.01}, keras.StepsPerEpoch(40), keras.Shuffle(true))
+			if err == nil && s.IsCoordinator() {
+				weights = valuesOfAll(t, m.Weights())
+				require.Less(t, h.Logs["loss"][2], h.Logs["loss"][0])
+			}
+			return err
+		}, pauses)
+		require.NoError(t, err)
+		return weights
+	}
+	want := run(3, nil)
+	require.Equal(t, want, run(1, nil))
+	require.Equal(t, want, run(3, []time.Duration{50 * time.Millisecond, 30 * time.Millisecond, 60 * time.Millisecond, 40 * time.Millisecond}))
+}
+
+// TestBackupWorkers: of four closures of a round the first three count.
+func TestBackupWorkers(t *testing.T) {
+	change := func(o *parameterserver.Options) {
+		o.Consistency = parameterserver.Consistency{Synchronous: true, Replicas: 2, Backups: 1}
+	}
+	err := onParameterServers(t, 3, 1, change, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+		optimizer := &optimizers.SGD{LearningRate: 0.1}
+		h, err := fitServerModel(ctx, serverModel(t, "plain", s), optimizer)
+		if err == nil && s.IsCoordinator() {
+			n, err := optimizer.Updates()
+			require.NoError(t, err)
+			require.EqualValues(t, 18, n)
+			require.Less(t, h.Logs["loss"][2], h.Logs["loss"][0])
+		}
+		return err
+	})
+	require.NoError(t, err)
+}
+
+// TestAsynchronousFaults: workers come and go, and Fit learns as well.
+func TestAsynchronousFaults(t *testing.T) {
+	pauses := make([]time.Duration, 12)
+	for i := range pauses {
+		pauses[i] = 40 * time.Millisecond
+	}
+	err := withFaults(t, 3, 2, nil, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+		optimizer := &optimizers.SGD{LearningRate: 0.05}
+		h, err := fitServerModel(ctx, serverModel(t, "plain", s), optimizer, keras.StepsPerEpoch(300))
+		if err == nil && s.IsCoordinator() {
+			n, err := optimizer.Updates()
+			require.NoError(t, err)
+			require.EqualValues(t, 900, n, "no step is lost or doubled")
+			require.Less(t, h.Logs["loss"][2], h.Logs["loss"][0])
+		}
+		return err
+	}, pauses)
+	require.NoError(t, err)
 }

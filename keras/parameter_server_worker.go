@@ -29,6 +29,7 @@ type serverWorker struct {
 	dense   []*serverWeight
 	trained []*serverWeight // among dense, with a gradient each
 	batch   int             // that comes next, of synchronous training
+	left    bool            // Fit has ended here
 }
 
 // work is Fit on a worker: it computes what the coordinator asks for until this call is over.
@@ -70,12 +71,14 @@ func (f *serverFit) work(ctx context.Context) (*History, error) {
 	}
 	defer w.fn.Close()
 	f.job.Register(f.name("step"), w.step)
-	defer f.job.Register(f.name("step"), nil)
-	if h, err = f.wait(ctx); err != nil {
+	h, err = f.wait(ctx)
+	f.job.Register(f.name("step"), nil)
+	w.compute.Lock() // waits for a step that was given up
+	defer w.compute.Unlock()
+	w.left = true
+	if err != nil {
 		return h, err
 	}
-	w.compute.Lock() // of steps that were given up
-	defer w.compute.Unlock()
 	return h, f.fetchAll(ctx)
 }
 
@@ -213,6 +216,9 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 func (w *serverWorker) find(ctx context.Context) error {
 	w.compute.Lock()
 	defer w.compute.Unlock()
+	if w.left {
+		return parameters.ErrElsewhere
+	}
 	for _, one := range w.weights {
 		if one.remote != nil {
 			continue
@@ -229,6 +235,9 @@ func (w *serverWorker) find(ctx context.Context) error {
 func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *stepMemory) (o parameters.Outcome, err error) {
 	w.compute.Lock()
 	defer w.compute.Unlock()
+	if w.left {
+		return o, parameters.ErrElsewhere
+	}
 	if err := ctx.Err(); err != nil {
 		return o, err
 	}
@@ -247,6 +256,9 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 		}
 	}
 	rows, err := w.run(ctx, s)
+	if err != nil && w.ctx.Err() != nil {
+		return o, parameters.ErrElsewhere // the data end with Fit's context
+	}
 	if err != nil {
 		return o, err
 	}

@@ -56,6 +56,9 @@ var ErrCancelled = protocol.ErrCancelled
 // ErrOver tells a worker that the coordinator has ended the job.
 var ErrOver = errors.New("parameterserver: the coordinator has ended the job")
 
+// ErrElsewhere is what a function returns to let another worker run the closure.
+var ErrElsewhere = errors.New("parameterserver: this worker cannot run the closure any more")
+
 // Spec describes a variable to be made on the servers.
 type Spec struct {
 	Name  string

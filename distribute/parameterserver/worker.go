@@ -88,6 +88,7 @@ func (w *worker) waitOver(ctx context.Context) error {
 func (w *worker) close() {
 	w.ending.Do(func() { close(w.over) })
 	w.server.Stop()
+	_ = w.listener.Close() // it is open where Serve has not come to it
 }
 
 // work is the connection with a coordinator.
@@ -205,7 +206,7 @@ func (v *visit) run(id protocol.ClosureID, low uint64, c *parameters.Closure) {
 	how := ranWell
 	if err != nil {
 		how, value = ranBadly, []byte(err.Error())
-		if v.ctx.Err() != nil || errors.Is(err, protocol.ErrStale) {
+		if v.ctx.Err() != nil || errors.Is(err, protocol.ErrStale) || errors.Is(err, parameters.ErrElsewhere) {
 			how = ranElsewhere
 		}
 	}
