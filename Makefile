@@ -90,6 +90,7 @@ random-networks: ## NETWORKS random networks with open axes beside Keras: shapes
 
 fuzz: ## fuzz the parsers of outside bytes, 30 seconds each
 	./internal/fuzz.sh 30s
+	$(GO) test ./keras -run TestHostileValuesEverywhere -count=1 -timeout 60m -hostile-everywhere
 
 harvest: ## turn Keras's own tests into cases and run them (hours; needs Python): HARVEST_PYTHON names one that has Keras, torch and pytest
 	./internal/harvest/run.sh

@@ -52,6 +52,9 @@ func axesShape(b *Builder, axes []int, x ir.Shape) ir.Shape {
 	if axes == nil {
 		axes = []int{-1}
 	}
+	if len(axes) == 0 {
+		b.Fail("Axis is an empty list; name at least one axis, or leave it out for the last one")
+	}
 	axes = slices.Sorted(slices.Values(axes))
 	shape := make(ir.Shape, len(axes))
 	seen := map[int]bool{}

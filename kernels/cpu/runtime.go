@@ -5,6 +5,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
 )
@@ -23,6 +24,7 @@ type worker struct {
 type runtime struct {
 	pool    *pool.Pool
 	workers []worker // indexed by the pool's worker numbers
+	scratch int      // bytes that each of them needs
 	ctx     context.Context
 	comm    kernels.Communicator
 	// overlapper is comm where its all-reduces go on while the replica computes, or nil.
@@ -35,13 +37,26 @@ type runtime struct {
 	nested    time.Duration // of the steps of sub-programs, while steps are timed
 }
 
-// need makes sure that every worker has the given number of bytes of scratch memory.
+// need notes that every worker has to have the given number of bytes of scratch memory, which allocate gives them. Numbers that are no lengths any more
+// stand for more than there is.
 func (r *runtime) need(bytes int) {
+	if bytes < 0 || bytes > memory.Addressable {
+		bytes = memory.Addressable
+	}
+	r.scratch = max(r.scratch, bytes)
+}
+
+// allocate gives the workers their scratch memory, where it and the other bytes that the program takes can be had.
+func (r *runtime) allocate(name string, others int) error {
+	if err := checkMemory("the program "+name, float64(others)+float64(r.scratch)*float64(len(r.workers))); err != nil {
+		return err
+	}
 	for i := range r.workers {
-		if len(r.workers[i].scratch) < bytes {
-			r.workers[i].scratch = alignedBytes(roundUp(bytes, 4096))
+		if len(r.workers[i].scratch) < r.scratch {
+			r.workers[i].scratch = alignedBytes(roundUp(r.scratch, 4096))
 		}
 	}
+	return nil
 }
 
 // fail records the first error of a run.

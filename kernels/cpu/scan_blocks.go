@@ -197,6 +197,9 @@ func (s *blockScan) compile(b *build, rows *rowBody, dropped []bool, packed map[
 			}
 			b.kids = append(b.kids, child{body.sizes[size], b.workspace(body.sizes[size].bytes), &s.share})
 		}
+		if err := body.rt.allocate(rows.program.Name, 0); err != nil {
+			return err
+		}
 	}
 	return nil
 }

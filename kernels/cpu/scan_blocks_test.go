@@ -162,6 +162,7 @@ func runWith(t *testing.T, p *ir.Program, inputs []reference.Value, workers int)
 	c := &compiler{rt: rt, device: testDevice, replicas: 1}
 	s, err := c.compile(p, true)
 	require.NoError(t, err)
+	require.NoError(t, rt.allocate(p.Name, s.bytes))
 	e := newSession(p, s, rt, kernels.CompileOptions{Device: testDevice, Replicas: 1}, 0)
 	defer e.Close()
 	var in, out []kernels.Buffer
@@ -175,7 +176,7 @@ func runWith(t *testing.T, p *ir.Program, inputs []reference.Value, workers int)
 	}
 	run := func() { require.NoError(t, e.Run(context.Background(), in, out)) }
 	run()
-	assert.Zero(t, testing.AllocsPerRun(10, run), "a run allocates nothing")
+	assert.Zero(t, allocations(10, run), "a run allocates nothing")
 	var results [][]byte
 	for _, b := range out {
 		results = append(results, b.Bytes())
@@ -293,4 +294,14 @@ func TestRowsThatMeet(t *testing.T) {
 	r := byRows(g.p, ir.ScanAttrs{Body: g.p, Length: 3, Carry: 1})
 	require.NotNil(t, r)
 	assert.Equal(t, []bool{true, false, true}, r.row[:3], "of operands that are as long as the batch, use tells rows from matrices")
+}
+
+// allocations is testing.AllocsPerRun, which counts what the whole process allocates: the least of several attempts. What a run allocates itself is in
+// all of them, what happens beside it under load is not.
+func allocations(runs int, f func()) float64 {
+	least := testing.AllocsPerRun(runs, f)
+	for attempt := 0; least > 0 && attempt < 5; attempt++ {
+		least = min(least, testing.AllocsPerRun(runs, f))
+	}
+	return least
 }

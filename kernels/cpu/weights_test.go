@@ -153,7 +153,7 @@ func TestKeptWeightsAllocateNothing(t *testing.T) {
 	f := newPredictor(t, 1, false)
 	f.check(w, true)
 	in, out := []kernels.Buffer{f.x, w}, []kernels.Buffer{f.y}
-	require.Zero(t, testing.AllocsPerRun(100, func() { _ = f.e.Run(context.Background(), in, out) }))
+	require.Zero(t, allocations(100, func() { _ = f.e.Run(context.Background(), in, out) }))
 }
 
 // TestKeptKernels: the kernel of a convolution is kept as a matrix is, whatever follows the convolution.
@@ -182,6 +182,6 @@ func TestKeptKernels(t *testing.T) {
 		require.NoError(t, weights.Write(float32s(c.size * c.size * 64 * c.channels)[:len(weights.data)]))
 		f.check(weights, c.kept)
 		in, out := []kernels.Buffer{f.x, weights}, []kernels.Buffer{f.y}
-		require.Zero(t, testing.AllocsPerRun(100, func() { _ = e.Run(context.Background(), in, out) }))
+		require.Zero(t, allocations(100, func() { _ = e.Run(context.Background(), in, out) }))
 	}
 }
