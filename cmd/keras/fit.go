@@ -42,6 +42,7 @@ func newFit() *cobra.Command {
 		Long: "Train a compiled model on the examples in IN and write the result, with the state of its optimizer, to TRAINED.\n" +
 			"A run that is interrupted (Ctrl-C, SIGTERM) writes what it has reached; with --backup it ends with status 75, and the same command goes\n" +
 			"on after the last step. A second signal ends it at once, by that signal: what was not written yet is lost, the last backup is not.\n\n" +
+			"With --strategy parameterserver the variables lie on the tasks ps; every task runs the same command, with --steps-per-epoch.\n" +
 			"With --strategy multiworker TF_CONFIG says who the workers are, and each runs the same command; keras launch starts them on one\n" +
 			"machine. A signal to one of them stops all after the same step; where they wait for a lost worker, it stops all at once, and the\n" +
 			"first of those that are left writes the backup. With --backup a worker that is lost may come back: the others keep the model and\n" +
@@ -98,12 +99,15 @@ func (f *fitFlags) run(c *cobra.Command, path string) error {
 	if err := f.callbackFlags.check(c.Flags()); err != nil {
 		return err
 	}
+	if serves, err := f.serveVariables(c); serves || err != nil {
+		return err
+	}
 	metrics, closeMetrics, err := f.serveMetrics(c)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = closeMetrics() }() // the run has ended, and nobody else is asked
-	strategy, isChief, closeStrategy, err := f.place(c.Context())
+	strategy, isChief, closeStrategy, err := f.place(c.Context(), c)
 	if err != nil && c.Context().Err() != nil {
 		return f.errStoppedBefore()
 	}
@@ -185,13 +189,20 @@ func (f *fitFlags) tracer(s distribute.Strategy) *callbacks.Trace {
 }
 
 // place makes the strategy. One worker of several, the chief, prints and writes files.
-func (f *fitFlags) place(ctx context.Context) (s distribute.Strategy, isChief func() bool, closeStrategy func(), err error) {
+func (f *fitFlags) place(ctx context.Context, c *cobra.Command) (s distribute.Strategy, isChief func() bool, closeStrategy func(), err error) {
 	if f.batchSize < 0 {
 		return nil, nil, nil, usagef("--batch-size %d: expected a positive number", f.batchSize)
 	}
+	if f.strategy == onServers {
+		s, err := f.placeOnServers(ctx, c)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		return s, s.IsCoordinator, func() { _ = s.Close() }, nil // the run has ended, one way or the other
+	}
 	if f.strategy != "multiworker" {
 		if f.elastic != "" || f.given() {
-			return nil, nil, nil, usagef("fit: --elastic, --secret-file and --tls-* belong to --strategy multiworker")
+			return nil, nil, nil, usagef("fit: --elastic, --secret-file and --tls-* belong to --strategy multiworker or parameterserver")
 		}
 		s, err = f.chooseStrategy()
 		return s, func() bool { return true }, func() {}, err

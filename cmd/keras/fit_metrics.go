@@ -24,7 +24,7 @@ func (f *fitFlags) serveMetrics(c *cobra.Command) (options []keras.FitOption, cl
 		return nil, func() error { return nil }, nil
 	}
 	task := cluster.Task{Type: cluster.Worker}
-	if f.strategy == "multiworker" {
+	if f.strategy == "multiworker" || f.strategy == onServers {
 		if _, task, err = cluster.Resolve(&cluster.TFConfig{}); err != nil {
 			return nil, nil, err
 		}
