@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/internal/fairclock"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -453,7 +454,10 @@ func TestCloseLeavesNothing(t *testing.T) {
 	for _, mode := range modes {
 		round(mode)
 	}
-	for end := time.Now().Add(3 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	goroutines++ // that of the clock
+	clock := fairclock.Start()
+	defer clock.Stop()
+	for ; clock.Elapsed() < 3*time.Second; time.Sleep(10 * time.Millisecond) {
 		if runtime.NumGoroutine() <= goroutines && files() <= open {
 			return
 		}

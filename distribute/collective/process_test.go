@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/internal/fairclock"
 )
 
 // These tests run workers as processes: this test binary, started again with TF_CONFIG set. A worker "trains": in step s each worker
@@ -290,7 +291,8 @@ func (w *worker) count() int {
 // await waits until the given workers have trained another three steps in a group of the given size, and returns how long it took.
 func (j *jobs) await(limit time.Duration, size int, which ...int) time.Duration {
 	j.t.Helper()
-	began := time.Now()
+	began, clock := time.Now(), fairclock.Start()
+	defer clock.Stop()
 	base := map[int]uint64{}
 	for _, i := range which {
 		base[i], _, _ = j.workers[i].progress()
@@ -307,7 +309,7 @@ func (j *jobs) await(limit time.Duration, size int, which ...int) time.Duration 
 		if ready {
 			return time.Since(began)
 		}
-		if time.Since(began) > limit {
+		if clock.Elapsed() > limit {
 			j.t.Fatalf("workers %v do not train as %d after %v", which, size, limit)
 		}
 		time.Sleep(time.Millisecond)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/internal/fairclock"
 )
 
 func TestMapping(t *testing.T) {
@@ -27,11 +29,12 @@ func TestMapping(t *testing.T) {
 
 	woken := make(chan time.Duration)
 	go func() {
-		began := time.Now()
+		clock := fairclock.Start()
+		defer clock.Stop()
 		for other.counter() == 0 {
 			other.sleep(0, 10*time.Second)
 		}
-		woken <- time.Since(began)
+		woken <- clock.Elapsed()
 	}()
 	time.Sleep(20 * time.Millisecond)
 	own.publish()

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/internal/fairclock"
 )
 
 // hurried gives workers a short deadline.
@@ -45,7 +47,8 @@ func TestNobodyWaitsInVain(t *testing.T) {
 				s.shared[2].close()
 				s.shared[2] = dead
 			}
-			began := time.Now()
+			clock := fairclock.Start()
+			defer clock.Stop()
 			errs := together(groups, func(_ int, g *Group) error {
 				for { // some get through the first
 					if err := g.Barrier(context.Background()); err != nil {
@@ -53,7 +56,7 @@ func TestNobodyWaitsInVain(t *testing.T) {
 					}
 				}
 			})
-			require.Less(t, time.Since(began), 5*time.Second)
+			require.Less(t, clock.Elapsed(), 5*time.Second)
 			var member *MemberError
 			var expelled *ExpelledError
 			require.ErrorAs(t, errs[0], &member)

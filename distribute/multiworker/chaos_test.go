@@ -25,6 +25,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/internal/fairclock"
 )
 
 // faults is the number of faults of each run of TestChaos.
@@ -156,7 +157,9 @@ func (j *chaos) now() (last, done int) {
 
 // await waits until a step was completed and returns when that was.
 func (j *chaos) await(step int) time.Time {
-	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	clock := fairclock.Start()
+	defer clock.Stop()
+	for ; clock.Elapsed() < 40*time.Second; time.Sleep(2 * time.Millisecond) {
 		j.mu.Lock()
 		at, ok := j.steps[step]
 		j.mu.Unlock()
@@ -208,7 +211,9 @@ func (j *chaos) gone(i int) {
 
 // whole waits until all workers train, so that each has what was trained.
 func (j *chaos) whole() {
-	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
+	clock := fairclock.Start()
+	defer clock.Stop()
+	for ; clock.Elapsed() < 40*time.Second; time.Sleep(2 * time.Millisecond) {
 		j.mu.Lock()
 		behind := slices.Min(j.reached) < j.last-1
 		j.mu.Unlock()
@@ -336,17 +341,19 @@ func (j *chaos) fault(kind string, elastic bool, deadline time.Duration) time.Du
 // end lets the workers run to the end and returns what they trained.
 func (j *chaos) end() []chaosResult {
 	require.NoError(j.t, os.WriteFile(filepath.Join(j.dir, hurryFile), nil, 0o666))
-	last, since := 0, time.Now()
+	last, since := 0, time.Duration(0)
+	clock := fairclock.Start()
+	defer clock.Stop()
 	for {
 		step, done := j.now()
 		if done == len(j.workers) {
 			break
 		}
 		if step > last {
-			last, since = step, time.Now()
+			last, since = step, clock.Elapsed()
 		}
 		j.revive()
-		if time.Since(since) > 40*time.Second {
+		if clock.Elapsed()-since > 40*time.Second {
 			j.mu.Lock()
 			defer j.mu.Unlock()
 			j.t.Fatalf("%d of %d workers have ended; the others hang after step %d. They said:\n%s", done, len(j.workers), last, strings.Join(j.log, "\n"))

@@ -20,6 +20,7 @@ import (
 	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/collective"
+	"github.com/gokeras/gokeras/internal/fairclock"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/optimizers"
@@ -152,7 +153,8 @@ func TestLostWorker(t *testing.T) {
 			for i := range 3 {
 				j.until(i, "trained")
 			}
-			began := time.Now()
+			clock := fairclock.Start()
+			defer clock.Stop()
 			require.NoError(t, j.workers[c.victim].Process.Signal(c.signal))
 			text := ""
 			for i := range 3 {
@@ -169,7 +171,7 @@ func TestLostWorker(t *testing.T) {
 				}
 				require.Contains(t, e.Text, text, "all survivors get the same error")
 			}
-			require.Less(t, time.Since(began), c.within)
+			require.Less(t, clock.Elapsed(), c.within)
 		})
 	}
 }

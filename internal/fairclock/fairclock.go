@@ -1,0 +1,51 @@
+// Package fairclock measures time for limits in tests. On a machine that has far more to do than processors, a program that does everything right may
+// stand still for seconds. Such pauses do not count here; a program that hangs while it could run does not outlast a limit by them.
+package fairclock
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	tick = 5 * time.Millisecond
+	late = 4 * tick // what a tick counts at most
+)
+
+// Clock is a stopwatch.
+type Clock struct {
+	mu      sync.Mutex
+	elapsed time.Duration
+	stop    chan struct{}
+	once    sync.Once
+}
+
+// Start starts one. Stop ends it.
+func Start() *Clock {
+	c := &Clock{stop: make(chan struct{})}
+	go func() {
+		for before := time.Now(); ; {
+			select {
+			case <-c.stop:
+				return
+			case <-time.After(tick):
+			}
+			now := time.Now()
+			c.mu.Lock()
+			c.elapsed += min(now.Sub(before), late)
+			c.mu.Unlock()
+			before = now
+		}
+	}()
+	return c
+}
+
+// Elapsed is the time since the start without the pauses.
+func (c *Clock) Elapsed() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.elapsed
+}
+
+// Stop ends the clock. A second call does nothing.
+func (c *Clock) Stop() { c.once.Do(func() { close(c.stop) }) }
