@@ -49,14 +49,11 @@ func (l *RandomPerspective) sampling() sampling {
 }
 
 func (l *RandomPerspective) check(x *ops.Tensor) {
-	axes, _ := imageAxes(x, l.DataFormat)
+	imageAxes(x, l.DataFormat)
 	l.sampling().check(x.Graph())
 	factorRange(x.Graph(), "Factor", orOne(l.Factor), 0, 1)
 	if s := number(l.Scale, 1); !(s >= 0 && s <= 1) {
 		ops.Failf(x.Graph(), "Scale must be from 0 to 1, received %v", s)
-	}
-	if dim.Less(x.Dim(axes[0]), 2) || dim.Less(x.Dim(axes[1]), 2) {
-		ops.Failf(x.Graph(), "expected images with a height and a width of at least 2, whose corners differ, received shape %v", x.Shape())
 	}
 }
 
@@ -65,6 +62,9 @@ func (l *RandomPerspective) check(x *ops.Tensor) {
 //dim:known drawn in training, for the shapes of a step
 func (l *RandomPerspective) draw(c *Context, x *ops.Tensor) drawn {
 	axes, _ := imageAxes(x, l.DataFormat)
+	if x.Dim(axes[0]) < 2 || x.Dim(axes[1]) < 2 {
+		ops.Failf(x.Graph(), "expected images with a height and a width of at least 2, whose corners differ, received shape %v", x.Shape())
+	}
 	right, bottom := float64(x.Dim(axes[1])-1), float64(x.Dim(axes[0])-1)
 	half, n := number(l.Scale, 1)/2, imageCount(x)
 	apply := drawChoice(c, x, l.Seed, orOne(l.Factor))
