@@ -387,6 +387,7 @@ func TestHostileValues(t *testing.T) {
 		"many thresholds":       {compiled(`{"loss":"mse","optimizer":"sgd","metrics":[{"class_name":"AUC","config":{"num_thresholds":2147483647}}]}`), "NumThresholds must be between 2 and 1048576"},
 		"classes":               {compiled(`{"loss":"mse","optimizer":"sgd","metrics":[{"class_name":"MeanIoU","config":{"num_classes":2147483647}}]}`), "NumClasses"},
 		"blur":                  {layer("RandomGaussianBlur", `{"kernel_size":[2147483647,3],"sigma":1.0}`, 4, 4, 3), ""},
+		"vocabulary":            {layer("IntegerLookup", `{"vocabulary_size":2147483647,"output_mode":"tf_idf"}`, 4), ""},
 		"window":                {layer("AveragePooling2D", `{"pool_size":[2147483647,2],"strides":[1,1],"padding":"same"}`, 4, 4, 1), "cells; at most"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -195,14 +195,14 @@ func (l *IntegerLookup) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	if k.mode != TFIDFMode {
 		return []*ops.Tensor{encodeCategories(y, nil, k.mode, depth, ir.Int64)}
 	}
-	weights := ones(depth)
-	if t != nil && t.idf != nil {
-		weights = t.idf
-	} else if !c.Probing {
+	counts := encodeCategories(y, nil, CountMode, depth, ir.Float32)
+	switch {
+	case t != nil && t.idf != nil:
+		counts = ops.Multiply(counts, ops.Constant(x, ir.Float32, ir.Shape{depth}, t.idf))
+	case !c.Probing: // else the shape is asked for alone, and a table of a vocabulary that is not there could be of any size
 		ops.Failf(c.Graph(), "OutputMode %q needs a vocabulary with weights; set it, or call Adapt first", TFIDFMode)
 	}
-	counts := encodeCategories(y, nil, CountMode, depth, ir.Float32)
-	return []*ops.Tensor{ops.Multiply(counts, ops.Constant(x, ir.Float32, ir.Shape{depth}, weights))}
+	return []*ops.Tensor{counts}
 }
 
 // lookUpNumbers returns the places of numbers in a vocabulary, or -1 for those that have none.

@@ -3,6 +3,7 @@ package cpu
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -304,4 +305,19 @@ func allocations(runs int, f func()) float64 {
 		least = min(least, testing.AllocsPerRun(runs, f))
 	}
 	return least
+}
+
+// Scratch memory that nobody has, or whose size is no number any more, is an error.
+func TestScratchIsBounded(t *testing.T) {
+	for _, bytes := range []int{-1, 1 << 50, math.MaxInt} {
+		rt := &runtime{workers: make([]worker, 2)}
+		rt.need(bytes)
+		rt.need(8)
+		require.ErrorContains(t, rt.allocate("attention", 100), "the program attention takes")
+	}
+	rt := &runtime{workers: make([]worker, 2)}
+	rt.need(100)
+	rt.need(8)
+	require.NoError(t, rt.allocate("small", 100))
+	require.GreaterOrEqual(t, len(rt.workers[1].scratch), 100)
 }
