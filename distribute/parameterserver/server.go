@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -223,6 +224,14 @@ func (s *Server) read(w *protocol.Writer, b []byte) error {
 		if err != nil {
 			return err
 		}
+		size := 4 * t.Rows * t.Width
+		if sparse {
+			size = 4 * len(ids) * t.Width
+		}
+		if size > maxMessage-len(w.B)-(1<<16) {
+			return fmt.Errorf("parameterserver: an answer of more than %d bytes; read fewer rows at a time, or cut the variable with a partitioner", maxMessage)
+		}
+		w.B = slices.Grow(w.B, size+64)
 		w.Uint(t.Version)
 		w.Uint(t.Step)
 		if !sparse && version == t.Version+1 {
@@ -237,9 +246,6 @@ func (s *Server) read(w *protocol.Writer, b []byte) error {
 		}
 		if err := t.ReadTo(w, ids); err != nil {
 			return err
-		}
-		if len(w.B) > maxMessage-(1<<16) {
-			return fmt.Errorf("parameterserver: an answer of more than %d bytes; read fewer rows at a time, or cut the variable with a partitioner", maxMessage)
 		}
 	}
 	s.bytesRead.Add(uint64(len(w.B)))

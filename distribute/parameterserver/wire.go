@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/mem"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -29,8 +30,9 @@ const (
 	keyJob     = "gokeras-job"
 	keyVersion = "gokeras-version"
 
-	maxMessage = 1 << 30
-	window     = 16 << 20
+	maxMessage   = 1 << 30
+	window       = 16 << 20
+	socketBuffer = 512 << 10
 )
 
 // message is what travels: bytes as they are.
@@ -86,7 +88,7 @@ func (s *settings) newServer() (*grpc.Server, error) {
 	}
 	return grpc.NewServer(grpc.Creds(creds), grpc.ForceServerCodecV2(codec{}), grpc.ConnectionTimeout(5*time.Second), grpc.MaxConcurrentStreams(1024),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(8<<10), grpc.InitialWindowSize(window),
-		grpc.InitialConnWindowSize(4*window), grpc.WaitForHandlers(true)), nil
+		grpc.InitialConnWindowSize(4*window), grpc.WaitForHandlers(true), grpc.ReadBufferSize(socketBuffer), grpc.WriteBufferSize(socketBuffer), experimental.BufferPool(recycling)), nil
 }
 
 // listen opens the port of this process.
@@ -107,7 +109,7 @@ func (s *settings) dial(address string) (*grpc.ClientConn, error) {
 		return nil, err
 	}
 	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithIdleTimeout(0),
-		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(4*window),
+		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(4*window), grpc.WithReadBufferSize(socketBuffer), grpc.WithWriteBufferSize(socketBuffer), experimental.WithBufferPool(recycling),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 200 * time.Millisecond},
 			MinConnectTimeout: 2 * time.Second}))

@@ -305,6 +305,13 @@ func (s *State) Execute(c Command) (Reply, error) {
 
 // EncodeCommand appends a command.
 func EncodeCommand(w *Writer, c Command) {
+	if p, ok := c.(*Push); ok && w.B == nil { // at once as large as it gets
+		size := 64
+		for i := range p.Updates {
+			size += 64 + 8*len(p.Updates[i].IDs) + 4*len(p.Updates[i].Values)
+		}
+		w.B = make([]byte, 0, size)
+	}
 	w.Byte(byte(c.kind()))
 	c.encode(w)
 }

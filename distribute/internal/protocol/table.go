@@ -198,9 +198,23 @@ func (t *Table) ReadTo(w *Writer, ids []int64) error {
 		w.Floats(t.values[0])
 		return nil
 	}
-	values, err := t.Read(nil, ids)
-	if err == nil {
-		w.Floats(values)
+	if err := t.checkIDs(ids); err != nil {
+		return err
 	}
-	return err
+	w.Uint(uint64(len(ids) * t.Width))
+	w.pad(4)
+	first := make([]float32, t.Width)
+	for _, id := range ids {
+		r, known := int(id), true
+		if t.Dynamic {
+			r, known = t.index[id]
+		}
+		if known {
+			w.B = append(w.B, bytesOf(t.row(t.values, r))...)
+			continue
+		}
+		t.Init.Fill(id, first)
+		w.B = append(w.B, bytesOf(first)...)
+	}
+	return nil
 }

@@ -1,0 +1,45 @@
+package parameters_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/distribute/parameters"
+)
+
+// TestDistinct: whatever the ids, sorted and each once, and the places lead back.
+func TestDistinct(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, span := range []int64{1, 3, 64, 65, 1000, 1 << 20, 1 << 50, math.MaxInt64} {
+		for _, n := range []int{0, 1, 2, 100, 5000} {
+			var ids []int64
+			for range n {
+				ids = append(ids, r.Int64N(span)-span/2)
+			}
+			distinct, places := parameters.Distinct(ids)
+			want := slices.Clone(ids)
+			slices.Sort(want)
+			require.Equal(t, slices.Compact(want), distinct, "%d of %d", n, span)
+			for i, p := range places {
+				require.Equal(t, ids[i], distinct[p])
+			}
+		}
+	}
+	distinct, places := parameters.Distinct([]int64{math.MaxInt64, math.MinInt64, 0, math.MaxInt64})
+	require.Equal(t, []int64{math.MinInt64, 0, math.MaxInt64}, distinct)
+	require.Equal(t, []int32{2, 0, 1, 2}, places)
+}
+
+func ExampleDistinct() {
+	distinct, places := parameters.Distinct([]int64{7, 3, 7, 9})
+	fmt.Println(distinct, places)
+	fmt.Println(parameters.SumRows(len(distinct), places, 1, []float32{1, 10, 2, 100}))
+	// Output:
+	// [3 7 9] [1 0 1 2]
+	// [10 3 100]
+}

@@ -1,0 +1,33 @@
+package parameterserver
+
+import (
+	"math/bits"
+	"sync"
+)
+
+// pool hands out buffers by size, with any content. gRPC's own clears each buffer before use, which costs as much as receiving it.
+type pool struct{ sizes [31]sync.Pool }
+
+var recycling = new(pool)
+
+// Get returns a buffer of the given length.
+func (p *pool) Get(length int) *[]byte {
+	class := bits.Len(uint(max(length, 1) - 1))
+	if class >= len(p.sizes) {
+		b := make([]byte, length)
+		return &b
+	}
+	if b, ok := p.sizes[class].Get().(*[]byte); ok {
+		*b = (*b)[:length]
+		return b
+	}
+	b := make([]byte, length, 1<<class)
+	return &b
+}
+
+// Put takes a buffer back.
+func (p *pool) Put(b *[]byte) {
+	if class := bits.Len(uint(max(cap(*b), 1) - 1)); class < len(p.sizes) && cap(*b) == 1<<class {
+		p.sizes[class].Put(b)
+	}
+}
