@@ -118,7 +118,7 @@ func scanInPlace(n *ir.Node, j int) int {
 		return -1
 	}
 	m := &a.Body.Nodes[def[y]]
-	from := inPlaceOperand(m.Op, slices.Index(m.Outputs, y))
+	from := m.Op.InPlaceOperand(slices.Index(m.Outputs, y))
 	if from < 0 || !isCell(m.Op) {
 		return -1
 	}

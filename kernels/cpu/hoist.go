@@ -16,7 +16,7 @@ func (g *graph) hoistUpdates() {
 	replaces := g.replacements()
 	safe := 0 // the unit behind the last one that may fail
 	for t, u := range g.units {
-		if slices.ContainsFunc(u.nodes, g.mayFail) {
+		if slices.ContainsFunc(u.nodes, func(i int) bool { return g.p.Nodes[i].Op.Traits().MayFail }) {
 			safe = t + 1
 		}
 	}
@@ -94,17 +94,6 @@ func (g *graph) updates(u *unit, replaces map[ir.Value]ir.Value, read map[ir.Val
 		}
 	}
 	return ok, awaited
-}
-
-// mayFail reports whether node i can end a run with an error: it looks at indices, or it meets other replicas. The gradients of ops that look at
-// indices get the same ones again.
-func (g *graph) mayFail(i int) bool {
-	switch op := g.p.Nodes[i].Op; op {
-	case ir.Gather, ir.Embedding, ir.Scatter, ir.SparseSoftmaxCrossEntropy, ir.Scan, ir.While, ir.Cond:
-		return true
-	default:
-		return op.IsCollective() && op != ir.ReplicaID
-	}
 }
 
 // replacements returns the variables' old values by the roots of their new ones.

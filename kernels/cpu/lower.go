@@ -23,9 +23,6 @@ type build struct {
 // builders holds the kernels of the ops that are not elementwise. A builder returns the function that runs the unit.
 var builders map[ir.Op]func(b *build) (func(), error)
 
-// inPlace lists, for each output, the operand whose memory it may take over, or -1.
-var inPlace map[ir.Op][]int
-
 func init() {
 	builders = map[ir.Op]func(b *build) (func(), error){
 		ir.Iota: buildIota, ir.RngBits: buildRngBits,
@@ -50,23 +47,6 @@ func init() {
 		ir.AllReduce: buildAllReduce, ir.AllGather: buildAllGather, ir.ReduceScatter: buildReduceScatter,
 		ir.CollectiveBroadcast: buildCollectiveBroadcast, ir.ReplicaID: buildReplicaID,
 	}
-	inPlace = map[ir.Op][]int{
-		ir.Softmax: {0}, ir.LogSoftmax: {0}, ir.SoftmaxGrad: {1}, ir.LogSoftmaxGrad: {1},
-		ir.Dropout: {0}, ir.OptimizerUpdate: {0, 4, 5, 6, 7}, ir.Scatter: {0}, ir.DynamicUpdateSlice: {0},
-		ir.CollectiveBroadcast: {0}, ir.Cumulative: {0}, ir.BatchNormGrad: {4}, ir.GroupNormGrad: {4},
-		ir.LstmCell: {-1, 1, 0}, ir.LstmCellGrad: {0, 3}, ir.GruCell: {2, 0}, ir.GruCellGrad: {0, 1, 3},
-	}
-}
-
-// inPlaceOperand returns the operand whose memory output j of an op may take over, or -1.
-func inPlaceOperand(op ir.Op, j int) int {
-	if op == ir.AllReduce {
-		return j
-	}
-	if pairs := inPlace[op]; j < len(pairs) {
-		return pairs[j]
-	}
-	return -1
 }
 
 // in returns an operand of the node.

@@ -114,16 +114,9 @@ func expand(p *ir.Program) (q *ir.Program, changed bool, err error) {
 
 func isHalf(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 }
 
-// movesData lists the ops that only move elements, whatever their type.
-var movesData = map[ir.Op]bool{
-	ir.Reshape: true, ir.Transpose: true, ir.Broadcast: true, ir.Slice: true, ir.Pad: true, ir.Concat: true, ir.Reverse: true, ir.BitCast: true,
-	ir.DynamicSlice: true, ir.DynamicUpdateSlice: true, ir.Gather: true, ir.Embedding: true, ir.Constant: true, ir.Iota: true,
-	ir.Scan: true, ir.While: true, ir.Cond: true,
-}
-
 // needsFloat32 reports whether the node computes with half precision in other ways than element by element.
 func needsFloat32(p *ir.Program, n *ir.Node) bool {
-	if n.Op.IsElementwise() || n.Op.IsCollective() || movesData[n.Op] {
+	if n.Op.IsElementwise() || n.Op.IsCollective() || n.Op.Traits().Moves {
 		return false
 	}
 	return slices.ContainsFunc(n.Inputs, func(v ir.Value) bool { return isHalf(p.Type(v).DType) })

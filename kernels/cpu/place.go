@@ -229,7 +229,7 @@ func (p *placement) overwrites(u *unit, v, old ir.Value) bool {
 		}
 	}
 	for j, w := range n.Outputs {
-		operand := inPlaceOperand(n.Op, j)
+		operand := n.Op.InPlaceOperand(j)
 		if n.Op == ir.Scan {
 			operand = scanInPlace(n, j)
 		}

@@ -169,37 +169,6 @@ func (st *step) describe(p *placement, u *unit) {
 		}
 	}
 	for _, i := range u.nodes {
-		st.flops += flops(p.p, &p.p.Nodes[i])
+		st.flops += p.p.FLOPs(&p.p.Nodes[i])
 	}
-}
-
-// flops returns the multiplications and additions of a node that multiplies matrices in one form or another.
-func flops(p *ir.Program, n *ir.Node) int64 {
-	size := func(v ir.Value) int64 { return int64(p.Type(v).Shape.Size()) }
-	switch n.Op {
-	case ir.Dot:
-		sums := int64(1)
-		for _, axis := range n.Attrs.(ir.DotAttrs).LhsContract {
-			sums *= int64(p.Type(n.Inputs[0]).Shape[axis])
-		}
-		return 2 * size(n.Outputs[0]) * sums
-	case ir.Conv: // every output is a sum over the kernel of one output channel
-		return convFLOPs(size(n.Outputs[0]), p.Type(n.Inputs[1]).Shape)
-	case ir.ConvInputGrad:
-		return convFLOPs(size(n.Inputs[0]), p.Type(n.Inputs[1]).Shape)
-	case ir.ConvKernelGrad:
-		return convFLOPs(size(n.Inputs[1]), p.Type(n.Outputs[0]).Shape)
-	case ir.Attention, ir.AttentionGrad:
-		q, k, v := p.Type(n.Inputs[0]).Shape, p.Type(n.Inputs[1]).Shape, p.Type(n.Inputs[2]).Shape
-		pairs := int64(q[0]) * int64(q[1]) * int64(k[1]) * int64(q[2])
-		if n.Op == ir.Attention {
-			return 2 * pairs * int64(q[3]+v[3])
-		}
-		return 2 * pairs * int64(3*q[3]+2*v[3])
-	}
-	return 0
-}
-
-func convFLOPs(outputs int64, kernel ir.Shape) int64 {
-	return 2 * outputs * int64(kernel[:len(kernel)-1].Size())
 }

@@ -12,9 +12,6 @@ import (
 // farBytes is the size of values that are still in the cache when they are read again.
 const farBytes = 64 << 10
 
-// cheap are the operations that take no longer than reading their result from memory.
-var cheap = map[ir.Op]bool{ir.Neg: true, ir.Abs: true, ir.Add: true, ir.Sub: true, ir.Mul: true, ir.Maximum: true, ir.Minimum: true}
-
 // recomputing is the pass over one program.
 type recomputing struct {
 	p       *ir.Program
@@ -118,7 +115,7 @@ func (c *recomputing) choose() map[ir.Value]bool {
 
 // functionOf returns the value that a node computes a cheap function of.
 func (c *recomputing) functionOf(n *ir.Node) (x ir.Value, ok bool) {
-	if !cheap[n.Op] {
+	if !n.Op.Traits().Cheap {
 		return 0, false
 	}
 	for _, v := range n.Inputs {
