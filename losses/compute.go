@@ -128,6 +128,8 @@ func (w weighted) maskWeights(mask *ops.Tensor, d ir.DType) *ops.Tensor {
 }
 
 // count is the number of elements of a shape (batch, ...) over all replicas.
+//
+//dim:known losses are traced for the batch at hand
 func (w weighted) count(s ir.Shape) float64 {
 	n := float64(s.Size())
 	if w.shared || len(s) == 0 || w.batch.LocalBatchSize() == w.batch.GlobalBatchSize() {
@@ -176,6 +178,8 @@ func reduce(w weighted) *ops.Tensor {
 }
 
 // share is x times the share that the local batch has in the global one. The mean of an empty batch is not a number; it counts 0.
+//
+//dim:known losses are traced for the batch at hand
 func (w weighted) share(x *ops.Tensor) *ops.Tensor {
 	local, global := w.batch.LocalBatchSize(), w.batch.GlobalBatchSize()
 	switch local {

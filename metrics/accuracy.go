@@ -4,6 +4,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Accuracy is how often predictions equal labels, elementwise. Names: "accuracy" outside of a model's metrics (there it picks
@@ -216,7 +217,7 @@ func (m *SparseTopKCategoricalAccuracy) Update(yTrue, yPred, sampleWeight *ops.T
 		t = sparseLabels(t, p)
 		k := kOf(p, m.K)
 		if m.FromSortedIDs {
-			first := ops.SliceAxis(p, -1, 0, min(k, p.Dim(-1)))
+			first := ops.SliceAxis(p, -1, 0, dim.Min(k, p.Dim(-1)))
 			return values{x: m.matches(ops.Any(ops.Equal(ops.ExpandDims(t, -1), first), -1))}
 		}
 		if !t.DType().IsInteger() {

@@ -9,6 +9,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // AUC is the area under a curve that classification traces out as its threshold moves, approximated at NumThresholds thresholds
@@ -157,7 +158,7 @@ func curvePoints(curve string, c counts) (x, y *ops.Tensor) {
 // neighbours returns the values at each threshold but the last, and at each but the first.
 func neighbours(x *ops.Tensor) (from, to *ops.Tensor) {
 	n := x.Dim(0)
-	return ops.SliceAxis(x, 0, 0, n-1), ops.SliceAxis(x, 0, 1, n)
+	return ops.SliceAxis(x, 0, 0, dim.Sub(n, 1)), ops.SliceAxis(x, 0, 1, n)
 }
 
 // davisGoadrich returns the area of the PR curve between neighbouring thresholds. With TP a linear function of the predicted

@@ -9,6 +9,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // never is the score of predictions outside the top k: no threshold is below it.
@@ -68,7 +69,7 @@ func (c confusion) count(yTrue, yPred, weight *ops.Tensor, d ir.DType) counts {
 	}
 	if c.classID != nil {
 		id := *c.classID
-		if p.Rank() < 2 || id < 0 || id >= p.Dim(-1) {
+		if p.Rank() < 2 || id < 0 || !dim.Less(id, p.Dim(-1)) {
 			ops.Failf(p.Graph(), "class %d cannot be picked from predictions %v; expected (batch, classes) with that class", id, p.Shape())
 		}
 		t, p = ops.SliceAxis(t, -1, id, id+1), ops.SliceAxis(p, -1, id, id+1)
@@ -119,7 +120,7 @@ func (c confusion) weights(p, weight *ops.Tensor) *ops.Tensor {
 
 // onlyTop leaves the k largest scores of each row; the others become never.
 func onlyTop(p *ops.Tensor, k int) *ops.Tensor {
-	if k > p.Dim(-1) {
+	if dim.Less(p.Dim(-1), k) {
 		ops.Failf(p.Graph(), "TopK is %d, but predictions %v have %d classes", k, p.Shape(), p.Dim(-1))
 	}
 	_, index := ops.TopK(p, k)
@@ -134,6 +135,7 @@ func (c confusion) buckets(t, p, weight *ops.Tensor) counts {
 	labels := 1
 	if c.multiLabel {
 		labels = p.Dim(1)
+		ops.Fixed(p, "a metric of several labels", labels)
 	}
 	size := p.Shape().Size()
 	flat := func(x *ops.Tensor) *ops.Tensor { return ops.Reshape(x, size) }
@@ -142,8 +144,8 @@ func (c confusion) buckets(t, p, weight *ops.Tensor) counts {
 		bucket = ops.Relu(bucket) // even 0 is above the first threshold
 	}
 	bucket = ops.Cast(bucket, ir.Int32)
-	if labels > 1 {
-		place := ops.AddScalar(ops.MultiplyScalar(bucket, float64(labels)), 0)
+	if labels > 1 { //dim:known
+		place := ops.AddScalar(ops.MultiplyScalar(bucket, float64(labels)), 0) //dim:known
 		place = ops.Add(place, ops.Iota(p, ir.Int32, 1, p.Shape()...))
 		bucket = ops.Where(ops.CompareScalar(ir.Lt, bucket, 0), ops.FullLike(bucket, -1), place)
 	}
@@ -152,7 +154,7 @@ func (c confusion) buckets(t, p, weight *ops.Tensor) counts {
 		positive, negative = ops.Multiply(positive, weight), ops.Multiply(negative, weight)
 	}
 	above := func(x *ops.Tensor) *ops.Tensor {
-		sums := ops.Reshape(ops.SegmentSum(flat(x), flat(bucket), n*labels), n, labels)
+		sums := ops.Reshape(ops.SegmentSum(flat(x), flat(bucket), n*labels), n, labels) //dim:known
 		return c.shape(ops.Flip(ops.Cumsum(ops.Flip(sums, 0), 0), 0))
 	}
 	total := func(x *ops.Tensor) *ops.Tensor {

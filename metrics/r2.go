@@ -91,7 +91,7 @@ func (m *R2Score) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
 		t, p := sameShape(ops.Cast(yTrue, m.dtype), ops.Cast(yPred, m.dtype).WithMask(nil))
 		w := combineMask(sampleWeight, yPred.Mask(), m.dtype)
 		residual, weighted := ops.Square(ops.Subtract(t, p)), t
-		count := ops.Full(r, m.dtype, float64(t.Dim(0)), t.Dim(1))
+		count := ops.BroadcastTo(ops.Length(r, m.dtype, t.Dim(0)), t.Dim(1))
 		if w != nil {
 			if w.Rank() == 1 {
 				w = ops.ExpandDims(w, 1)
@@ -104,7 +104,7 @@ func (m *R2Score) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
 		r.AssignAdd(m.squares, ops.Sum(ops.Multiply(t, weighted), 0))
 		r.AssignAdd(m.residual, ops.Sum(residual, 0))
 		r.AssignAdd(m.count, count)
-		r.AssignAdd(m.samples, ops.Full(r, m.dtype, float64(t.Shape().Size())))
+		r.AssignAdd(m.samples, ops.Length(r, m.dtype, t.Shape().Size()))
 	})
 }
 

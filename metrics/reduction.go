@@ -107,7 +107,7 @@ func (a *average) add(r *distribute.Replica, v values, weight *ops.Tensor) {
 	case weight != nil:
 		count = ops.Sum(weight)
 	case x.Rank() > 0:
-		count = ops.Full(r, a.dtype, float64(x.Dim(0)))
+		count = ops.Length(r, a.dtype, x.Dim(0))
 	default:
 		count = ops.Ones(r, a.dtype)
 	}

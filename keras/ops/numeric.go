@@ -113,7 +113,7 @@ func Median(x *Tensor, axis int) *Tensor {
 	sorted := Sort(x, axis)
 	middle := Index(sorted, axis, n/2) //dim:known
 	if n%2 == 0 {                      //dim:known
-		middle = MultiplyScalar(Add(Index(sorted, axis, n/2-1), middle), 0.5)
+		middle = MultiplyScalar(Add(Index(sorted, axis, n/2-1), middle), 0.5) //dim:known
 	}
 	last := Index(sorted, axis, -1) // NaN sorts last
 	return Where(Isnan(last), last, middle)

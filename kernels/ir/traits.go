@@ -175,6 +175,7 @@ func init() {
 	}
 }
 
+//dim:known programs that run
 func dotFLOPs(p *Program, n *Node) int64 {
 	sums := int64(1)
 	for _, axis := range n.Attrs.(DotAttrs).LhsContract {
@@ -196,6 +197,7 @@ func convKernelGradFLOPs(p *Program, n *Node) int64 {
 	return windowFLOPs(p.elements(n.Inputs[1]), p.Type(n.Outputs[0]).Shape)
 }
 
+//dim:known programs that run
 func windowFLOPs(outputs int64, kernel Shape) int64 {
 	return 2 * outputs * int64(kernel[:len(kernel)-1].Size())
 }
@@ -211,9 +213,12 @@ func attentionGradFLOPs(p *Program, n *Node) int64 {
 }
 
 // attentionPairs returns the pairs of queries and keys, and the lengths of a query and of a value.
+//
+//dim:known programs that run
 func attentionPairs(p *Program, n *Node) (pairs, query, value int64) {
 	q, k, v := p.Type(n.Inputs[0]).Shape, p.Type(n.Inputs[1]).Shape, p.Type(n.Inputs[2]).Shape
 	return int64(q[0]) * int64(q[1]) * int64(k[1]) * int64(q[2]), int64(q[3]), int64(v[3])
 }
 
+//dim:known programs that run
 func (p *Program) elements(v Value) int64 { return int64(p.Type(v).Shape.Size()) }
