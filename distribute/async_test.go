@@ -1,7 +1,6 @@
 package distribute_test
 
 import (
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,15 +12,9 @@ import (
 	"github.com/gokeras/gokeras/kernels/kernelstest/async"
 )
 
-var asynchronous = sync.OnceValue(func() *async.Backend {
-	b := async.New(async.Options{})
-	kernels.Register(b)
-	return b
-})
-
 // A function gives back all that it has on its devices, and uses the communicators of its strategy.
 func TestFunctionsLeaveNothingOnDevices(t *testing.T) {
-	b := asynchronous()
+	b := async.Shared()
 	s, err := distribute.NewMirroredStrategy("async:0", "async:1")
 	require.NoError(t, err)
 	before := b.Stats()

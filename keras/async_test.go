@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,13 +18,6 @@ import (
 	"github.com/gokeras/gokeras/kernels/kernelstest/async"
 	"github.com/gokeras/gokeras/layers"
 )
-
-// asynchronous is a backend whose devices work by themselves, on memory that the host cannot see.
-var asynchronous = sync.OnceValue(func() *async.Backend {
-	b := async.New(async.Options{})
-	kernels.Register(b)
-	return b
-})
 
 // asyncStrategies make the same strategy on devices of a kind.
 var asyncStrategies = map[string]func(kind string) (distribute.Strategy, error){
@@ -139,7 +131,7 @@ func asyncRun(t *testing.T, make func(kind string) (distribute.Strategy, error),
 
 // On devices that work by themselves, all comes out as on the CPU, bit by bit: also what a step that fails leaves, though the host is ahead.
 func TestAsynchronousDevicesTrainAsTheCPU(t *testing.T) {
-	b := asynchronous()
+	b := async.Shared()
 	for name, make := range asyncStrategies {
 		t.Run(name, func(t *testing.T) {
 			want, got := asyncRun(t, make, cpu.Kind, keras.CompileConfig{}), asyncRun(t, make, b.Kind(), keras.CompileConfig{})
@@ -160,7 +152,7 @@ func TestAsynchronousDevicesTrainAsTheCPU(t *testing.T) {
 
 // The host waits for a device where logs are asked for, and in no step. Steps are replays of a captured one.
 func TestSteadyTrainingDoesNotSynchronize(t *testing.T) {
-	b := asynchronous()
+	b := async.Shared()
 	for name, make := range asyncStrategies {
 		if name == "reduction to one device" {
 			continue // it goes through host memory
@@ -196,7 +188,7 @@ func TestSteadyTrainingDoesNotSynchronize(t *testing.T) {
 
 // A step is told of when its failure is found, with how many steps that was after it.
 func TestLateErrorTellsOfStepsThatChangedNothing(t *testing.T) {
-	s, err := distribute.NewOneDeviceStrategy(asynchronous().Kind() + ":0")
+	s, err := distribute.NewOneDeviceStrategy(async.Shared().Kind() + ":0")
 	require.NoError(t, err)
 	m := asyncModel(t, s, keras.CompileConfig{})
 	x, y := asyncData(48, func(i int) int32 {

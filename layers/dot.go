@@ -36,7 +36,7 @@ func (l *Dot) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	}
 	x, y := in[0], in[1]
 	i, j := x.Axis(l.Axes[0]), y.Axis(l.Axes[len(l.Axes)-1])
-	if i == 0 || j == 0 || !dim.MayEqual(x.Dim(0), y.Dim(0)) || !dim.MayEqual(x.Dim(i), y.Dim(j)) {
+	if i == 0 || j == 0 || !dim.MayEqual(x.Dim(0), y.Dim(0)) || dim.Known(x.Dim(i)) != dim.Known(y.Dim(j)) || !dim.MayEqual(x.Dim(i), y.Dim(j)) {
 		ops.Failf(c.Graph(), "cannot sum over axes %v of inputs %v; expected equal batch sizes, and axes other than the batch that have equal lengths", l.Axes, shapesOf(in))
 	}
 	if l.Normalize {

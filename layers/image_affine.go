@@ -44,7 +44,11 @@ func (s sampling) affineImages(x *ops.Tensor, m affineMap) *ops.Tensor {
 
 // read samples images x (batch, height, width, channels) at rows and columns (batch, height', width').
 func (s sampling) read(x, rows, columns *ops.Tensor) *ops.Tensor {
-	return ops.SampleImages(x, rows, columns, ops.ImageSampling{Interpolation: s.interpolation, FillMode: s.fillMode, FillValue: s.fillValue})
+	return ops.SampleImages(x, rows, columns, s.options())
+}
+
+func (s sampling) options() ops.ImageSampling {
+	return ops.ImageSampling{Interpolation: s.interpolation, FillMode: s.fillMode, FillValue: s.fillValue}
 }
 
 // lengthNumber is the length of an axis as a number; of an open one see [ops.Number].

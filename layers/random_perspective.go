@@ -76,47 +76,8 @@ func (l *RandomPerspective) draw(c *Context, x *ops.Tensor) drawn {
 
 func (l *RandomPerspective) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	images, restore := batchImages(x, l.DataFormat)
-	rows, columns := perspective(d["start_points"], d["end_points"], images.Dim(1), images.Dim(2))
-	y := l.sampling().read(images, beside(rows, images.Dim(1)), beside(columns, images.Dim(2)))
+	y := ops.PerspectiveTransform(images, d["start_points"], d["end_points"], l.sampling().options())
 	return ops.Where(perImage(d["apply_perspective"], x), restore(y), x)
-}
-
-// perspective returns where the cells of images of the given size come from, as rows and columns (image, height, width), for the
-// perspective maps that send the points to, (image, 4, column and row), to the points from.
-//
-// Lengths are counted in widths and heights of the image, so that the equations are of the order of 1 for images of any size. For
-// each point they are, with (p, q) in to and (s, t) in from,
-//
-//	h0·p + h1·q + h2 - h6·p·s - h7·q·s = s,   h3·p + h4·q + h5 - h6·p·t - h7·q·t = t
-func perspective(from, to *ops.Tensor, height, width int) (rows, columns *ops.Tensor) {
-	wide, n := from.DType(), from.Dim(0)
-	across, down := lengthNumber(from, dim.Sub(width, 1)), lengthNumber(from, dim.Sub(height, 1))
-	size := ops.Constant(from, wide, ir.Shape{2}, []float64{across, down})
-	from, to = ops.Divide(from, size), ops.Divide(to, size)
-	part := func(points *ops.Tensor, axis int) *ops.Tensor { return ops.Index(points, 2, axis) }
-	s, t, p, q := part(from, 0), part(from, 1), part(to, 0), part(to, 1)
-	none, unit := ops.ZerosLike(p), ops.OnesLike(p)
-	equations := func(value *ops.Tensor, before ...*ops.Tensor) *ops.Tensor {
-		value = ops.Negative(value)
-		return ops.Stack(-1, append(before, ops.Multiply(p, value), ops.Multiply(q, value))...)
-	}
-	matrix := ops.Concatenate(1, equations(s, p, q, unit, none, none, none), equations(t, none, none, none, p, q, unit))
-	solution := ops.Solve(matrix, ops.Concatenate(1, s, t))
-	h := func(i int) *ops.Tensor { return ops.Reshape(ops.Index(solution, 1, i), n, 1, 1) }
-	u := ops.DivideScalar(ops.Iota(from, wide, 2, 1, 1, width), across)
-	v := ops.DivideScalar(ops.Iota(from, wide, 1, 1, height, 1), down)
-	sum := func(i int) *ops.Tensor { return ops.Add(ops.Multiply(h(i), u), ops.Multiply(h(i+1), v)) }
-	depth := ops.AddScalar(sum(6), 1)
-	columns = ops.MultiplyScalar(ops.Divide(ops.Add(sum(0), h(2)), depth), across)
-	rows = ops.MultiplyScalar(ops.Divide(ops.Add(sum(3), h(5)), depth), down)
-	return rows, columns
-}
-
-// beside replaces places further than a cell beside an axis of the given length, also infinite and undefined ones, by one that is:
-// all of them are outside, and numbers stay small.
-func beside(at *ops.Tensor, length int) *ops.Tensor {
-	near := ops.LogicalAnd(ops.CompareScalar(ir.Ge, at, -2), ops.CompareLength(ir.Le, at, dim.Add(length, 1)))
-	return ops.Where(near, at, ops.FullLike(at, -2))
 }
 
 // Call applies the layer inside a trace.

@@ -101,17 +101,23 @@ func sameModels(t *testing.T, want, got string) {
 	}
 }
 
+// wholeRun trains the small model without faults, as "whole", and returns the folder of all files with the path of one in it.
+func wholeRun(t *testing.T) (dir string, path func(name string) string) {
+	t.Helper()
+	dir = smallModel(t)
+	path = func(name string) string { return filepath.Join(dir, name) }
+	whole := startFaulty(t, t.Context(), dir, "whole", []string{"-n", "2"}, []string{"--backup", path("backup0")})
+	require.Zero(t, whole.end(), whole.out.String())
+	return dir, path
+}
+
 // TestFitOutlivesWorkers kills a worker and the chief: the others keep the model, those that come back get it, and the result is that of an
 // unbroken run, bit for bit.
 func TestFitOutlivesWorkers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")
 	}
-	dir := smallModel(t)
-	path := func(name string) string { return filepath.Join(dir, name) }
-	whole := startFaulty(t, t.Context(), dir, "whole", []string{"-n", "2"}, []string{"--backup", path("backup0")})
-	require.Zero(t, whole.end(), whole.out.String())
-
+	dir, path := wholeRun(t)
 	r := startFaulty(t, t.Context(), dir, "faulty", []string{"-n", "2", "--restarts", "3"}, []string{"--backup", path("backup")})
 	r.await(path("backup/latest.weights.npz"))
 	r.signal(1, syscall.SIGKILL)
@@ -137,11 +143,7 @@ func TestFitReplacesAFrozenWorker(t *testing.T) {
 	if !passesFiles || runtime.GOOS != "linux" {
 		t.Skip("needs a system that shows which processes are stopped")
 	}
-	dir := smallModel(t)
-	path := func(name string) string { return filepath.Join(dir, name) }
-	whole := startFaulty(t, t.Context(), dir, "whole", []string{"-n", "2"}, []string{"--backup", path("backup0")})
-	require.Zero(t, whole.end(), whole.out.String())
-
+	dir, path := wholeRun(t)
 	r := startFaulty(t, t.Context(), dir, "frozen", []string{"-n", "2", "--restarts", "3"}, []string{"--backup", path("backup")})
 	r.await(path("backup/latest.weights.npz"))
 	r.signal(1, syscall.SIGKILL)
@@ -203,11 +205,7 @@ func TestFitStopped(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes: not with -short")
 	}
-	dir := smallModel(t)
-	path := func(name string) string { return filepath.Join(dir, name) }
-	whole := startFaulty(t, t.Context(), dir, "whole", []string{"-n", "2"}, []string{"--backup", path("backup0")})
-	require.Zero(t, whole.end(), whole.out.String())
-
+	dir, path := wholeRun(t)
 	r := startFaulty(t, t.Context(), dir, "stopped", []string{"-n", "2"}, []string{"--backup", path("backup")})
 	r.await(path("backup/latest.weights.npz"))
 	r.signal(1, syscall.SIGTERM)

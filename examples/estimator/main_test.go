@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -19,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/cluster/clustertest"
 	"github.com/gokeras/gokeras/keras/estimator"
 )
 
@@ -116,16 +116,7 @@ func TestWorkers(t *testing.T) {
 	for victim := range 2 {
 		t.Run(fmt.Sprint("without ", victim), func(t *testing.T) {
 			dir := t.TempDir()
-			var addresses []string
-			for range 2 {
-				l, err := net.Listen("tcp", "127.0.0.1:0")
-				require.NoError(t, err)
-				defer l.Close()
-				addresses = append(addresses, l.Addr().String())
-				require.NoError(t, l.Close())
-			}
-			spec, err := cluster.NewSpec(map[string][]string{cluster.Worker: addresses})
-			require.NoError(t, err)
+			spec := clustertest.Workers(t, 2)
 			workers := make([]*process, 2)
 			for i := range workers {
 				workers[i] = start(t, spec, cluster.Task{Type: cluster.Worker, Index: i}, dir)

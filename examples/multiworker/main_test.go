@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/cluster/clustertest"
 )
 
 // The test binary, started again, is the program.
@@ -25,16 +25,7 @@ func TestMain(m *testing.M) {
 func TestTwoWorkersTrainLikeOne(t *testing.T) {
 	var one bytes.Buffer
 	require.NoError(t, run(t.Context(), &one, "tfconfig", "", 3, 0))
-	var addresses []string
-	for range 2 {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		require.NoError(t, err)
-		defer l.Close()
-		addresses = append(addresses, l.Addr().String())
-		require.NoError(t, l.Close())
-	}
-	spec, err := cluster.NewSpec(map[string][]string{cluster.Worker: addresses})
-	require.NoError(t, err)
+	spec := clustertest.Workers(t, 2)
 	var workers []*exec.Cmd
 	outputs := make([]bytes.Buffer, 2)
 	for i := range 2 {
@@ -51,7 +42,7 @@ func TestTwoWorkersTrainLikeOne(t *testing.T) {
 	}
 	require.Empty(t, outputs[1].String(), "only the chief talks")
 	var first, last, sameFirst, sameLast float64
-	_, err = fmt.Sscanf(one.String(), "1 workers, 1 replicas: loss %f after the first epoch, %f after the last\n", &first, &last)
+	_, err := fmt.Sscanf(one.String(), "1 workers, 1 replicas: loss %f after the first epoch, %f after the last\n", &first, &last)
 	require.NoError(t, err, one.String())
 	_, err = fmt.Sscanf(outputs[0].String(), "2 workers, 2 replicas: loss %f after the first epoch, %f after the last\n", &sameFirst, &sameLast)
 	require.NoError(t, err, outputs[0].String())
