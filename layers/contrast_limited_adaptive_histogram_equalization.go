@@ -70,6 +70,8 @@ func (l *ContrastLimitedAdaptiveHistogramEqualization) Forward(c *Context, in []
 }
 
 // limit is the largest number of cells that a histogram counts for one value.
+//
+//dim:known images of open size are left as they are
 func (l *ContrastLimitedAdaptiveHistogramEqualization) limit(cells int) float64 {
 	switch {
 	case l.ClipLimit == 0:
@@ -165,7 +167,7 @@ func (t tiling) tables(values *ops.Tensor, limit float64) *ops.Tensor {
 	cdf := ops.Cumsum(counts, 1)
 	lowest := ops.ExpandDims(ops.Min(cdf, 1), 1)
 	above := ops.MultiplyScalar(ops.Subtract(cdf, lowest), levels-1)
-	rest := ops.Subtract(ops.Scalar(lowest, float64(t.cells())), lowest)
+	rest := ops.Subtract(ops.Scalar(lowest, float64(t.cells())), lowest) //dim:known
 	rest = ops.Where(ops.CompareScalar(ir.Eq, rest, 0), ops.OnesLike(rest), rest)
 	return ops.Clip(ops.Divide(above, rest), 0, levels-1)
 }

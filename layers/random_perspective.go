@@ -3,7 +3,6 @@ package layers
 import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
-	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // RandomPerspective shows, in training, images as from another place: it moves the corners of each image and what lies between them,
