@@ -300,15 +300,19 @@ func (f *serverFit) resume(ctx context.Context) error {
 	return nil
 }
 
-// updates is how many gradients have been applied.
+// updates is how many gradients have been applied: every step updates every weight, so the smallest one is asked.
 func (f *serverFit) updates(ctx context.Context) (int64, error) {
+	var least *serverWeight
 	for _, w := range f.weights {
-		if w.trained {
-			_, n, err := f.job.Slots(ctx, w.remote)
-			return int64(n), err
+		if w.trained && (least == nil || w.local.Size() < least.local.Size()) {
+			least = w
 		}
 	}
-	return 0, nil
+	if least == nil {
+		return 0, nil
+	}
+	_, n, err := f.job.Slots(ctx, least.remote)
+	return int64(n), err
 }
 
 // fetch brings the values of the weights here, and with slots also the state of the optimizer.
