@@ -226,9 +226,7 @@ func (f *serverFit) layout() error {
 	}
 	f.metrics = nil
 	for _, metric := range c.reported(true) {
-		for _, v := range metric.metric.Variables() {
-			f.metrics = append(f.metrics, v)
-		}
+		f.metrics = append(f.metrics, metric.metric.Variables()...)
 	}
 	return nil
 }

@@ -29,13 +29,12 @@ type coordinator struct {
 	wait   sync.WaitGroup
 	news   broadcast
 
-	mu        sync.Mutex
-	d         *protocol.Dispatcher
-	pending   map[uint64]*pending
-	functions map[uint64]string // of closures that run, for errors
-	devices   map[int]int       // of each worker
-	fatal     error
-	workless  time.Time // since when there is no worker; zero: there is one
+	mu       sync.Mutex
+	d        *protocol.Dispatcher
+	pending  map[uint64]*pending
+	devices  map[int]int // of each worker
+	fatal    error
+	workless time.Time // since when there is no worker; zero: there is one
 }
 
 // pending is a closure that was scheduled.
