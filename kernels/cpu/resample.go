@@ -7,8 +7,13 @@ import (
 
 func buildResample(b *build) (func(), error) { return byFloat(b, resample[float64], resample[float32]) }
 
-// fewElements is the length from which on a call of a vector kernel costs less than a loop.
-const fewElements = 8
+// fewElements is the length from which on calls of vector kernels cost less than a loop.
+func fewElements(taps int) int {
+	if taps == 2 || taps == 4 {
+		return 24 // one loop for all taps
+	}
+	return 8
+}
 
 // resample sums a few rows for each row of the result.
 func resample[T float](b *build) func() {
@@ -22,7 +27,7 @@ func resample[T float](b *build) func() {
 	if y.n == 0 {
 		return func() {}
 	}
-	if inner < fewElements {
+	if inner < fewElements(taps) {
 		return b.rt().parallel(g.outer, grain(length*inner*taps), func(_ *worker, lo, hi int) {
 			for o := lo; o < hi; o++ {
 				from, to := data[T](x)[o*g.length*inner:(o+1)*g.length*inner], data[T](y)[o*length*inner:(o+1)*length*inner]
@@ -49,27 +54,33 @@ func resample[T float](b *build) func() {
 	})
 }
 
-// sumElements is resample of one line of cells of a few elements. Two taps, those of bilinear interpolation, are most of what is asked for.
+// sumElements is resample of one line of cells of a few elements. Two taps are those of bilinear interpolation, and four those of its gradient
+// where an image became twice as large, or of bicubic interpolation.
 func sumElements[T float](to, from []T, cells []int, weights []T, taps, inner int) {
-	k := 0
-	if taps == 2 {
-		for c := 0; c < len(cells); c += 2 {
-			p, q, v, w := from[cells[c]*inner:], from[cells[c+1]*inner:], weights[c], weights[c+1]
-			for j := range inner {
-				to[k] = v*p[j] + w*q[j]
-				k++
-			}
-		}
-		return
-	}
+	row := func(c int) []T { return from[cells[c]*inner : (cells[c]+1)*inner] }
 	for c := 0; c < len(cells); c += taps {
-		for j := range inner {
-			sum := weights[c] * from[cells[c]*inner+j]
-			for t := c + 1; t < c+taps; t++ {
-				sum += weights[t] * from[cells[t]*inner+j]
+		d := to[:inner]
+		to = to[inner:]
+		switch taps {
+		case 2:
+			p, q, v, w := row(c)[:len(d)], row(c + 1)[:len(d)], weights[c], weights[c+1]
+			for j := range d {
+				d[j] = v*p[j] + w*q[j]
 			}
-			to[k] = sum
-			k++
+		case 4:
+			p, q, v, w := row(c)[:len(d)], row(c + 1)[:len(d)], weights[c], weights[c+1]
+			r, s, x, y := row(c + 2)[:len(d)], row(c + 3)[:len(d)], weights[c+2], weights[c+3]
+			for j := range d {
+				d[j] = v*p[j] + w*q[j] + x*r[j] + y*s[j]
+			}
+		default:
+			for j := range d {
+				sum := weights[c] * from[cells[c]*inner+j]
+				for t := c + 1; t < c+taps; t++ {
+					sum += weights[t] * from[cells[t]*inner+j]
+				}
+				d[j] = sum
+			}
 		}
 	}
 }
