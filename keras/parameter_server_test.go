@@ -3,7 +3,6 @@ package keras_test
 import (
 	"context"
 	"math/rand/v2"
-	"net"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/cluster/clustertest"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/distribute/partitioners"
 	"github.com/gokeras/gokeras/keras"
@@ -33,17 +33,7 @@ func onParameterServers(t *testing.T, workers, servers int, change func(*paramet
 // withFaults is onParameterServers with workers that are lost: after each of the pauses the next worker ends as if it were killed, and is started again.
 func withFaults(t *testing.T, workers, servers int, change func(*parameterserver.Options), program serverProgram, pauses []time.Duration) error {
 	t.Helper()
-	addresses := func(n int) (out []string) {
-		for range n {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			defer l.Close()
-			out = append(out, l.Addr().String())
-		}
-		return out
-	}
-	spec, err := cluster.NewSpec(map[string][]string{"worker": addresses(workers), "ps": addresses(servers)})
-	require.NoError(t, err)
+	spec := clustertest.Jobs(t, map[string]int{"worker": workers, "ps": servers})
 	run := func(task *cluster.Task) error {
 		o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, JoinTimeout: 20 * time.Second, ServerTimeout: 5 * time.Second}
 		if change != nil {
@@ -105,7 +95,7 @@ func withFaults(t *testing.T, workers, servers int, change func(*parameterserver
 			}
 		}
 	}()
-	err = run(nil)
+	err := run(nil)
 	close(over)
 	wait.Wait()
 	return err

@@ -4,8 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/bits"
-	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -160,33 +158,6 @@ func (codec) Unmarshal(data mem.BufferSlice, v any) error {
 		return nil
 	}
 	return fmt.Errorf("collective: cannot receive a %T", v)
-}
-
-// pool hands out buffers by size. gRPC's own clears each buffer before use, which costs as much as receiving it.
-type pool struct{ sizes [31]sync.Pool }
-
-var recycling = new(pool)
-
-// Get returns a buffer of the given length, with any content.
-func (p *pool) Get(length int) *[]byte {
-	class := bits.Len(uint(max(length, 1) - 1))
-	if class >= len(p.sizes) {
-		b := make([]byte, length)
-		return &b
-	}
-	if b, ok := p.sizes[class].Get().(*[]byte); ok {
-		*b = (*b)[:length]
-		return b
-	}
-	b := make([]byte, length, 1<<class)
-	return &b
-}
-
-// Put takes a buffer back.
-func (p *pool) Put(b *[]byte) {
-	if class := bits.Len(uint(max(cap(*b), 1) - 1)); class < len(p.sizes) && cap(*b) == 1<<class {
-		p.sizes[class].Put(b)
-	}
 }
 
 // lending counts buffers of the caller that are on their way to the network. It stands where gRPC expects a pool to give

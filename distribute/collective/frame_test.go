@@ -53,19 +53,6 @@ func TestLending(t *testing.T) {
 	l.wait(over)
 }
 
-func TestPool(t *testing.T) {
-	p := new(pool)
-	for _, n := range []int{0, 1, 2, 3, 1000, 1024, 1025} {
-		b := p.Get(n)
-		require.Len(t, *b, n)
-		p.Put(b)
-		require.Len(t, *p.Get(n), n)
-	}
-	odd := make([]byte, 3)
-	p.Put(&odd)
-	require.GreaterOrEqual(t, cap(*p.Get(4)), 4)
-}
-
 func FuzzFrame(f *testing.F) {
 	f.Add(make([]byte, 40), uint8(3))
 	f.Add(make([]byte, longPayload+longHeader), uint8(45))

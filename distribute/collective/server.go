@@ -10,6 +10,8 @@ import (
 	"google.golang.org/grpc/experimental"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/mem"
+
+	"github.com/gokeras/gokeras/distribute/internal/recycle"
 )
 
 // accept serves the connections of other workers until the transport is closed. Each has a server of its own, because gRPC has one
@@ -48,7 +50,7 @@ func (t *transport) serve(conn net.Conn) {
 		_ = one.Close() // never fails
 	})
 	one.conn = c
-	memory := mem.BufferPool(recycling)
+	memory := mem.BufferPool(recycle.Buffers)
 	if !c.veiled {
 		memory = &c.in
 	}

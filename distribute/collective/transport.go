@@ -21,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/gokeras/gokeras/distribute/collective/internal/membership"
+	"github.com/gokeras/gokeras/distribute/internal/recycle"
 )
 
 // The service has two streams, both from client to server: states of the membership protocol, and frames of collectives. Each
@@ -137,7 +138,7 @@ func (t *transport) buffer() int {
 func (t *transport) dial(address string, creds credentials.TransportCredentials, p *peerLink) (*grpc.ClientConn, error) {
 	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(),
 		grpc.WithIdleTimeout(0), grpc.WithInitialWindowSize(streamWindow), grpc.WithInitialConnWindowSize(connWindow),
-		grpc.WithReadBufferSize(t.buffer()), grpc.WithWriteBufferSize(t.buffer()), experimental.WithBufferPool(recycling),
+		grpc.WithReadBufferSize(t.buffer()), grpc.WithWriteBufferSize(t.buffer()), experimental.WithBufferPool(recycle.Buffers),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(1<<20)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 250 * time.Millisecond},
 			MinConnectTimeout: 2 * time.Second}),

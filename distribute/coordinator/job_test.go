@@ -11,6 +11,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/cluster/clustertest"
 	"github.com/gokeras/gokeras/distribute/coordinator"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/distribute/partitioners"
@@ -35,17 +36,7 @@ type testJob struct {
 // startJob starts servers and workers; register is what workers and coordinator do first.
 func startJob(t testing.TB, workers, servers int, change func(*parameterserver.Options), register func(ctx context.Context, c *coordinator.ClusterCoordinator) error) *testJob {
 	t.Helper()
-	addresses := func(n int) (out []string) {
-		for range n {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			defer l.Close()
-			out = append(out, l.Addr().String())
-		}
-		return out
-	}
-	spec, err := cluster.NewSpec(map[string][]string{"worker": addresses(workers), "ps": addresses(servers)})
-	require.NoError(t, err)
+	spec := clustertest.Jobs(t, map[string]int{"worker": workers, "ps": servers})
 	j := &testJob{t: t, spec: spec, change: change, program: register, servers: make([]*parameterserver.Server, servers), workers: make([]*distribute.ParameterServerStrategy, workers), gates: map[cluster.Task]*gate{}}
 	for i := range servers {
 		j.dirs = append(j.dirs, t.TempDir())

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/cluster/clustertest"
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/distribute/partitioners"
@@ -33,18 +34,7 @@ type testCluster struct {
 
 func newCluster(t testing.TB, workers, servers int, change func(*parameterserver.Options)) *testCluster {
 	t.Helper()
-	addresses := func(n int) []string {
-		var out []string
-		for range n {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			defer l.Close()
-			out = append(out, l.Addr().String())
-		}
-		return out
-	}
-	spec, err := cluster.NewSpec(map[string][]string{"worker": addresses(workers), "ps": addresses(servers)})
-	require.NoError(t, err)
+	spec := clustertest.Jobs(t, map[string]int{"worker": workers, "ps": servers})
 	c := &testCluster{t: t, spec: spec, change: change, servers: make([]*parameterserver.Server, servers), workers: make([]parameters.Job, workers)}
 	for i := range servers {
 		c.dirs = append(c.dirs, t.TempDir())

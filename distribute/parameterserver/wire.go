@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
+	"github.com/gokeras/gokeras/distribute/internal/recycle"
 )
 
 // The service has calls of one message and one answer, to servers, and a stream from the coordinator to each worker.
@@ -88,7 +89,7 @@ func (s *settings) newServer() (*grpc.Server, error) {
 	}
 	return grpc.NewServer(grpc.Creds(creds), grpc.ForceServerCodecV2(codec{}), grpc.ConnectionTimeout(5*time.Second), grpc.MaxConcurrentStreams(1024),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(8<<10), grpc.InitialWindowSize(window),
-		grpc.InitialConnWindowSize(4*window), grpc.WaitForHandlers(true), grpc.ReadBufferSize(socketBuffer), grpc.WriteBufferSize(socketBuffer), experimental.BufferPool(recycling)), nil
+		grpc.InitialConnWindowSize(4*window), grpc.WaitForHandlers(true), grpc.ReadBufferSize(socketBuffer), grpc.WriteBufferSize(socketBuffer), experimental.BufferPool(recycle.Buffers)), nil
 }
 
 // listen opens the port of this process.
@@ -109,7 +110,7 @@ func (s *settings) dial(address string) (*grpc.ClientConn, error) {
 		return nil, err
 	}
 	return grpc.NewClient("passthrough:///"+address, grpc.WithTransportCredentials(creds), grpc.WithDisableRetry(), grpc.WithDisableServiceConfig(), grpc.WithIdleTimeout(0),
-		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(4*window), grpc.WithReadBufferSize(socketBuffer), grpc.WithWriteBufferSize(socketBuffer), experimental.WithBufferPool(recycling),
+		grpc.WithInitialWindowSize(window), grpc.WithInitialConnWindowSize(4*window), grpc.WithReadBufferSize(socketBuffer), grpc.WithWriteBufferSize(socketBuffer), experimental.WithBufferPool(recycle.Buffers),
 		grpc.WithDefaultCallOptions(grpc.ForceCodecV2(codec{}), grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
 		grpc.WithConnectParams(grpc.ConnectParams{Backoff: backoff.Config{BaseDelay: 10 * time.Millisecond, Multiplier: 1.5, Jitter: 0.2, MaxDelay: 200 * time.Millisecond},
 			MinConnectTimeout: 2 * time.Second}))

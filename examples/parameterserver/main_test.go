@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/cluster/clustertest"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 )
 
@@ -58,17 +58,7 @@ func TestKilledTasks(t *testing.T) {
 	if testing.Short() {
 		t.Skip("six processes for several seconds; run without -short")
 	}
-	address := func(n int) (out []string) {
-		for range n {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(t, err)
-			defer l.Close()
-			out = append(out, l.Addr().String())
-		}
-		return out
-	}
-	spec, err := cluster.NewSpec(map[string][]string{"chief": address(1), "ps": address(2), "worker": address(2)})
-	require.NoError(t, err)
+	spec := clustertest.Jobs(t, map[string]int{"chief": 1, "ps": 2, "worker": 2})
 	dir := t.TempDir()
 	tasks := map[string]*task{}
 	for _, name := range []cluster.Task{{Type: "ps"}, {Type: "ps", Index: 1}, {Type: "worker"}, {Type: "worker", Index: 1}, {Type: "chief"}} {

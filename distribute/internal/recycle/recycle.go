@@ -1,17 +1,20 @@
-package parameterserver
+// Package recycle keeps the buffers of gRPC's messages for the next ones.
+package recycle
 
 import (
 	"math/bits"
 	"sync"
 )
 
-// pool hands out buffers by size, with any content. gRPC's own clears each buffer before use, which costs as much as receiving it.
-type pool struct{ sizes [31]sync.Pool }
+// Pool hands out buffers by size, with any content. gRPC's own clears each buffer before use, which costs as much as receiving it.
+// The zero value is ready; it is safe for concurrent use.
+type Pool struct{ sizes [31]sync.Pool }
 
-var recycling = new(pool)
+// Buffers is the pool of the process.
+var Buffers = new(Pool)
 
 // Get returns a buffer of the given length.
-func (p *pool) Get(length int) *[]byte {
+func (p *Pool) Get(length int) *[]byte {
 	class := bits.Len(uint(max(length, 1) - 1))
 	if class >= len(p.sizes) {
 		b := make([]byte, length)
@@ -26,7 +29,7 @@ func (p *pool) Get(length int) *[]byte {
 }
 
 // Put takes a buffer back.
-func (p *pool) Put(b *[]byte) {
+func (p *Pool) Put(b *[]byte) {
 	if class := bits.Len(uint(max(cap(*b), 1) - 1)); class < len(p.sizes) && cap(*b) == 1<<class {
 		p.sizes[class].Put(b)
 	}
