@@ -270,11 +270,17 @@ func (s *Server) list(w *protocol.Writer, _ []byte) error {
 	return nil
 }
 
-// slots answers with the state of the optimizer for a table.
-func (s *Server) slots(w *protocol.Writer, b []byte) error {
+// tableNumber reads a request that names a table.
+func tableNumber(b []byte) (uint32, error) {
 	r := protocol.NewReader(b)
 	number := uint32(r.Uint())
-	if err := r.End(); err != nil {
+	return number, r.End()
+}
+
+// slots answers with the state of the optimizer for a table.
+func (s *Server) slots(w *protocol.Writer, b []byte) error {
+	number, err := tableNumber(b)
+	if err != nil {
 		return err
 	}
 	s.mu.RLock()
@@ -297,9 +303,8 @@ func (s *Server) slots(w *protocol.Writer, b []byte) error {
 
 // export answers with all keys and rows of a dynamic table.
 func (s *Server) export(w *protocol.Writer, b []byte) error {
-	r := protocol.NewReader(b)
-	number := uint32(r.Uint())
-	if err := r.End(); err != nil {
+	number, err := tableNumber(b)
+	if err != nil {
 		return err
 	}
 	s.mu.RLock()
