@@ -57,7 +57,7 @@ type compiled struct {
 	inputs, targets           int // arrays in a batch that the functions were made for
 	classWeight               map[int]float64
 
-	generation int  // of Compile, for names on parameter servers
+	serverCall int  // number of the first call of Fit, which names the weights on parameter servers; 0: none
 	onServers  bool // the weights have been put there
 }
 
@@ -105,9 +105,6 @@ func (m *Model) Compile(config CompileConfig) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.compiled != nil {
-		c.generation = m.compiled.generation + 1
-	}
 	m.compiled.close()
 	m.compiled = c
 	return nil

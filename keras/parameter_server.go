@@ -39,7 +39,6 @@ type serverFit struct {
 	steps     int64       // updates so far, of this run and of an earlier coordinator's
 	begun     int64       // updates before this call
 	resumedAt int64       // updates of this call by an earlier coordinator
-	round     uint64
 	pending   []parameters.Pending
 }
 
@@ -200,6 +199,9 @@ func (f *serverFit) takeOver(ctx context.Context) error {
 // layout lists the weights that go to the servers. Others (counters, states of random numbers) stay where they are.
 func (f *serverFit) layout() error {
 	c := f.t.m.compiled
+	if c.serverCall == 0 {
+		c.serverCall = f.number
+	}
 	trained := map[*distribute.Variable]bool{}
 	for _, v := range c.trainable {
 		trained[v] = true
@@ -231,8 +233,9 @@ func (f *serverFit) layout() error {
 	return nil
 }
 
+// remoteName is the name on the servers. Models of one name are told apart, and those that were compiled anew.
 func (f *serverFit) remoteName(v *distribute.Variable) string {
-	return f.t.m.Name() + ":" + strconv.Itoa(f.t.m.compiled.generation) + "/" + v.Path()
+	return f.t.m.Name() + ":" + strconv.Itoa(f.t.m.compiled.serverCall) + "/" + v.Path()
 }
 
 // place puts the weights on the servers. Where they are there already, an earlier coordinator has trained them, or an earlier call; then what the

@@ -6,6 +6,7 @@ import (
 	"encoding/gob"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/kernels"
@@ -14,11 +15,11 @@ import (
 
 // serverStep is what the coordinator tells a worker about a step.
 type serverStep struct {
-	Rate        float64
-	Number      int64 // of the update: random numbers follow from it
-	Batch       int   // of synchronous training: the number of the batch since Fit began; -1: the worker's next one
-	Part, Parts int
-	Round       uint64
+	Rate   float64
+	Number int64 // of the update: random numbers follow from it
+	Batch  int   // of synchronous training: the number of the batch since Fit began; -1: the worker's next one
+	Part   int
+	Round  uint64 // of synchronous training; 0: none
 }
 
 // epoch runs the steps of an epoch on the workers, and takes what they measured and trained.
@@ -84,9 +85,11 @@ func (f *serverFit) trainStep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := f.schedule(ctx, serverStep{Rate: rate, Number: f.steps, Batch: -1}); err != nil {
+	p, err := f.schedule(ctx, serverStep{Rate: rate, Number: f.steps, Batch: -1})
+	if err != nil {
 		return err
 	}
+	f.pending = append(f.pending, p)
 	f.steps++
 	return f.collect(ctx, f.ahead())
 }
@@ -97,47 +100,61 @@ func (f *serverFit) trainRound(ctx context.Context, epoch, step, replicas, backu
 	if err != nil {
 		return err
 	}
-	f.round = uint64(f.steps) + 1
 	all := replicas + backups
+	round := f.job.Round()
+	ends := make(chan partEnd, all)
 	for part := range all {
 		batch := (epoch*f.t.c.steps+step)*all + part
-		if err := f.schedule(ctx, serverStep{Rate: rate, Number: int64(batch), Batch: batch, Part: part, Parts: replicas, Round: f.round}); err != nil {
+		p, err := f.schedule(ctx, serverStep{Rate: rate, Number: int64(batch), Batch: batch, Part: part, Round: round})
+		if err != nil {
+			return err
+		}
+		go func() {
+			value, err := p.Fetch(ctx)
+			ends <- partEnd{part, value, err}
+		}()
+	}
+	f.steps++
+	var first []partEnd // the slowest may go on; what they bring comes too late
+	for len(first) < replicas {
+		end := <-ends // Fetch ends with ctx
+		if end.err != nil {
+			return f.failure(ctx, end.err)
+		}
+		first = append(first, end)
+	}
+	slices.SortFunc(first, func(a, b partEnd) int { return a.part - b.part })
+	var parts []int
+	for _, end := range first {
+		parts = append(parts, end.part)
+		if err := f.measure(end.value); err != nil {
 			return err
 		}
 	}
-	f.steps++
-	if backups == 0 {
-		return f.collect(ctx, 0)
-	}
-	return f.collect(ctx, backups) // the slowest may go on; what they bring comes too late
+	return f.job.Settle(ctx, parts)
 }
 
-func (f *serverFit) schedule(ctx context.Context, s serverStep) error {
+// partEnd is how the computation of a part of a round ended.
+type partEnd struct {
+	part  int
+	value []byte
+	err   error
+}
+
+func (f *serverFit) schedule(ctx context.Context, s serverStep) (parameters.Pending, error) {
 	argument, err := encoded(s)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p, err := f.job.Schedule(ctx, f.name("step"), argument, -1)
-	if err != nil {
-		return err
-	}
-	f.pending = append(f.pending, p)
-	return nil
+	return f.job.Schedule(ctx, f.name("step"), argument, -1)
 }
 
 // collect takes the results of closures until at most so many are open.
 func (f *serverFit) collect(ctx context.Context, open int) error {
 	for len(f.pending) > open {
 		value, err := f.pending[0].Fetch(ctx)
-		if errors.Is(err, parameters.ErrCancelled) || err != nil && ctx.Err() == nil {
-			f.pending = nil
-			if first := f.job.Join(ctx); first != nil {
-				return first // that of the closure that failed
-			}
-			return err
-		}
 		if err != nil {
-			return err
+			return f.failure(ctx, err)
 		}
 		f.pending = f.pending[1:]
 		if err := f.measure(value); err != nil {
@@ -145,6 +162,17 @@ func (f *serverFit) collect(ctx context.Context, open int) error {
 		}
 	}
 	return nil
+}
+
+// failure is why a closure ended with an error.
+func (f *serverFit) failure(ctx context.Context, err error) error {
+	if errors.Is(err, parameters.ErrCancelled) || ctx.Err() == nil {
+		f.pending = nil
+		if first := f.job.Join(ctx); first != nil {
+			return first // that of the closure that failed
+		}
+	}
+	return err
 }
 
 // measure adds up what a step has measured.

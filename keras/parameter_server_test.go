@@ -270,3 +270,53 @@ func TestAsynchronousFaults(t *testing.T) {
 	}, pauses)
 	require.NoError(t, err)
 }
+
+// TestRoundsOfEqualBatches: a round whose batches are equal is the step of one device on that batch: gradients, and what moving statistics move by,
+// are means. A second model of the same job trains like the first.
+func TestRoundsOfEqualBatches(t *testing.T) {
+	const rows, batches = 8, 6
+	r := rand.New(rand.NewPCG(7, 7))
+	x, y := make([]float32, 0, 2*rows*batches), make([]float32, 0, rows*batches)
+	for i := range rows * batches {
+		if i < rows {
+			x, y = append(x, r.Float32(), 3*r.Float32()), append(y, r.Float32())
+		} else {
+			x, y = append(x, x[2*(i-rows):2*(i-rows)+2]...), append(y, y[i-rows])
+		}
+	}
+	train := func(ctx context.Context, s distribute.Strategy) ([][]float64, error) {
+		var all [][]float64
+		for range 2 {
+			stack := []layers.Layer{&layers.BatchNormalization{Momentum: pointer(0.5)}, &layers.Dense{Units: 4, Activation: "tanh"}, &layers.Dense{Units: 1}}
+			m, err := keras.NewSequential(stack, keras.InputShape(2), keras.Seed(3), distribute.Scope(s))
+			if err != nil {
+				return nil, err
+			}
+			if err := m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.1, Momentum: 0.9}, Loss: "mse"}); err != nil {
+				return nil, err
+			}
+			src := data.Arrays(tensor.New(tensor.WithShape(rows*batches, 2), tensor.WithBacking(x)), tensor.New(tensor.WithShape(rows*batches, 1), tensor.WithBacking(y)))
+			if _, err := m.Fit(ctx, src, keras.BatchSize(rows), keras.StepsPerEpoch(6), keras.Epochs(2), keras.Shuffle(false)); err != nil {
+				return nil, err
+			}
+			all = append(all, valuesOfAll(t, m.Weights())...)
+		}
+		return all, nil
+	}
+	want, err := train(t.Context(), distribute.Default())
+	require.NoError(t, err)
+	change := func(o *parameterserver.Options) {
+		o.Consistency, o.VariablePartitioner = parameterserver.Consistency{Synchronous: true, Replicas: 3}, partitioners.FixedShards{Shards: 2}
+	}
+	err = onParameterServers(t, 2, 2, change, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+		got, err := train(ctx, s)
+		if err != nil {
+			return err
+		}
+		for i := range want {
+			require.InDeltaSlice(t, want[i], got[i], 1e-5, "weight %d", i)
+		}
+		return nil
+	})
+	require.NoError(t, err)
+}

@@ -208,7 +208,7 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 		return parameters.Outcome{}, err
 	}
 	o, err := w.computeStep(ctx, s, memory)
-	o.Round, o.Part, o.Parts = s.Round, s.Part, s.Parts
+	o.Round, o.Part = s.Round, s.Part
 	return o, err
 }
 
@@ -348,11 +348,12 @@ func (w *serverWorker) goTo(number int) error {
 		return errors.New("synchronous training needs data with a known number of batches, so that all workers count alike; use data.Arrays, or a dataset that tells its cardinality")
 	}
 	if number != w.batch || t.first != nil || number%known == 0 {
-		t.first = nil
+		t.first, w.batch = nil, -1 // where an error leaves the data is not known
 		if err := t.source.restore(w.ctx, number/known, number%known); err != nil {
 			return err
 		}
 	}
+	w.batch = -1
 	b, err := t.source.next()
 	if err != nil {
 		return err

@@ -135,9 +135,9 @@ type Closure struct {
 type Outcome struct {
 	Value   []byte
 	Changes []Change
-	// Round, Part and Parts are of synchronous training; see protocol.
-	Round       uint64
-	Part, Parts int
+	// Round is that of synchronous training which the closure computes a part of: what it changes waits on the servers until [Job.Settle]. 0: none.
+	Round uint64
+	Part  int
 }
 
 // Function is what workers run. Errors of its own end the closure; an error of ctx lets another worker try.
@@ -158,6 +158,8 @@ type Job interface {
 
 	// Rounds is the number of closures of a round of synchronous training, and how many more are started; 0 where training is asynchronous.
 	Rounds() (replicas, backups int)
+	// Round is the number of the round under way, for Outcome.Round.
+	Round() uint64
 
 	// Find returns a variable that exists; an error that says so where there is none.
 	Find(ctx context.Context, name string) (*Variable, error)
@@ -181,6 +183,10 @@ type Job interface {
 	// Schedule hands a call of a function to the workers: to one of them, or to any with -1. After a closure has failed, Schedule and Join return
 	// its error, once; closures that waited are cancelled.
 	Schedule(ctx context.Context, function string, argument []byte, worker int) (Pending, error)
+	// Settle ends the round under way: all servers apply the mean of the gradients and additions of the parts with these numbers, summed in their
+	// order, and drop the others. The closures of these parts must have ended. Until then no value changes, so that a part whose worker was lost is
+	// computed again of the same ones.
+	Settle(ctx context.Context, parts []int) error
 	// Join waits until all closures have ended. Done reports whether they have.
 	Join(ctx context.Context) error
 	Done() (bool, error)

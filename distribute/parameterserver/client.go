@@ -95,13 +95,22 @@ type listed struct {
 	rows          int
 }
 
+// listing is what a server has.
+type listing struct {
+	term      uint64
+	settled   protocol.Settled
+	tables    []listed
+	staleness parameters.Staleness
+}
+
 // list returns what a server has.
-func (c *client) list(ctx context.Context, server int, patience time.Duration) (term uint64, tables []listed, s parameters.Staleness, err error) {
+func (c *client) list(ctx context.Context, server int, patience time.Duration) (l listing, err error) {
 	r, err := c.links[server].call(ctx, "List", nil, patience)
 	if err != nil {
-		return 0, nil, s, err
+		return l, err
 	}
-	term = r.Uint()
+	l.term = r.Uint()
+	l.settled.Decode(r)
 	for range r.Count(8) {
 		var t listed
 		t.Decode(r)
@@ -109,24 +118,21 @@ func (c *client) list(ctx context.Context, server int, patience time.Duration) (
 		if r.Err() != nil {
 			break
 		}
-		tables = append(tables, t)
+		l.tables = append(l.tables, t)
 	}
-	s = parameters.Staleness{Gradients: r.Uint(), Sum: r.Uint(), Max: r.Uint()}
-	return term, tables, s, r.End()
+	l.staleness = parameters.Staleness{Gradients: r.Uint(), Sum: r.Uint(), Max: r.Uint()}
+	return l, r.End()
 }
 
 // refresh learns which variables there are.
 func (c *client) refresh(ctx context.Context) error {
-	found := make([][]listed, len(c.links))
-	if err := c.each(c.all(), func(server int) (err error) {
-		_, found[server], _, err = c.list(ctx, server, c.s.ServerTimeout)
-		return err
-	}); err != nil {
+	found, err := c.survey(ctx, c.s.ServerTimeout)
+	if err != nil {
 		return err
 	}
 	variables := map[string]*parameters.Variable{}
-	for server, tables := range found {
-		for number, t := range tables {
+	for server, one := range found {
+		for number, t := range one.tables {
 			v := variables[t.Variable]
 			if v == nil {
 				shape, err := parseShape(t.Shape)

@@ -30,6 +30,7 @@ type coordinator struct {
 	news   broadcast
 
 	mu       sync.Mutex
+	round    uint64 // that was settled last
 	d        *protocol.Dispatcher
 	pending  map[uint64]*pending
 	devices  map[int]int // of each worker
@@ -72,10 +73,14 @@ func newCoordinator(ctx context.Context, s *settings, c *client) (*coordinator, 
 			return nil, fmt.Errorf("parameterserver: another coordinator has taken over meanwhile; run one only: %w", err)
 		}
 	}
+	settled, err := c.agree(ctx, term)
+	if err != nil {
+		return nil, err
+	}
 	if err := c.refresh(ctx); err != nil {
 		return nil, err
 	}
-	co := &coordinator{s: s, client: c, term: term, over: make(chan struct{}), d: protocol.NewDispatcher(term, s.InFlight), pending: map[uint64]*pending{},
+	co := &coordinator{s: s, client: c, term: term, over: make(chan struct{}), round: settled, d: protocol.NewDispatcher(term, s.InFlight), pending: map[uint64]*pending{},
 		devices: map[int]int{}, workless: time.Now()}
 	co.d.Window = uint64(s.Consistency.Staleness)
 	co.ctx, co.cancel = context.WithCancel(context.Background())
@@ -89,7 +94,7 @@ func newCoordinator(ctx context.Context, s *settings, c *client) (*coordinator, 
 // tookOver reports whether all servers have this term: an answer was lost, and the repeated request found its own term.
 func (c *client) tookOver(ctx context.Context, term uint64) bool {
 	for server := range c.links {
-		if got, _, _, err := c.list(ctx, server, c.s.ServerTimeout); err != nil || got != term {
+		if got, err := c.list(ctx, server, c.s.ServerTimeout); err != nil || got.term != term {
 			return false
 		}
 	}

@@ -64,6 +64,29 @@ func (j *job) Rounds() (replicas, backups int) {
 	return j.s.Consistency.Replicas, j.s.Consistency.Backups
 }
 
+func (j *job) Round() uint64 {
+	if j.coordinator == nil {
+		return 0
+	}
+	j.coordinator.mu.Lock()
+	defer j.coordinator.mu.Unlock()
+	return j.coordinator.round + 1
+}
+
+func (j *job) Settle(ctx context.Context, parts []int) error {
+	if j.coordinator == nil {
+		return errNotCoordinator
+	}
+	round := protocol.Settled{Round: j.Round(), Parts: slices.Sorted(slices.Values(parts))}
+	err := j.client.settle(ctx, j.coordinator.term, round)
+	if err == nil {
+		j.coordinator.mu.Lock()
+		j.coordinator.round = round.Round
+		j.coordinator.mu.Unlock()
+	}
+	return err
+}
+
 func (j *job) Find(ctx context.Context, name string) (*parameters.Variable, error) {
 	return j.client.find(ctx, name)
 }

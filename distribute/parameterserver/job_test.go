@@ -257,6 +257,55 @@ func TestServerWithoutItsState(t *testing.T) {
 	require.ErrorContains(t, err, "ps:0 at 127.0.0.1:")
 }
 
+// TestNewCoordinatorWithoutState: a coordinator that takes over does not begin anew where one of the servers has lost what it had.
+func TestNewCoordinatorWithoutState(t *testing.T) {
+	c := newCluster(t, 1, 2, func(o *parameterserver.Options) { o.VariablePartitioner = partitioners.FixedShards{Shards: 2} })
+	_, _, err := c.coordinate().Create(t.Context(), parameters.Spec{Name: "v", Shape: ir.Shape{2}})
+	require.NoError(t, err)
+	c.servers[1].Close()
+	c.dirs[1] = t.TempDir()
+	c.startServer(1)
+	_, err = parameterserver.Join(t.Context(), c.options(nil))
+	require.ErrorIs(t, err, parameterserver.ErrStateLost)
+	require.ErrorContains(t, err, "ps:1 at 127.0.0.1:")
+}
+
+// TestRoundOnTwoServers: a part of a round that one server has and another has not is computed again of the values that it was computed of.
+func TestRoundOnTwoServers(t *testing.T) {
+	c := newCluster(t, 2, 2, func(o *parameterserver.Options) { o.VariablePartitioner = partitioners.FixedShards{Shards: 2} })
+	j := c.coordinate()
+	v, _, err := j.Create(t.Context(), parameters.Spec{Name: "v", Shape: ir.Shape{2}, Value: func() ([]float32, error) { return []float32{1, 2}, nil }})
+	require.NoError(t, err)
+	round := j.Round()
+	c.register("part", func(ctx context.Context, cl *parameters.Closure) (parameters.Outcome, error) {
+		read := &parameters.Read{Variable: v}
+		if err := c.workers[cl.Worker].Pull(ctx, read); err != nil {
+			return parameters.Outcome{}, err
+		}
+		part := int(cl.Argument[0])
+		text := fmt.Appendf(nil, "%d of %v", part, read.Values)
+		return parameters.Outcome{Value: text, Round: round, Part: part, Changes: []parameters.Change{{Variable: v, Op: parameters.Add, Values: []float32{4, float32(8 * part)}}}}, nil
+	})
+	for _, part := range []byte{1, 0, 0} { // the last one as if its worker had been lost
+		p, err := j.Schedule(t.Context(), "part", []byte{part}, -1)
+		require.NoError(t, err)
+		got, err := p.Fetch(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintf("%d of [1 2]", part), string(got))
+	}
+	require.ErrorContains(t, j.Settle(t.Context(), []int{0, 2}), "part 2 is not on this server")
+	require.NoError(t, j.Settle(t.Context(), []int{1, 0}))
+	require.Equal(t, []float32{5, 6}, value(t, j, v))
+	require.Equal(t, round+1, j.Round())
+	p, err := j.Schedule(t.Context(), "part", []byte{0}, -1)
+	require.NoError(t, err)
+	_, err = p.Fetch(t.Context())
+	require.NoError(t, err, "it comes too late")
+	require.Equal(t, []float32{5, 6}, value(t, j, v))
+	require.Equal(t, round+1, c.coordinate().Round(), "also for a coordinator that takes over")
+	require.ErrorContains(t, c.workers[0].Settle(t.Context(), []int{0}), "only the coordinator")
+}
+
 // TestWorkersComeAndGo: closures of workers that die go to others, and are applied once.
 func TestWorkersComeAndGo(t *testing.T) {
 	c := newCluster(t, 3, 2, nil)

@@ -257,6 +257,8 @@ func (s *Server) list(w *protocol.Writer, _ []byte) error {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	w.Uint(s.state.Term())
+	settled := s.state.Settled()
+	settled.Encode(w)
 	w.Uint(uint64(len(s.state.Tables())))
 	for _, t := range s.state.Tables() {
 		t.Encode(w)

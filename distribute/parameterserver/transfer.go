@@ -175,7 +175,7 @@ func (c *client) push(ctx context.Context, id protocol.ClosureID, low uint64, o 
 	}
 	var busy []int
 	for server := range updates {
-		if len(updates[server]) > 0 || o.Parts > 0 {
+		if len(updates[server]) > 0 || o.Round > 0 {
 			busy = append(busy, server)
 		}
 	}
@@ -183,7 +183,7 @@ func (c *client) push(ctx context.Context, id protocol.ClosureID, low uint64, o 
 		return nil
 	}
 	return c.each(busy, func(server int) error {
-		_, err := c.execute(ctx, server, &protocol.Push{Closure: id, Low: low, Round: o.Round, Part: o.Part, Parts: o.Parts, Updates: updates[server]})
+		_, err := c.execute(ctx, server, &protocol.Push{Closure: id, Low: low, Round: o.Round, Part: o.Part, Updates: updates[server]})
 		return err
 	})
 }
@@ -218,12 +218,12 @@ func (c *client) slots(ctx context.Context, v *parameters.Variable, names []stri
 
 // slotNames lists the slots of a variable.
 func (c *client) slotNames(ctx context.Context, v *parameters.Variable) ([]string, error) {
-	_, tables, _, err := c.list(ctx, v.Shards[0].Server, c.s.ServerTimeout)
+	all, err := c.list(ctx, v.Shards[0].Server, c.s.ServerTimeout)
 	if err != nil {
 		return nil, err
 	}
-	if n := v.Shards[0].Number; int(n) < len(tables) {
-		return tables[n].Rule.SlotNames(), nil
+	if n := v.Shards[0].Number; int(n) < len(all.tables) {
+		return all.tables[n].Rule.SlotNames(), nil
 	}
 	return nil, fmt.Errorf("parameterserver: variable %s is not on the servers any more", v.Name)
 }
@@ -265,10 +265,56 @@ func (c *client) note(ctx context.Context, key string) ([]byte, error) {
 
 // meet waits until all servers answer, and returns the greatest term.
 func (c *client) meet(ctx context.Context, patience time.Duration) (uint64, error) {
-	terms := make([]uint64, len(c.links))
+	all, err := c.survey(ctx, patience)
+	if err != nil {
+		return 0, err
+	}
+	var most uint64
+	for _, one := range all {
+		most = max(most, one.term)
+	}
+	for server, one := range all {
+		for _, other := range all {
+			if one.term == 0 && len(other.tables) > 0 { // it never had a coordinator, and the others have variables
+				m := c.links[server].member
+				return 0, fmt.Errorf("parameterserver: %v at %s: %w", m.Task, m.Address, ErrStateLost)
+			}
+		}
+	}
+	return most, nil
+}
+
+// survey lists what all servers have.
+func (c *client) survey(ctx context.Context, patience time.Duration) ([]listing, error) {
+	all := make([]listing, len(c.links))
 	err := c.each(c.all(), func(server int) (err error) {
-		terms[server], _, _, err = c.list(ctx, server, patience)
+		all[server], err = c.list(ctx, server, patience)
 		return err
 	})
-	return slices.Max(terms), err
+	return all, err
+}
+
+// settle ends a round on all servers.
+func (c *client) settle(ctx context.Context, term uint64, round protocol.Settled) error {
+	return c.each(c.all(), func(server int) error {
+		_, err := c.execute(ctx, server, &protocol.Settle{Term: term, Settled: round})
+		return err
+	})
+}
+
+// agree settles the round that an earlier coordinator was settling when it died, and returns the last one that all servers have applied.
+func (c *client) agree(ctx context.Context, term uint64) (uint64, error) {
+	all, err := c.survey(ctx, c.s.ServerTimeout)
+	if err != nil {
+		return 0, err
+	}
+	rounds := make([]protocol.Settled, len(all))
+	for i := range all {
+		rounds[i] = all[i].settled
+	}
+	last, open := protocol.Unsettled(rounds)
+	if open {
+		err = c.settle(ctx, term, last)
+	}
+	return last.Round, err
 }

@@ -229,8 +229,8 @@ func (v *visit) perform(id protocol.ClosureID, low uint64, c *parameters.Closure
 		return nil, err
 	}
 	err = v.client.push(v.ctx, id, low, &o)
-	if errors.Is(err, protocol.ErrStale) && o.Parts > 0 {
-		return o.Value, nil // the round was complete without it
+	if errors.Is(err, protocol.ErrStale) && o.Round > 0 {
+		return o.Value, nil // the round was settled without it
 	}
 	return o.Value, err
 }

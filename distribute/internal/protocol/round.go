@@ -6,32 +6,123 @@ import (
 	"slices"
 )
 
-// round is what has come of a round of synchronous training.
+// round is what has come of a round of synchronous training. Its parts are kept, and applied when the coordinator settles the round, which it does
+// when enough of them are on all servers. Until then a part may be computed again, of the same values as before: a server that applied the round as
+// soon as it was complete there would give later values than one that still waits for a part, and the part would be that of neither.
 type round struct {
-	number uint64
-	parts  map[int][]Update
+	settled uint64           // the last one that was applied
+	counted []int            // its parts that were
+	parts   map[int][]Update // of the round after it
 }
 
 // maxParts bounds the closures of a round.
 const maxParts = 1 << 12
 
-func (r *round) check(c *Push) error {
-	switch {
-	case c.Parts == 0 && c.Part == 0 && c.Round == 0:
-		return nil
-	case c.Parts < 1 || c.Parts > maxParts || c.Part < 0 || c.Part >= maxParts || c.Round == 0:
-		return fmt.Errorf("parameterserver: part %d of %d of round %d; expected numbers up to %d, and rounds from 1", c.Part, c.Parts, c.Round, maxParts)
-	case c.Round < r.number:
-		return fmt.Errorf("%w: round %d is over, round %d is under way", ErrStale, c.Round, r.number)
+// Settled is a round that was applied, and the parts that counted.
+type Settled struct {
+	Round uint64
+	Parts []int
+}
+
+// Settle applies a round: the mean of the parts with these numbers, summed in their order. Other parts are dropped.
+type Settle struct {
+	Term uint64
+	Settled
+}
+
+func (*Settle) kind() commandKind { return settleKind }
+
+func (c *Settle) encode(w *Writer) {
+	w.Uint(c.Term)
+	c.Settled.Encode(w)
+}
+
+func (c *Settle) decode(r *Reader) {
+	c.Term = r.Uint()
+	c.Settled.Decode(r)
+}
+
+// Encode appends the round.
+func (s *Settled) Encode(w *Writer) {
+	w.Uint(s.Round)
+	w.Uint(uint64(len(s.Parts)))
+	for _, part := range s.Parts {
+		w.Uint(uint64(part))
+	}
+}
+
+// Decode reads what Encode writes.
+func (s *Settled) Decode(r *Reader) {
+	s.Round, s.Parts = r.Uint(), nil
+	for range r.count(1) {
+		s.Parts = append(s.Parts, r.Int())
+	}
+}
+
+func (c *Settle) check(s *State) error {
+	if err := s.checkTerm(c.Term); err != nil {
+		return err
+	}
+	switch r := &s.round; {
+	case c.Round == r.settled:
+		return nil // it will be answered as it was
+	case c.Round < r.settled:
+		return fmt.Errorf("%w: round %d is over, round %d was settled last", ErrStale, c.Round, r.settled)
+	case c.Round > r.settled+1 || len(c.Parts) == 0:
+		return fmt.Errorf("parameterserver: round %d with %d parts cannot be settled after round %d", c.Round, len(c.Parts), r.settled)
+	}
+	for i, part := range c.Parts {
+		if i > 0 && c.Parts[i-1] >= part {
+			return fmt.Errorf("parameterserver: round %d: parts %d and %d: expected increasing numbers", c.Round, c.Parts[i-1], part)
+		}
+		if _, known := s.round.parts[part]; !known {
+			return fmt.Errorf("parameterserver: round %d cannot be settled: part %d is not on this server", c.Round, part)
+		}
 	}
 	return nil
 }
 
-// add keeps a part, and applies the round when it is the last one. Parts beyond the first c.Parts that come are too late.
-func (r *round) add(s *State, c *Push) {
-	if c.Round > r.number {
-		*r = round{number: c.Round}
+func (c *Settle) execute(s *State) Reply {
+	if c.Round == s.round.settled {
+		return Reply{Repeated: true}
 	}
+	for _, u := range s.round.merge(c.Parts) {
+		s.apply(&u)
+	}
+	s.round = round{settled: c.Round, counted: slices.Clone(c.Parts)}
+	return Reply{}
+}
+
+// Unsettled decides what a coordinator that takes over settles. One server may have applied a round and another not have heard of it: then all parts
+// that counted are there too, for the coordinator that died had them all acknowledged. false: the servers agree.
+func Unsettled(servers []Settled) (Settled, bool) {
+	var last Settled
+	agree := true
+	for i, s := range servers {
+		agree = agree && s.Round == servers[0].Round
+		if i == 0 || s.Round > last.Round {
+			last = s
+		}
+	}
+	return last, !agree
+}
+
+func (r *round) check(c *Push) error {
+	switch {
+	case c.Part == 0 && c.Round == 0:
+		return nil
+	case c.Part < 0 || c.Part >= maxParts || c.Round == 0:
+		return fmt.Errorf("parameterserver: part %d of round %d; expected parts below %d, and rounds from 1", c.Part, c.Round, maxParts)
+	case c.Round <= r.settled:
+		return fmt.Errorf("%w: round %d is over, round %d is under way", ErrStale, c.Round, r.settled+1)
+	case c.Round > r.settled+1:
+		return fmt.Errorf("parameterserver: a part of round %d; round %d is under way", c.Round, r.settled+1)
+	}
+	return nil
+}
+
+// add keeps a part.
+func (r *round) add(c *Push) {
 	if r.parts == nil {
 		r.parts = map[int][]Update{}
 	}
@@ -41,23 +132,16 @@ func (r *round) add(s *State, c *Push) {
 		own[i] = u
 	}
 	r.parts[c.Part] = own
-	if len(r.parts) < c.Parts {
-		return
-	}
-	for _, u := range r.merge() {
-		s.apply(&u)
-	}
-	*r = round{number: c.Round + 1}
 }
 
-// merge returns the mean of the parts' gradients, and what else they change, in the order of the parts.
-func (r *round) merge() []Update {
+// merge returns the mean of what the parts add, gradients and others, in the order of the parts.
+func (r *round) merge(parts []int) []Update {
 	var out []Update
 	place := map[uint32]int{}
-	scale := 1 / float32(len(r.parts))
-	for _, part := range slices.Sorted(maps.Keys(r.parts)) {
+	scale := 1 / float32(len(parts))
+	for _, part := range parts {
 		for _, u := range r.parts[part] {
-			if u.Op != Gradient {
+			if u.Op == Assign {
 				out = append(out, u)
 				continue
 			}
@@ -65,20 +149,38 @@ func (r *round) merge() []Update {
 				u.Values[i] *= scale
 			}
 			at, known := place[u.Table]
-			if !known {
-				place[u.Table] = len(out)
+			if u.Op != Gradient || !known {
+				if u.Op == Gradient {
+					place[u.Table] = len(out)
+				}
 				out = append(out, u)
 				continue
 			}
-			o := &out[at]
-			if !o.Sparse && !u.Sparse {
-				combine(Add, o.Values, u.Values)
-			} else {
+			switch o := &out[at]; {
+			case o.Sparse && u.Sparse:
 				o.IDs, o.Values = mergeRows(*o, u)
+			case o.Sparse:
+				addRows(u.Values, *o)
+				*o = u
+			case u.Sparse:
+				addRows(o.Values, u)
+			default:
+				combine(Add, o.Values, u.Values)
 			}
 		}
 	}
 	return out
+}
+
+// addRows adds a sparse gradient to a dense one.
+func addRows(all []float32, rows Update) {
+	if len(rows.IDs) == 0 {
+		return
+	}
+	width := len(rows.Values) / len(rows.IDs)
+	for i, id := range rows.IDs {
+		combine(Add, all[int(id)*width:(int(id)+1)*width], rows.Values[i*width:(i+1)*width])
+	}
 }
 
 // mergeRows adds two sparse gradients.
@@ -113,7 +215,7 @@ func mergeRows(a, b Update) (ids []int64, values []float32) {
 }
 
 func (r *round) encode(w *Writer) {
-	w.Uint(r.number)
+	(&Settled{r.settled, r.counted}).Encode(w)
 	w.Uint(uint64(len(r.parts)))
 	for _, part := range slices.Sorted(maps.Keys(r.parts)) {
 		w.Uint(uint64(part))
@@ -125,7 +227,9 @@ func (r *round) encode(w *Writer) {
 }
 
 func (r *round) decode(d *Reader) {
-	r.number = d.Uint()
+	var s Settled
+	s.Decode(d)
+	r.settled, r.counted = s.Round, s.Parts
 	for range d.count(2) {
 		part := d.Int()
 		var all []Update

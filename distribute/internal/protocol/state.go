@@ -59,6 +59,9 @@ func (s *State) Find(name string) (uint32, bool) {
 	return n, ok
 }
 
+// Settled tells which round was applied last, and which parts of it.
+func (s *State) Settled() Settled { return Settled{s.round.settled, s.round.counted} }
+
 // Note returns a note of the coordinator's; nil where there is none.
 func (s *State) Note(key string) []byte { return s.notes[key] }
 
@@ -79,6 +82,7 @@ const (
 	createKind
 	pushKind
 	noteKind
+	settleKind
 )
 
 // Reply is what a command gives.
@@ -100,11 +104,10 @@ type Create struct {
 type Push struct {
 	Closure ClosureID
 	Low     uint64 // closures of the term below this number have ended
-	// Parts is how many closures make up a round of synchronous training; their gradients are kept until so many are there, and applied as one,
-	// the mean, summed in the order of Part. What comes later is stale: of more closures than Parts the first count. 0: apply at once.
-	Parts, Part int
-	Round       uint64
-	Updates     []Update
+	// Round is that of synchronous training, from 1, which the closure computes a part of: its updates are kept until [Settle]. 0: apply at once.
+	Round   uint64
+	Part    int
+	Updates []Update
 }
 
 // Note keeps a text of the coordinator's, to be found by the next one.
@@ -131,7 +134,6 @@ func (c *Take) check(s *State) error {
 
 func (c *Take) execute(s *State) Reply {
 	s.ledger.take(c.Term)
-	s.round = round{}
 	return Reply{}
 }
 
@@ -194,9 +196,8 @@ func (c *Push) encode(w *Writer) {
 	w.Uint(c.Closure.Term)
 	w.Uint(c.Closure.Sequence)
 	w.Uint(c.Low)
-	w.Uint(uint64(c.Parts))
-	w.Uint(uint64(c.Part))
 	w.Uint(c.Round)
+	w.Uint(uint64(c.Part))
 	w.Uint(uint64(len(c.Updates)))
 	for i := range c.Updates {
 		c.Updates[i].encode(w)
@@ -205,7 +206,7 @@ func (c *Push) encode(w *Writer) {
 
 func (c *Push) decode(r *Reader) {
 	c.Closure, c.Low = ClosureID{r.Uint(), r.Uint()}, r.Uint()
-	c.Parts, c.Part, c.Round = r.Int(), r.Int(), r.Uint()
+	c.Round, c.Part = r.Uint(), r.Int()
 	n := r.count(4)
 	for range n {
 		var u Update
@@ -242,8 +243,8 @@ func (c *Push) execute(s *State) Reply {
 	if fresh, err := s.ledger.Admit(c.Closure, c.Low); err != nil || !fresh {
 		return Reply{Repeated: true}
 	}
-	if c.Parts > 0 {
-		s.round.add(s, c)
+	if c.Round > 0 {
+		s.round.add(c)
 		return Reply{}
 	}
 	for i := range c.Updates {
@@ -288,6 +289,8 @@ func (s *State) Seen(c Command) bool {
 	case *Create:
 		_, done := s.byName[c.Name]
 		return done
+	case *Settle:
+		return c.Round == s.round.settled
 	}
 	return false
 }
@@ -329,6 +332,8 @@ func DecodeCommand(b []byte) (Command, error) {
 		c = &Push{}
 	case noteKind:
 		c = &Note{}
+	case settleKind:
+		c = &Settle{}
 	default:
 		r.fail("the kind of a command is not known")
 		return nil, r.Err()
