@@ -85,6 +85,10 @@ func newLocal(name string, devices []kernels.Device) (*local, error) {
 		}
 	}
 	s := &local{name: name, at: &exec.Placement{Devices: devices, Site: exec.CallSite(), Total: len(devices)}}
+	if backend, err := kernels.Lookup(devices[0].Kind); err == nil {
+		together, ok := backend.(kernels.Lockstep)
+		s.at.Lockstep = ok && together.Lockstep()
+	}
 	s.at.ConnectOwn = s.Communicators
 	s.is(s)
 	return s, nil

@@ -76,3 +76,18 @@ func (f *feeder) fill(i int, examples []byte) []byte {
 	}
 	return all
 }
+
+// fillPart is a replica's part of column i with as many rows as the other replicas have; like begins with an example of the batch, of which the
+// rows that are none are copies.
+func (f *feeder) fillPart(i, replica int, part, like []byte) []byte {
+	row := f.columns[i].row
+	size := f.part * row
+	if f.staged[i] == nil {
+		f.staged[i] = make([]byte, len(f.sizes)*size)
+	}
+	all := f.staged[i][replica*size : (replica+1)*size]
+	for n := copy(all, part); n < size; {
+		n += copy(all[n:], like[:row])
+	}
+	return all
+}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/optimizers"
@@ -147,7 +148,7 @@ func (s *Step) ComputeLoss(yPred ...*ops.Tensor) *ops.Tensor {
 func (s *Step) ComputeMetrics(yPred ...*ops.Tensor) StepLogs {
 	s.resolve("ComputeMetrics", yPred)
 	c := s.m.compiled
-	c.updateMetrics(s.m.policy.Float(), yPred, s.Y, s.SampleWeight)
+	c.updateMetrics(s.Replica, s.m.policy.Float(), yPred, s.Y, s.SampleWeight)
 	logs := StepLogs{}
 	for _, metric := range c.compiledMetrics() {
 		if metric.output >= 0 || s.measured {
@@ -198,6 +199,10 @@ func (s *Step) Mean(values *ops.Tensor) *ops.Tensor {
 	if !values.DType().IsFloat() {
 		values = ops.Cast(values, s.m.policy.Float())
 	}
+	if values.Dim(0) != s.LocalBatchSize() {
+		objectives.NoFilling(s, values, "Mean of values with several rows for each example")
+	}
+	values = objectives.OnlyRows(s, values)
 	local, n := s.LocalBatchSize(), float64(values.Shape().Size())
 	if local == 0 || n == 0 {
 		return ops.MultiplyScalar(ops.Sum(values), 0)

@@ -28,6 +28,7 @@ type feeder struct {
 	rows    int
 	pads    bool     // batches are filled up to rows; see bucketRows
 	staged  [][]byte // memory of the columns for batches that are filled up
+	part    int      // rows of each replica where parts are filled up; see distribute.Function.Rows
 
 	onCompile func(*distribute.Instance)
 }
@@ -122,6 +123,9 @@ func (f *feeder) loadRows(p *parts, first, n int) (*distribute.Instance, error) 
 		from := first + f.skip
 		for replica, n := range f.sizes {
 			part := raw[from*f.columns[i].row : (from+n)*f.columns[i].row]
+			if n < f.part {
+				part = f.fillPart(i, replica, part, raw[first*f.columns[i].row:])
+			}
 			if err := f.columns[i].write(f.inst.Input(replica, i), part); err != nil {
 				return nil, err
 			}
@@ -163,6 +167,7 @@ func (f *feeder) acquire(p *parts, n int) error {
 	columns := make([]column, p.len())
 	all, first := f.fn.Split(n)
 	sizes := all[first : first+len(f.strategy.Devices())]
+	rowsOf := f.fn.Rows(all)[first:]
 	types := make([][]ir.Type, len(sizes))
 	for i := range columns {
 		a := p.at(i)
@@ -175,7 +180,7 @@ func (f *feeder) acquire(p *parts, n int) error {
 		}
 		size := int(a.Dtype().Size()) * t.Shape[1:].Size()
 		columns[i] = column{dtype: a.Dtype(), host: hostTypes[a.Dtype()], shape: t.Shape[1:], types: ir.Type{DType: t.DType, Shape: t.Shape[1:]}, row: size}
-		for r, part := range sizes {
+		for r, part := range rowsOf[:len(sizes)] {
 			types[r] = append(types[r], ir.Type{DType: t.DType, Shape: append(ir.Shape{part}, t.Shape[1:]...)})
 		}
 	}
@@ -186,6 +191,10 @@ func (f *feeder) acquire(p *parts, n int) error {
 	f.inst, f.columns, f.sizes, f.rows, f.skip, f.staged = inst, columns, sizes, n, 0, make([][]byte, len(columns))
 	for _, n := range all[:first] {
 		f.skip += n
+	}
+	f.part = 0
+	if rowsOf[0] != sizes[0] || rowsOf[len(sizes)-1] != sizes[len(sizes)-1] {
+		f.part = rowsOf[0]
 	}
 	if f.onCompile != nil && inst.CompileTime > 0 {
 		f.onCompile(inst)

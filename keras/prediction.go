@@ -286,6 +286,8 @@ func (p *prediction) collect(inst *distribute.Instance, n int) error {
 			rows := -1
 			if p.feed.pads {
 				rows = n
+			} else if p.feed.part > 0 {
+				rows = p.feed.sizes[replica]
 			}
 			if err := p.results[i].add(i, inst.Output(replica, i), rows, total); err != nil {
 				return err

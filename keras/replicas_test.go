@@ -80,6 +80,18 @@ func replicaCases() []replicaCase {
 // train runs 20 steps on n replicas and returns the loss of each epoch and the final weights.
 func (rc replicaCase) train(t *testing.T, n int, dtype string, weighted bool, batch int) ([]float64, []kernels.Array) {
 	t.Helper()
+	devices := make([]string, n)
+	for i := range devices {
+		devices[i] = fmt.Sprintf("cpu:%d", i)
+	}
+	strategy, err := distribute.NewMirroredStrategy(devices...)
+	require.NoError(t, err)
+	return rc.trainUnder(t, strategy, dtype, weighted, batch)
+}
+
+// trainUnder is train under a strategy.
+func (rc replicaCase) trainUnder(t *testing.T, strategy distribute.Strategy, dtype string, weighted bool, batch int) ([]float64, []kernels.Array) {
+	t.Helper()
 	rng := rand.New(rand.NewPCG(7, 11))
 	const examples = 37
 	size := 1
@@ -101,12 +113,6 @@ func (rc replicaCase) train(t *testing.T, n int, dtype string, weighted bool, ba
 	}
 	source := data.Arrays(x, rc.labels(rng, examples), options...)
 
-	devices := make([]string, n)
-	for i := range devices {
-		devices[i] = fmt.Sprintf("cpu:%d", i)
-	}
-	strategy, err := distribute.NewMirroredStrategy(devices...)
-	require.NoError(t, err)
 	m, err := keras.NewSequential(rc.layers(), distribute.Scope(strategy), keras.DTypePolicy(dtype), keras.Seed(3), keras.InputShape(rc.input...))
 	require.NoError(t, err)
 	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: rc.optimizer(), Loss: rc.loss}))

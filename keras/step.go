@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/losses"
@@ -105,7 +106,7 @@ func (m *Model) hasLoss(r *distribute.Replica) bool {
 // measure computes this replica's part of the loss and updates all metrics.
 func (m *Model) measure(r *distribute.Replica, outputs, y, w []*ops.Tensor) *ops.Tensor {
 	total := m.computeLoss(r, outputs, y, w)
-	m.compiled.updateMetrics(m.policy.Float(), outputs, y, w)
+	m.compiled.updateMetrics(r, m.policy.Float(), outputs, y, w)
 	return total
 }
 
@@ -136,7 +137,7 @@ func (m *Model) computeLoss(r *distribute.Replica, outputs, y, w []*ops.Tensor) 
 }
 
 // updateMetrics shows a batch to the metrics that Compile was given.
-func (c *compiled) updateMetrics(float ir.DType, outputs, y, w []*ops.Tensor) {
+func (c *compiled) updateMetrics(r *distribute.Replica, float ir.DType, outputs, y, w []*ops.Tensor) {
 	for _, metric := range c.metrics {
 		place := c.outputs[metric.output].target
 		if place < 0 {
@@ -145,6 +146,11 @@ func (c *compiled) updateMetrics(float ir.DType, outputs, y, w []*ops.Tensor) {
 		var weight *ops.Tensor
 		if metric.weighted {
 			weight = weightOf(w, place)
+		}
+		if rows := r.RowWeights(); rows != nil && weight == nil {
+			weight = rows
+		} else if rows != nil {
+			weight = objectives.OnlyRows(r, weight)
 		}
 		metric.metric.Update(y[place], upcast(outputs[metric.output], float), weight)
 	}
@@ -199,7 +205,11 @@ func trackLoss(r *distribute.Replica, tracker interface {
 	dtype := vars[0].Type().DType
 	part = ops.StopGradient(ops.Cast(part, dtype))
 	r.AssignAdd(vars[0], ops.MultiplyScalar(part, float64(r.GlobalBatchSize())))
-	r.AssignAdd(vars[1], ops.Full(r, dtype, float64(r.LocalBatchSize())))
+	count := ops.Full(r, dtype, float64(r.LocalBatchSize()))
+	if rows := r.RowWeights(); rows != nil {
+		count = ops.Cast(ops.Sum(rows), dtype)
+	}
+	r.AssignAdd(vars[1], count)
 }
 
 // applyClassWeights turns class weights into sample weights: the label of each example picks its weight; classes without one

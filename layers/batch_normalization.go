@@ -92,6 +92,7 @@ func (l *BatchNormalization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor
 		mean, variance := l.moving(c, x)
 		return []*ops.Tensor{ops.Cast(normalize(x, mean, variance, gamma, beta, axis, epsilon), c.ComputeDType())}
 	}
+	mask = withRows(c, x, mask)
 	var y *ops.Tensor
 	switch plain := mask == nil && !l.Renorm && (!l.Synchronized || c.NumReplicasInSync() == 1); {
 	case x.Shape().Size() == 0 && !(l.Synchronized && c.NumReplicasInSync() > 1):

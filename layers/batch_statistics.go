@@ -34,6 +34,22 @@ func (l *BatchNormalization) moments(c *Context, x, mask *ops.Tensor, axis int) 
 	return mean, variance
 }
 
+// withRows takes the rows that are no examples out of a mask for x (batch, ..., channels); see distribute.Replica.Rows.
+func withRows(c *Context, x, mask *ops.Tensor) *ops.Tensor {
+	rows := c.Rows()
+	if rows == nil {
+		return mask
+	}
+	for rows.Rank() < x.Rank()-1 {
+		rows = ops.ExpandDims(rows, -1)
+	}
+	rows = ops.BroadcastTo(rows, x.Shape()[:x.Rank()-1]...)
+	if mask == nil {
+		return rows
+	}
+	return ops.LogicalAnd(mask, rows)
+}
+
 // onlyKept sets the elements that are not kept to 0; nil keeps all.
 func onlyKept(x, kept *ops.Tensor) *ops.Tensor {
 	if kept == nil {
@@ -108,14 +124,21 @@ func (l *BatchNormalization) meanOverReplicas(c *Context, vars []*distribute.Var
 		return news
 	}
 	parts := slices.Clone(news)
-	weight := 1.0
+	number := 1.0
 	for i, v := range vars {
 		if news[i] == nil {
-			weight = 0
+			number = 0
 			parts[i] = ops.ZerosLike(atLeastFloat32(c.Read(v)))
 		}
 	}
-	parts = append(parts, ops.Full(c, parts[0].DType(), weight))
+	weight := ops.Full(c, parts[0].DType(), number)
+	if rows := c.Rows(); rows != nil { // a replica that has nothing but what fills the batch up
+		weight = ops.Cast(ops.Any(rows), weight.DType())
+		for i := range vars {
+			parts[i] = ops.Multiply(parts[i], ops.Cast(weight, parts[i].DType()))
+		}
+	}
+	parts = append(parts, weight)
 	sums := c.AllReduce(ir.Sum, parts...)
 	total := sums[len(vars)]
 	for i, v := range vars {

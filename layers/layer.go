@@ -9,6 +9,7 @@ import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -340,8 +341,8 @@ func setMasks(l Layer, c *Context, inputs, outputs []*ops.Tensor) {
 
 // addActivityLoss adds the penalty of an activity regularizer, which Keras divides by the batch size.
 func (b *Base) addActivityLoss(c *Context, y *ops.Tensor) {
-	penalty := b.activity(ops.Cast(y, c.Policy.Float()))
-	c.AddLoss(ops.DivideByLength(penalty, dim.Max(y.Dim(0), 1)))
+	penalty := b.activity(objectives.OnlyRows(c, ops.Cast(y, c.Policy.Float())))
+	c.AddLossOfRows(ops.DivideByLength(penalty, dim.Max(y.Dim(0), 1)))
 }
 
 func (b *Base) dtypePolicy(c *Context) ops.DTypePolicy {

@@ -3,6 +3,7 @@ package losses
 import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -32,14 +33,14 @@ func ComputeWeightedAverage(perExample, sampleWeight *ops.Tensor, globalBatch in
 	if !perExample.DType().IsFloat() {
 		perExample = ops.Cast(perExample, ir.Float32)
 	}
-	values := perExample
+	values := objectives.OnlyRows(batchOf(perExample), perExample)
 	if sampleWeight != nil {
 		w := ops.Cast(sampleWeight, perExample.DType())
 		for w.Rank() > 0 && w.Rank() < perExample.Rank() && w.Dim(0) == perExample.Dim(0) {
 			w = ops.ExpandDims(w, -1)
 		}
 		checkWeights(perExample, w)
-		values = ops.Multiply(perExample, w)
+		values = ops.Multiply(values, w)
 	}
 	if globalBatch == 0 {
 		return ops.MultiplyScalar(ops.Sum(values), 0)

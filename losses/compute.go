@@ -76,9 +76,12 @@ func weigh(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) weighted {
 		}
 		mask = m
 	}
-	values = ops.Cast(values, d).WithMask(nil)
+	values = objectives.OnlyRows(out.batch, ops.Cast(values, d).WithMask(nil))
+	if values.Rank() == 0 || out.shared {
+		objectives.NoFilling(out.batch, values, "a loss of the whole batch")
+	}
 	if sampleWeight != nil {
-		out.weights = ops.Cast(sampleWeight, d)
+		out.weights = objectives.OnlyRows(out.batch, ops.Cast(sampleWeight, d))
 		if out.shared && sampleWeight.Rank() > 0 {
 			out.weights = objectives.Join(out.batch, out.weights)
 		}
@@ -113,7 +116,7 @@ func computeType(l Loss, yPred *ops.Tensor) ir.DType {
 // maskWeights multiplies the weights with the mask: 1 and 0, or for an average total/valid and 0, so that dividing by the number of
 // all values leaves the mean of the valid ones.
 func (w weighted) maskWeights(mask *ops.Tensor, d ir.DType) *ops.Tensor {
-	weight := ops.Cast(mask, d)
+	weight := objectives.OnlyRows(w.batch, ops.Cast(mask, d))
 	if w.reduction.averages() {
 		total := w.count(mask.Shape())
 		valid := w.batch.AllReduce(ir.Sum, ops.Sum(weight))[0]

@@ -75,7 +75,7 @@ func (o *overlap) update(m Metric, yTrue, yPred, weight *ops.Tensor, c overlapOp
 		if t.Shape().Size() != p.Shape().Size() || t.Dim(0) != p.Dim(0) {
 			ops.Failf(p.Graph(), "labels have shape %v and predictions %v; they must name as many classes", yTrue.Shape(), yPred.Shape())
 		}
-		if weight != nil && weight.DType().IsFloat() && !o.dtype.IsFloat() {
+		if weight != nil && weight != r.RowWeights() && weight.DType().IsFloat() && !o.dtype.IsFloat() {
 			ops.Failf(p.Graph(), "sample weights are %v, but the metric counts in %v, where they would be cut to integers; set DType \"float32\"", weight.DType(), o.dtype)
 		}
 		size := t.Shape().Size()

@@ -104,7 +104,11 @@ func (m *R2Score) Update(yTrue, yPred, sampleWeight *ops.Tensor) {
 		r.AssignAdd(m.squares, ops.Sum(ops.Multiply(t, weighted), 0))
 		r.AssignAdd(m.residual, ops.Sum(residual, 0))
 		r.AssignAdd(m.count, count)
-		r.AssignAdd(m.samples, ops.Length(r, m.dtype, t.Shape().Size()))
+		labels := ops.Length(r, m.dtype, t.Shape().Size())
+		if rows := r.RowWeights(); rows != nil {
+			labels = ops.Cast(ops.MultiplyByLength(ops.Sum(rows), t.Dim(1)), m.dtype)
+		}
+		r.AssignAdd(m.samples, labels)
 	})
 }
 

@@ -53,7 +53,7 @@ func (a *average) wrap(m Metric, yTrue, yPred, sampleWeight *ops.Tensor, f func(
 		mask := yPred.Mask()
 		v := f(r, asFloat(yTrue, a.dtype), asFloat(yPred, a.dtype))
 		weight := weightsWithMask(sampleWeight, mask, a.dtype)
-		if own := v.x.Mask(); own != nil && weight != nil {
+		if own := v.x.Mask(); own != nil && weight != nil && (mask != nil || sampleWeight != r.RowWeights()) {
 			// As in Keras, the mask of the values themselves (ignored classes) counts only where there are weights.
 			weight = weightsWithMask(weight, own, a.dtype)
 		}
@@ -112,6 +112,7 @@ func (a *average) add(r *distribute.Replica, v values, weight *ops.Tensor) {
 		count = ops.Ones(r, a.dtype)
 	}
 	if v.shared {
+		objectives.NoFilling(r, x, "a metric of the whole batch")
 		total, count = once(r, total), once(r, count)
 	}
 	r.AssignAdd(a.total, ops.StopGradient(total))

@@ -13,7 +13,7 @@ func newDevices() *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use:     "devices",
-		Short:   "List the devices that models can run on",
+		Short:   "List the devices that models can run on, and the plugins that drive them",
 		Example: "  keras devices\n  keras devices --json",
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
@@ -21,13 +21,28 @@ func newDevices() *cobra.Command {
 			for _, d := range kernels.Devices() {
 				names = append(names, d.String())
 			}
+			var found []plugin
+			if plugins != nil {
+				found = plugins()
+			}
 			if !asJSON {
 				for _, name := range names {
 					fmt.Fprintln(c.OutOrStdout(), name)
 				}
+				for _, p := range found {
+					if p.Problem != "" {
+						fmt.Fprintf(c.OutOrStdout(), "no plugin for %s: %s\n", p.Kind, p.Problem)
+						continue
+					}
+					fmt.Fprintf(c.OutOrStdout(), "plugin for %s: %s, platform %s, interface %s\n", p.Kind, p.Path, p.Platform, p.Version)
+				}
 				return nil
 			}
-			return json.NewEncoder(c.OutOrStdout()).Encode(map[string]any{"devices": names})
+			out := map[string]any{"devices": names}
+			if plugins != nil {
+				out["plugins"] = found
+			}
+			return json.NewEncoder(c.OutOrStdout()).Encode(out)
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")

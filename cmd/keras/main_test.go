@@ -73,8 +73,12 @@ func TestFitGoesOn(t *testing.T) {
 	fit("model.keras", "one.keras", "one.json")
 	fit("one.keras", "again.keras", "again.json", "--initial-epoch", "1", "--epochs", "2")
 	fit("model.keras", "mirrored.keras", "mirrored.json", "--epochs", "2", "--strategy", "mirrored", "--devices", "cpu:0,cpu:1")
+	fit("model.keras", "cores.keras", "cores.json", "--epochs", "2", "--strategy", "tpu", "--devices", "cpu:0,cpu:1,cpu:2")
 	want := storedArrays(t, path("two.keras"))
 	assert.Equal(t, want, storedArrays(t, path("again.keras")))
+	for name, a := range storedArrays(t, path("cores.keras")) {
+		assert.InDeltaSlice(t, want[name].values, a.values, 1e-5, name)
+	}
 	for name, a := range storedArrays(t, path("mirrored.keras")) {
 		assert.InDeltaSlice(t, want[name].values, a.values, 1e-5, name)
 	}
@@ -151,6 +155,9 @@ func TestMistakes(t *testing.T) {
 		{[]string{"predict", model, "--x", x, "--output", out, "--batch-size", "-1"}, 2, "-1"},
 		{[]string{"predict", model, "--x", x, "--output", out, "--strategy", "mirored"}, 2, "mirored"},
 		{[]string{"predict", model, "--x", x, "--output", out, "--devices", "cpu:0,cpu:1"}, 2, "mirrored"},
+		{[]string{"predict", model, "--x", x, "--output", out, "--strategy", "tpu"}, 1, "go build -tags pjrt"},
+		{[]string{"predict", model, "--x", x, "--output", out, "--strategy", "tpu", "--devices", "cpu:0,gpu:1"}, 2, "run on one kind"},
+		{[]string{"predict", model, "--x", x, "--output", out, "--strategy", "tpu", "--devices", "cpu:0,cpu:0"}, 1, "assigned twice"},
 		{[]string{"predict", model, "--x", x, "--output", out, "--strategy", "mirrored", "--devices", "gpu:0"}, 1, "gpu"},
 		{[]string{"predict", model, "--x", filepath.Join(dir, "nowhere.npy"), "--output", out}, 1, "nowhere.npy"},
 		{[]string{"predict", model, "--x", filepath.Join(dir, "both.npz") + ":z", "--output", out}, 1, "it has x, y"},

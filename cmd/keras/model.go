@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -28,7 +29,7 @@ func (f *modelFlags) register(s *pflag.FlagSet, targets bool) {
 	}
 	s.StringVar(&f.weights, "weights", "", "weights that replace those of the model: .weights.h5, .weights.json, .h5, .safetensors or .npz")
 	s.IntVar(&f.batchSize, "batch-size", 0, "examples in a batch (default 32)")
-	s.StringVar(&f.strategy, "strategy", "default", "where the model runs: default, mirrored, central, or with fit also multiworker or parameterserver")
+	s.StringVar(&f.strategy, "strategy", "default", "where the model runs: default, mirrored, central, tpu, or with fit also multiworker or parameterserver")
 	s.StringSliceVar(&f.devices, "devices", nil, "devices of the strategy, one replica each, such as cpu:0,cpu:1")
 }
 
@@ -68,10 +69,12 @@ func (f *modelFlags) chooseStrategy() (distribute.Strategy, error) {
 		return distribute.NewMirroredStrategy(f.devices...)
 	case f.strategy == "central":
 		return distribute.NewCentralStorageStrategy(f.devices...)
+	case f.strategy == "tpu":
+		return f.onCores(context.Background())
 	case f.strategy == "multiworker", f.strategy == onServers:
 		return nil, usagef("--strategy %s trains a model; use it with keras fit", f.strategy)
 	}
-	return nil, usagef("--strategy %q: unknown; expected default, mirrored or central", f.strategy)
+	return nil, usagef("--strategy %q: unknown; expected default, mirrored, central or tpu", f.strategy)
 }
 
 // source reads inputs, targets and weights.

@@ -11,6 +11,7 @@ import (
 	"github.com/gokeras/gokeras/internal/config"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/losses"
@@ -175,6 +176,7 @@ func (m *modelSource) modelFn(c *Context, features Features, labels *ops.Tensor,
 	if err != nil {
 		return spec, err
 	}
+	objectives.NoFilling(c, c, "an estimator")
 	part := ops.Add(ops.Cast(losses.Compute(l, labels, y, nil), ir.Float32), penalties(c, model))
 	spec.Loss = part
 	if local := c.LocalBatchSize(); local > 0 {

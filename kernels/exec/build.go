@@ -32,7 +32,7 @@ type Instance struct {
 	lane    *lane
 	pool    *communicatorPool
 	connect func() ([]kernels.Communicator, error)
-	meets   bool             // the program has collectives
+	meets   bool             // the program has collectives, or all replicas run it together
 	set     *communicatorSet // of the current run
 }
 
@@ -58,7 +58,7 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 	}
 	inst := &Instance{
 		owner: c, replicas: make([]replicaInstance, len(devices)), errs: make([]error, len(devices)),
-		first: f.first(), remote: f.replicas() > len(devices), meets: c.meets() && f.replicas() > 1, lane: &lane{},
+		first: f.first(), remote: f.replicas() > len(devices), meets: (c.meets() || f.strategy.Placement().Lockstep) && f.replicas() > 1, lane: &lane{},
 		writes: slices.ContainsFunc(c.programs, func(p *tracedProgram) bool { return p.writes }),
 	}
 	inst.pool, inst.connect = f.connection()

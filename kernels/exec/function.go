@@ -115,6 +115,9 @@ func (f *Function) AcquireSplit(types [][]ir.Type, all []int) (*Instance, error)
 	if n := f.replicas(); len(all) != n || len(types) != len(f.strategy.Devices()) {
 		return nil, fmt.Errorf("distribute: %s: received the types of %d replicas and the sizes of %d; expected %d of this process and %d of all", f.name, len(types), len(all), len(f.strategy.Devices()), n)
 	}
+	if err := f.checkLockstep(types); err != nil {
+		return nil, err
+	}
 	start := time.Now()
 	c, inst, err := f.lookup(types, all)
 	if err != nil || inst != nil {

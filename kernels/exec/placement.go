@@ -35,6 +35,8 @@ type Placement struct {
 
 	BytesPerPack int  // size of the buckets in which gradients are summed; 0 is [DefaultBytesPerPack]
 	SameDraws    bool // all replicas draw the same random numbers
+	// Lockstep says that all replicas run one program: where their parts of a batch differ in length, they are filled up to the longest.
+	Lockstep bool
 
 	// Connect makes communicators for the replicas of this process, which connect them with those of all; ConnectOwn with each other alone.
 	Connect, ConnectOwn func() ([]kernels.Communicator, error)

@@ -15,6 +15,9 @@ type Replica struct {
 	replicas int
 	global   int
 	local    int
+	parts    []int // examples of each replica, where local counts rows that are none; see Rows
+	// rowWeights is what RowWeights returned.
+	rowWeights *ops.Tensor
 
 	strategy  Strategy // nil in a trace that no strategy made
 	variables []*Variable

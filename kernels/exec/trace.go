@@ -32,6 +32,10 @@ func (f *Function) traceAll(types [][]ir.Type, local []int) ([]*tracedProgram, e
 		global += n
 	}
 	var lengths [][]int
+	var parts []int
+	if rows := f.Rows(local); !even(local) && even(rows) {
+		local, parts = rows, local
+	}
 	for range maxTraces {
 		programs, gathers := make([]*tracedProgram, len(types)), make([][]gatherCall, len(types))
 		var failed error
@@ -44,7 +48,7 @@ func (f *Function) traceAll(types [][]ir.Type, local []int) ([]*tracedProgram, e
 			}
 			seen[k] = i
 			var err error
-			if programs[i], gathers[i], err = f.traceProgram(types[i], local[i], global, lengths); err != nil && failed == nil {
+			if programs[i], gathers[i], err = f.traceProgram(types[i], local[i], global, parts, lengths); err != nil && failed == nil {
 				failed = err
 			}
 		}
@@ -72,9 +76,9 @@ func (f *Function) traceAll(types [][]ir.Type, local []int) ([]*tracedProgram, e
 // maxTraces bounds how often a function is traced because of AllGathers of different lengths: once for each that follows from another.
 const maxTraces = 64
 
-func (f *Function) traceProgram(types []ir.Type, local, global int, lengths [][]int) (p *tracedProgram, gathers []gatherCall, err error) {
+func (f *Function) traceProgram(types []ir.Type, local, global int, parts []int, lengths [][]int) (p *tracedProgram, gathers []gatherCall, err error) {
 	r := NewReplica(f.name, f.replicas(), local, global)
-	r.strategy, r.lengths = f.strategy, lengths
+	r.strategy, r.lengths, r.parts = f.strategy, lengths, parts
 	defer func() { gathers = r.gathers }()
 	defer ops.Catch(&err)
 	in := make([]*ops.Tensor, len(types))

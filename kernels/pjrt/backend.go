@@ -84,6 +84,29 @@ func (b *Backend) Devices() []kernels.Device {
 	return all
 }
 
+// Lockstep is true: XLA compiles one program for all replicas.
+func (b *Backend) Lockstep() bool { return true }
+
+// Cores lists the devices that this process may use, with their places where the platform knows them.
+func (b *Backend) Cores() ([]kernels.Core, error) {
+	c, err := b.connect()
+	if err != nil {
+		return nil, err
+	}
+	cores := make([]kernels.Core, len(c.Devices))
+	for i, device := range c.Devices {
+		info, err := c.Describe(device)
+		if err != nil {
+			return nil, fmt.Errorf("pjrt: describing device %d of %s: %w", i, c.Plugin.Path, err)
+		}
+		cores[i] = kernels.Core{
+			Device: kernels.Device{Kind: b.kind, Index: i}, Number: info.ID, Process: info.Process, Model: info.Kind,
+			Coordinates: info.Coordinates, OnChip: info.Core,
+		}
+	}
+	return cores, nil
+}
+
 // Open reports why a device cannot be used: no plugin was found, it is too old, or it has fewer devices.
 func (b *Backend) Open(d kernels.Device) error {
 	_, _, err := b.device(d)

@@ -91,6 +91,33 @@ type Batch interface {
 	AllReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor
 }
 
+// Rows says which rows of the local batch are examples, a bool (batch); nil where all are. The others fill a batch up and must not count.
+func Rows(b Batch) *ops.Tensor {
+	if f, ok := b.(interface{ Rows() *ops.Tensor }); ok {
+		return f.Rows()
+	}
+	return nil
+}
+
+// OnlyRows sets what belongs to other rows than examples to 0; x is (batch, ...). A number is left alone.
+func OnlyRows(b Batch, x *ops.Tensor) *ops.Tensor {
+	rows := Rows(b)
+	if rows == nil || x.Rank() == 0 || x.Dim(0) != rows.Dim(0) {
+		return x
+	}
+	for rows.Rank() < x.Rank() {
+		rows = ops.ExpandDims(rows, -1)
+	}
+	return ops.Where(ops.BroadcastTo(rows, x.Shape()...), x, ops.ZerosLike(x))
+}
+
+// NoFilling fails where the local batch has rows that are no examples, for what cannot leave them out.
+func NoFilling(b Batch, t ops.Traced, what string) {
+	if Rows(b) != nil {
+		ops.Failf(t.Graph(), "%s needs batches that divide evenly: the replicas run one program, and the %d examples of this batch were filled up to %d on each; use data's DropRemainder", what, b.GlobalBatchSize(), b.LocalBatchSize())
+	}
+}
+
 // Single is the batch of a program that runs on one replica.
 type Single struct {
 	ops.Traced
@@ -124,6 +151,7 @@ func Join(b Batch, x *ops.Tensor) *ops.Tensor {
 	if x.Rank() == 0 || x.Dim(0) != b.LocalBatchSize() {
 		ops.Failf(x.Graph(), "cannot join a tensor of shape %v over the replicas; expected (batch, ...) with the %d examples of this replica", x.Shape(), b.LocalBatchSize())
 	}
+	NoFilling(b, x, "joining the parts of a batch")
 	kind := x.DType()
 	if kind == ir.Bool {
 		x = ops.Cast(x, ir.Int32)

@@ -28,6 +28,8 @@ const (
 	clientCompile            = 200
 	bufferFromHost           = 216
 	descriptionID            = 224
+	descriptionProcess       = 232
+	descriptionAttributes    = 240
 	descriptionKind          = 248
 	descriptionDebugString   = 256
 	deviceDescription        = 272
@@ -138,9 +140,14 @@ func (p *Plugin) Attributes() (map[string][]int64, error) {
 	if err := p.call(pluginAttributes, b); err != nil {
 		return nil, err
 	}
+	return namedIntegers(b[2], b[3]), nil
+}
+
+// namedIntegers reads those values of an array of PJRT_NamedValue that are integers or lists of them.
+func namedIntegers(address, count uint64) map[string][]int64 {
 	attributes := map[string][]int64{}
-	for i := range int(b[3]) {
-		w := words(uintptr(b[2])+uintptr(56*i), 7)
+	for i := range int(count) {
+		w := words(uintptr(address)+uintptr(56*i), 7)
 		switch name := text(w[2], w[3]); int32(w[4]) {
 		case 1:
 			attributes[name] = []int64{int64(w[5])}
@@ -150,7 +157,7 @@ func (p *Plugin) Attributes() (map[string][]int64, error) {
 			}
 		}
 	}
-	return attributes, nil
+	return attributes
 }
 
 // Await waits for an event and frees it; 0 is no event.

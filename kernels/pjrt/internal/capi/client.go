@@ -104,6 +104,10 @@ type DeviceInfo struct {
 	ID   int    // among those of all processes
 	Kind string // "cpu", "TPU v5 lite", ...
 	Text string
+
+	Process     int   // that the device belongs to
+	Coordinates []int // of a TPU's chip; nil elsewhere
+	Core        int   // number of a TPU's core on its chip
 }
 
 // Describe describes a device of the client.
@@ -127,7 +131,27 @@ func (p *Plugin) describe(description uint64) (DeviceInfo, error) {
 			return DeviceInfo{}, err
 		}
 	}
-	return DeviceInfo{ID: int(int32(id[3])), Kind: text(kind[3], kind[4]), Text: text(debug[3], debug[4])}, nil
+	info := DeviceInfo{ID: int(int32(id[3])), Kind: text(kind[3], kind[4]), Text: text(debug[3], debug[4])}
+	process, attributes := newBlock(32), newBlock(40)
+	process[2], attributes[2] = description, description
+	if err := p.call(descriptionProcess, process); err != nil {
+		return DeviceInfo{}, err
+	}
+	if err := p.call(descriptionAttributes, attributes); err != nil {
+		return DeviceInfo{}, err
+	}
+	info.Process = int(int32(process[3]))
+	for name, values := range namedIntegers(attributes[4], attributes[3]) {
+		switch name {
+		case "coords":
+			for _, v := range values {
+				info.Coordinates = append(info.Coordinates, int(v))
+			}
+		case "core_on_chip":
+			info.Core = int(values[0])
+		}
+	}
+	return info, nil
 }
 
 // MemoryInUse is how many bytes of a device are taken, where the platform knows.

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/tpu"
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// onCores makes the strategy tpu: all cores of the TPU that the environment names, or of this machine, or the devices given.
+func (f *modelFlags) onCores(ctx context.Context) (distribute.Strategy, error) {
+	if len(f.devices) == 0 {
+		if _, err := kernels.Lookup(tpu.Kind); err != nil {
+			return nil, fmt.Errorf("--strategy tpu: this program was built without PJRT plugins; build it with: go build -tags pjrt ./cmd/keras: %w", err)
+		}
+		return tpu.NewStrategy(ctx, tpu.Options{Resolver: &cluster.TPU{}})
+	}
+	o, indices := tpu.SystemOptions{}, []int{}
+	for _, name := range f.devices {
+		d, err := kernels.ParseDevice(name)
+		if err != nil {
+			return nil, usagef("--devices: %w", err)
+		}
+		if o.DeviceKind != "" && d.Kind != o.DeviceKind {
+			return nil, usagef("--devices %s: devices of the kinds %q and %q; the replicas of --strategy tpu run on one kind", name, o.DeviceKind, d.Kind)
+		}
+		o.DeviceKind = d.Kind
+		if indices = append(indices, d.Index); d.Kind == "cpu" {
+			o.Cores = max(o.Cores, d.Index+1)
+		}
+	}
+	topology, err := tpu.InitializeSystem(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	var cores [][]tpu.Coordinates
+	for _, i := range indices {
+		at, err := topology.DeviceCoordinates(0, i)
+		if err != nil {
+			return nil, fmt.Errorf("--devices: %w", err)
+		}
+		cores = append(cores, []tpu.Coordinates{at})
+	}
+	assignment, err := tpu.NewDeviceAssignment(topology, cores)
+	if err != nil {
+		return nil, err
+	}
+	return tpu.NewStrategy(ctx, tpu.Options{DeviceAssignment: assignment})
+}

@@ -1,0 +1,13 @@
+package main
+
+// plugin is a library that drives devices.
+type plugin struct {
+	Kind     string `json:"kind"` // of its devices
+	Path     string `json:"path,omitempty"`
+	Platform string `json:"platform,omitempty"`
+	Version  string `json:"interface,omitempty"` // of the plugin interface
+	Problem  string `json:"problem,omitempty"`   // why it cannot be used
+}
+
+// plugins lists the PJRT plugins that this program looks for; nil where it was built without.
+var plugins func() []plugin

@@ -1,0 +1,141 @@
+package tpu
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// Coordinates are the place of a core: x, y and z of its chip, and its number on the chip.
+type Coordinates [4]int
+
+// Topology is the mesh of a TPU's cores: tf.tpu.experimental.Topology.
+type Topology struct {
+	mesh    Coordinates
+	devices [][]Coordinates // by task (host) and device of it
+	at      map[Coordinates]place
+	kind    string // of the devices that the cores are in this program; "" for a topology that was made by hand
+}
+
+// place is which device of which task lies at some coordinates.
+type place struct{ task, device int }
+
+// NewTopology describes a mesh of the given shape, in cores. devices has the coordinates of each device of each task; all tasks have equally many.
+func NewTopology(meshShape Coordinates, devices [][]Coordinates) (*Topology, error) {
+	if slices.Min(meshShape[:]) < 1 {
+		return nil, fmt.Errorf("tpu: the mesh shape is %v; expected four positive numbers, (x, y, z, cores on a chip)", meshShape)
+	}
+	t := &Topology{mesh: meshShape, devices: devices, at: map[Coordinates]place{}}
+	for i, task := range devices {
+		if len(task) != len(devices[0]) {
+			return nil, fmt.Errorf("tpu: task %d has %d devices and task 0 has %d; all need equally many", i, len(task), len(devices[0]))
+		}
+		for j, c := range task {
+			for axis := range c {
+				if c[axis] < 0 || c[axis] >= meshShape[axis] {
+					return nil, fmt.Errorf("tpu: device %d of task %d lies at %v, outside of the mesh %v", j, i, c, meshShape)
+				}
+			}
+			if other, taken := t.at[c]; taken {
+				return nil, fmt.Errorf("tpu: device %d of task %d lies at %v, where device %d of task %d is", j, i, c, other.device, other.task)
+			}
+			t.at[c] = place{i, j}
+		}
+	}
+	return t, nil
+}
+
+// topologyOf brings what a backend says of its cores into a mesh. Cores without coordinates lie in a row.
+func topologyOf(kind string, cores []kernels.Core) (*Topology, error) {
+	var devices [][]Coordinates
+	low, high := Coordinates{}, Coordinates{}
+	for i, c := range cores {
+		at := Coordinates{i, 0, 0, 0}
+		if c.Coordinates != nil {
+			at = Coordinates{3: c.OnChip}
+			copy(at[:3], c.Coordinates)
+		}
+		for axis, n := range at {
+			if i == 0 || n < low[axis] {
+				low[axis] = n
+			}
+			high[axis] = max(high[axis], n)
+		}
+		for len(devices) <= c.Process {
+			devices = append(devices, nil)
+		}
+		devices[c.Process] = append(devices[c.Process], at)
+	}
+	mesh := Coordinates{}
+	for axis := range mesh {
+		mesh[axis] = high[axis] - low[axis] + 1
+		for _, task := range devices {
+			for i := range task {
+				task[i][axis] -= low[axis] // a slice of a larger machine
+			}
+		}
+	}
+	t, err := NewTopology(mesh, devices)
+	if err != nil {
+		return nil, err
+	}
+	t.kind = kind
+	return t, nil
+}
+
+// MeshShape is the number of cores along each axis.
+func (t *Topology) MeshShape() Coordinates { return t.mesh }
+
+// MeshRank is 4, the number of axes.
+func (t *Topology) MeshRank() int { return len(t.mesh) }
+
+// NumTasks is the number of hosts.
+func (t *Topology) NumTasks() int { return len(t.devices) }
+
+// NumTPUsPerTask is the number of devices of each host.
+func (t *Topology) NumTPUsPerTask() int {
+	if len(t.devices) == 0 {
+		return 0
+	}
+	return len(t.devices[0])
+}
+
+// DeviceCoordinates is where a device of a task lies.
+func (t *Topology) DeviceCoordinates(task, device int) (Coordinates, error) {
+	if task < 0 || task >= t.NumTasks() || device < 0 || device >= t.NumTPUsPerTask() {
+		return Coordinates{}, fmt.Errorf("tpu: there is no device %d of task %d; the topology has %d tasks with %d devices each", device, task, t.NumTasks(), t.NumTPUsPerTask())
+	}
+	return t.devices[task][device], nil
+}
+
+// MissingDevices lists the places of the mesh without a device.
+func (t *Topology) MissingDevices() []Coordinates {
+	var missing []Coordinates
+	for x := range t.mesh[0] {
+		for y := range t.mesh[1] {
+			for z := range t.mesh[2] {
+				for core := range t.mesh[3] {
+					if _, ok := t.at[Coordinates{x, y, z, core}]; !ok {
+						missing = append(missing, Coordinates{x, y, z, core})
+					}
+				}
+			}
+		}
+	}
+	return missing
+}
+
+// DeviceAt is the task whose device lies at the coordinates, and the number of the device there.
+func (t *Topology) DeviceAt(c Coordinates) (task, device int, err error) {
+	p, ok := t.at[c]
+	if !ok {
+		return 0, 0, fmt.Errorf("tpu: no device lies at %v of the mesh %v", c, t.mesh)
+	}
+	return p.task, p.device, nil
+}
+
+// String gives the shape and the number of hosts.
+func (t *Topology) String() string {
+	return fmt.Sprintf("mesh %v of %d tasks with %d devices each", t.mesh, t.NumTasks(), t.NumTPUsPerTask())
+}

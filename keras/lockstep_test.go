@@ -1,0 +1,159 @@
+package keras_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/losses"
+	"github.com/gokeras/gokeras/metrics"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+// lockstep is a strategy whose replicas run one program: short batches are filled up.
+func lockstep(t *testing.T, n int) distribute.Strategy {
+	t.Helper()
+	devices := make([]kernels.Device, n)
+	for i := range devices {
+		devices[i] = kernels.Device{Kind: "cpu", Index: i}
+	}
+	s, err := distribute.NewTPUStrategyOver(distribute.TPUOptions{Devices: devices})
+	require.NoError(t, err)
+	return s
+}
+
+// Replicas that run one program equal one replica too, with batches that do not divide: what fills them up counts nowhere. A batch of 3 leaves a
+// replica of 4 with nothing else.
+func TestFilledBatchesEqualOneReplica(t *testing.T) {
+	for _, rc := range replicaCases() {
+		for _, batch := range []int{8, 3} {
+			for _, weighted := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s/batch %d/weighted %v", rc.name, batch, weighted), func(t *testing.T) {
+					wantLoss, want := rc.train(t, 1, "float64", weighted, batch)
+					for _, n := range []int{2, 3, 4} {
+						loss, weights := rc.trainUnder(t, lockstep(t, n), "float64", weighted, batch)
+						close64(t, fmt.Sprintf("%d replicas: loss", n), wantLoss, loss, 1e-7)
+						for i := range weights {
+							close64(t, fmt.Sprintf("%d replicas: weight %d", n, i), want[i].Float64s(), weights[i].Float64s(), 1e-6)
+						}
+					}
+				})
+			}
+		}
+	}
+}
+
+// Batch normalization without synchronization follows the replicas that have examples, whether their batches are filled up or not.
+func TestFilledBatchNormalization(t *testing.T) {
+	train := func(s distribute.Strategy) []kernels.Array {
+		m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 4}, &layers.BatchNormalization{Momentum: new(0.5)}, &layers.Dense{Units: 1}},
+			distribute.Scope(s), keras.DTypePolicy("float64"), keras.Seed(3), keras.InputShape(2))
+		require.NoError(t, err)
+		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.1}, Loss: "mse"}))
+		x, y := line(37)
+		_, err = m.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(9), keras.Epochs(2), keras.Shuffle(false))
+		require.NoError(t, err)
+		weights, err := m.WeightArrays()
+		require.NoError(t, err)
+		return weights
+	}
+	mirrored, err := distribute.NewMirroredStrategy("cpu:0", "cpu:1", "cpu:2", "cpu:3")
+	require.NoError(t, err)
+	want, got := train(mirrored), train(lockstep(t, 4))
+	for i := range want {
+		// Keras adds 1e-7 to the number of examples where some are left out
+		require.InDeltaSlice(t, want[i].Float64s(), got[i].Float64s(), 1e-5, "weight %d", i)
+	}
+}
+
+// Every kind of metric leaves out what fills a batch up; predictions have none of it.
+func TestFilledMetrics(t *testing.T) {
+	one, err := distribute.NewOneDeviceStrategy("cpu:0")
+	require.NoError(t, err)
+	run := func(s distribute.Strategy) (map[string]float64, []float64) {
+		m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3, Activation: "sigmoid"}},
+			distribute.Scope(s), keras.DTypePolicy("float64"), keras.Seed(3), keras.InputShape(2))
+		require.NoError(t, err)
+		require.NoError(t, m.Compile(keras.CompileConfig{Loss: "mse", Optimizer: "sgd", Metrics: []metrics.Metric{
+			&metrics.MeanAbsoluteError{}, &metrics.BinaryAccuracy{}, &metrics.AUC{}, &metrics.Precision{}, &metrics.Recall{},
+			&metrics.R2Score{NumRegressors: 1}, &metrics.F1Score{}, &metrics.RootMeanSquaredError{}, &metrics.CosineSimilarity{},
+			&metrics.TruePositives{}, &metrics.PearsonCorrelation{}, &metrics.BinaryIoU{}, &metrics.CategoricalAccuracy{},
+			&metrics.SensitivityAtSpecificity{Specificity: 0.5},
+		}}))
+		x, first := line(13)
+		var y [][]float64
+		for i, v := range first {
+			y = append(y, []float64{float64(i % 2), float64(i / 3 % 2), float64(int(v*8) & 1)})
+		}
+		scores, err := m.Evaluate(t.Context(), data.Arrays(x, y), keras.BatchSize(5))
+		require.NoError(t, err)
+		p, err := m.Predict(t.Context(), data.Arrays(x, nil), keras.BatchSize(5))
+		require.NoError(t, err)
+		require.Equal(t, 13, p.Shape()[0])
+		return scores, p.Data().([]float64)
+	}
+	want, wantPredictions := run(one)
+	for _, n := range []int{2, 4} {
+		got, predictions := run(lockstep(t, n))
+		require.Len(t, got, len(want))
+		for name := range want {
+			require.InDelta(t, want[name], got[name], 1e-6, "%s on %d replicas", name, n)
+		}
+		require.InDeltaSlice(t, wantPredictions, predictions, 1e-12)
+	}
+}
+
+// batchMean is a layer that adds a loss over its whole batch.
+type batchMean struct{ layers.Base }
+
+func (l *batchMean) Forward(c *layers.Context, in []*ops.Tensor) []*ops.Tensor {
+	c.AddLoss(ops.Mean(in[0]))
+	return in
+}
+
+func (l *batchMean) Call(c *layers.Context, in ...*ops.Tensor) *ops.Tensor {
+	return layers.Invoke(l, c, in...)
+}
+
+// What cannot leave rows out says so, and works with batches that divide evenly.
+func TestFilledBatchesThatCannotBe(t *testing.T) {
+	x, y := line(7)
+	for _, c := range []struct {
+		name   string
+		layers []layers.Layer
+		loss   any
+	}{
+		{"added loss", []layers.Layer{&batchMean{}, &layers.Dense{Units: 1}}, "mse"},
+		{"loss of the batch", []layers.Layer{&layers.Dense{Units: 1}}, losses.Func("mean", func(yTrue, yPred *ops.Tensor) *ops.Tensor {
+			return ops.Mean(ops.Square(ops.Subtract(yTrue, yPred)))
+		})},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := keras.NewSequential(c.layers, distribute.Scope(lockstep(t, 2)), keras.InputShape(2))
+			require.NoError(t, err)
+			require.NoError(t, m.Compile(keras.CompileConfig{Loss: c.loss, Optimizer: "sgd"}))
+			_, err = m.Fit(t.Context(), data.Arrays(x, y), keras.BatchSize(7))
+			require.ErrorContains(t, err, "needs batches that divide evenly: the replicas run one program, and the 7 examples of this batch were filled up to 4 on each")
+			_, err = m.Fit(t.Context(), data.Arrays(x[:6], y[:6]), keras.BatchSize(6))
+			require.NoError(t, err)
+		})
+	}
+
+	// A loop of one's own must divide its batches.
+	s := lockstep(t, 2)
+	f := s.Function(func(_ *distribute.Replica, b distribute.Batch) *ops.Tensor { return ops.Sum(b.X) })
+	three, err := kernels.FromFloat64s(ir.Float32, ir.Shape{3}, []float64{1, 2, 3})
+	require.NoError(t, err)
+	parts, err := distribute.SplitBatch(s, distribute.HostBatch{X: []kernels.Array{three}})
+	require.NoError(t, err)
+	_, err = s.Run(t.Context(), f, parts)
+	require.ErrorContains(t, err, "run one program, with the same shapes: make batches that divide evenly")
+}

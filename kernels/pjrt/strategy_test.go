@@ -1,0 +1,113 @@
+//go:build linux
+
+package pjrt_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/distribute/cluster"
+	"github.com/gokeras/gokeras/distribute/tpu"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/losses"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+// cores makes a strategy on the first n devices of the plugin, the way a program does on a TPU.
+func cores(t *testing.T, n int) *tpu.Strategy {
+	t.Helper()
+	t.Setenv("GOKERAS_PJRT_PLUGIN", plugin(t))
+	resolver := &cluster.TPU{Name: "local"}
+	require.NoError(t, tpu.ConnectToCluster(t.Context(), resolver))
+	topology, err := tpu.InitializeSystem(t.Context(), tpu.SystemOptions{Resolver: resolver, DeviceKind: "xla"})
+	require.NoError(t, err)
+	require.Equal(t, tpu.Coordinates{4, 1, 1, 1}, topology.MeshShape())
+	assignment, err := tpu.AssignDevices(topology, tpu.AssignmentOptions{Replicas: n})
+	require.NoError(t, err)
+	s, err := tpu.NewStrategy(t.Context(), tpu.Options{Resolver: resolver, Topology: topology, DeviceAssignment: assignment})
+	require.NoError(t, err)
+	require.Equal(t, n, s.NumReplicasInSync())
+	return s
+}
+
+// Replicas on the cores train to what one replica trains to, with batches of 10 that do not divide among 4 and a last one of 4, measure the same
+// and predict the same.
+func TestTPUStrategy(t *testing.T) {
+	run := func(s distribute.Strategy) (*keras.Model, *keras.History, map[string]float64, []float32) {
+		model, err := keras.NewSequential([]layers.Layer{
+			&layers.Conv2D{Filters: 4, KernelSize: []int{3}, Activation: "relu"},
+			&layers.MaxPooling2D{},
+			&layers.BatchNormalization{Synchronized: true},
+			&layers.Flatten{},
+			&layers.Dense{Units: 16, Activation: "gelu", KernelRegularizer: "l2", ActivityRegularizer: "l2"},
+			&layers.Dense{Units: 3},
+		}, keras.InputShape(8, 8, 1), distribute.Scope(s), keras.Seed(3))
+		require.NoError(t, err)
+		require.NoError(t, model.Compile(keras.CompileConfig{
+			Optimizer: &optimizers.Adam{LearningRate: 0.01}, Loss: &losses.SparseCategoricalCrossentropy{FromLogits: true}, Metrics: []string{"accuracy"},
+		}))
+		x, y := digits()
+		history, err := model.Fit(t.Context(), data.Arrays(x, y), keras.Epochs(2), keras.BatchSize(10))
+		require.NoError(t, err)
+		scores, err := model.Evaluate(t.Context(), data.Arrays(x, y), keras.BatchSize(10))
+		require.NoError(t, err)
+		predictions, err := model.Predict(t.Context(), data.Arrays(x, nil), keras.BatchSize(10))
+		require.NoError(t, err)
+		return model, history, scores, predictions.Data().([]float32)
+	}
+	one, err := distribute.NewOneDeviceStrategy("cpu:0")
+	require.NoError(t, err)
+	want, wantHistory, wantScores, wantPredictions := run(one)
+	for _, n := range []int{2, 4} {
+		t.Run(fmt.Sprint(n, " replicas"), func(t *testing.T) {
+			got, history, scores, predictions := run(cores(t, n))
+			sameWeights(t, want, got, 2e-4)
+			for name, values := range wantHistory.Logs {
+				require.InDeltaSlice(t, values, history.Logs[name], 1e-3, name)
+			}
+			for name, v := range wantScores {
+				require.InDelta(t, v, scores[name], 1e-3, name)
+			}
+			require.InDeltaSlice(t, wantPredictions, predictions, 1e-3)
+		})
+	}
+}
+
+// A loop of one's own: a step on every core with a sum between them, and batches that do not divide refused before they run.
+func TestTPULoop(t *testing.T) {
+	s := cores(t, 4)
+	v, err := distribute.Scope(s).NewVariable(distribute.VariableSpec{Name: "v", Shape: ir.Shape{}, DType: ir.Float32})
+	require.NoError(t, err)
+	step := s.Function(func(r *distribute.Replica, b distribute.Batch) *ops.Tensor {
+		sum := r.AllReduce(ir.Sum, ops.Sum(b.X))[0]
+		r.AssignMirrored(v, ops.Add(r.Read(v), sum))
+		return ops.Sum(b.X)
+	})
+	run := func(values ...float64) (distribute.PerReplica, error) {
+		a, err := kernels.FromFloat64s(ir.Float32, ir.Shape{len(values)}, values)
+		require.NoError(t, err)
+		parts, err := distribute.SplitBatch(s, distribute.HostBatch{X: []kernels.Array{a}})
+		require.NoError(t, err)
+		return s.Run(t.Context(), step, parts)
+	}
+	for range 3 {
+		out, err := run(1, 2, 3, 4, 5, 6, 7, 8)
+		require.NoError(t, err)
+		total, err := s.Reduce(distribute.Sum, out)
+		require.NoError(t, err)
+		require.Equal(t, []float64{36}, total.Float64s())
+	}
+	_, err = run(1, 2, 3)
+	require.ErrorContains(t, err, "make batches that divide evenly")
+	value, err := v.Value()
+	require.NoError(t, err)
+	require.Equal(t, []float64{108}, value.Float64s())
+}
