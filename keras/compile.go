@@ -57,6 +57,8 @@ type compiled struct {
 	inputs, targets           int // arrays in a batch that the functions were made for
 	classWeight               map[int]float64
 
+	stale bool // the optimizer was made before layers changed
+
 	serverCall int  // number of the first call of Fit, which names the weights on parameter servers; 0: none
 	onServers  bool // the weights have been put there
 }

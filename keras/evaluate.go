@@ -172,6 +172,9 @@ func (e *evaluator) look(index int) error {
 // prepare makes model and functions ready for the shapes of the first batch, and starts the metrics anew.
 func (e *evaluator) prepare() error {
 	c := e.m.compiled
+	e.m.mu.Lock()
+	e.m.refresh()
+	e.m.mu.Unlock()
 	if !e.inFit && (!e.m.known(false) || c.test == nil || !c.fits(&e.parts)) {
 		if err := e.m.ready(&e.parts, nil, false, true); err != nil {
 			return err

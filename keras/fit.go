@@ -283,6 +283,9 @@ func (m *Model) ready(p *parts, classWeight map[int]float64, train, test bool) e
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	c := m.compiled
+	if m.refresh(); train && c.stale {
+		return m.errStale()
+	}
 	if c.train != nil && !c.fits(p) {
 		c.ready = false // other data: their targets may belong to other outputs
 	}

@@ -31,6 +31,8 @@ type Model struct {
 	part      bool     // read as a part of another model, which places its variables
 	readable  [32]byte // sum of the document that was last found to be readable; see checkReadable
 
+	revision, changes uint64 // layers.Revision and layers.RevisionOf when the functions were made; see refresh
+
 	inputTypes  []ir.Type // of the first batch seen; batch axis Unknown
 	outputTypes []ir.Type
 	placed      bool

@@ -44,6 +44,7 @@ func full(n int) bool { return n >= leastPredictions && n >= predictionLimit() }
 func (m *Model) newPrediction() *prediction {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.refresh()
 	n := len(m.predictions.idle)
 	if n == 0 {
 		return &prediction{m: m}

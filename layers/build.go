@@ -146,6 +146,7 @@ func (b *Builder) BuildMember(l Layer, inputs ...ir.Shape) {
 		w.Build(&Builder{base: m, context: b.context, policy: m.dtypePolicy(b.context)}, inputs)
 		b.context.LeaveLayer()
 	}
+	m.resolved = m.dtypePolicy(b.context)
 	m.built, m.shapes = true, inputs
 }
 

@@ -41,6 +41,9 @@ type Conv1D struct {
 	KernelConstraint    any `keras:"kernel_constraint"`
 	BiasConstraint      any `keras:"bias_constraint"`
 
+	LoraRank  int     `keras:"lora_rank,omitempty"`  // train a change of this rank in place of the kernel, see EnableLora; 0: train the kernel
+	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the change counts LoraAlpha/LoraRank; 0: LoraRank
+
 	convolution
 }
 
@@ -50,11 +53,25 @@ func (l *Conv1D) Build(b *Builder, in []ir.Shape) {
 	l.buildConv(b, in[0], l.Filters, l.Groups, WeightOptions{Initializer: l.KernelInitializer, Regularizer: l.KernelRegularizer, Constraint: l.KernelConstraint})
 	l.buildBias(b, l.Filters, l.NoBias, WeightOptions{Initializer: l.BiasInitializer, Regularizer: l.BiasRegularizer, Constraint: l.BiasConstraint})
 	b.SetActivityRegularizer(l.ActivityRegularizer)
+	b.addLora(&l.lora, l.loraTarget(), l.LoraRank, LoraOptions{Alpha: l.LoraAlpha})
 }
 
 // Forward computes the layer.
 func (l *Conv1D) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	return l.leave(c, l.forwardConv(c, one(c, in), max(l.Groups, 1)), l.Activation)
+}
+
+// EnableLora trains a change of low rank in place of the kernel; see [Dense.EnableLora]. With Groups above 1 the rows of A are those of one group.
+func (l *Conv1D) EnableLora(rank int, options ...LoraOptions) error {
+	return l.enableLora(&l.lora, l.loraTarget, &l.LoraRank, &l.LoraAlpha, rank, options)
+}
+
+func (l *Conv1D) loraTarget() loraTarget {
+	return loraTarget{"kernel", l.kernel, nil, l.KernelRegularizer, l.KernelConstraint}
+}
+
+func (l *Conv1D) weightsInFiles() *weightsInFiles {
+	return l.lora.inFiles(&l.Base, l.kernel)
 }
 
 // Call applies the layer inside a trace.

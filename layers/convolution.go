@@ -18,6 +18,7 @@ type convolution struct {
 	channelsFirst             bool
 	outputPadding             []int // of transposed convolutions; nil: worked out
 	kernel, pointwise, biases *distribute.Variable
+	lora                      lora // of the kernel
 }
 
 // convFields are the fields that all convolution layers have, by name.
@@ -158,7 +159,7 @@ func needFilters(b *Builder, filters int) {
 
 // forwardConv convolves with the kernel (window..., channels/groups, filters).
 func (v *convolution) forwardConv(c *Context, x *ops.Tensor, groups int) *ops.Tensor {
-	kernel := c.Weight(v.kernel)
+	kernel := v.lora.change(c, c.Weight(v.kernel))
 	x = v.enter(x, kernel.Dim(-2)*groups) //dim:known weights have fixed axes
 	return ops.Conv(x, kernel, v.options(x, groups))
 }

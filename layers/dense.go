@@ -33,7 +33,11 @@ type Dense struct {
 	KernelConstraint    any `keras:"kernel_constraint"`
 	BiasConstraint      any `keras:"bias_constraint"`
 
+	LoraRank  int     `keras:"lora_rank,omitempty"`  // train a change of this rank in place of the kernel, see EnableLora; 0: train the kernel
+	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the change counts LoraAlpha/LoraRank; 0: LoraRank
+
 	kernel, bias *distribute.Variable
+	lora         lora
 }
 
 // Build makes kernel and bias.
@@ -50,12 +54,13 @@ func (l *Dense) Build(b *Builder, in []ir.Shape) {
 		l.bias = b.AddWeight("bias", ir.Shape{l.Units}, WeightOptions{Initializer: orDefault(l.BiasInitializer, "zeros"), Regularizer: l.BiasRegularizer, Constraint: l.BiasConstraint})
 	}
 	b.SetActivityRegularizer(l.ActivityRegularizer)
+	b.addLora(&l.lora, l.loraTarget(), l.LoraRank, LoraOptions{Alpha: l.LoraAlpha})
 }
 
 // Forward computes the layer.
 func (l *Dense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
-	kernel := c.Weight(l.kernel)
+	kernel := l.lora.change(c, c.Weight(l.kernel))
 	if !dim.MayEqual(x.Dim(-1), kernel.Dim(0)) {
 		ops.Failf(c.Graph(), "expected inputs whose last axis has length %d (the layer was built with that many features), received shape %v", kernel.Dim(0), x.Shape())
 	}
@@ -65,6 +70,25 @@ func (l *Dense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	}
 	return []*ops.Tensor{activate(c, l.Activation, y)}
 }
+
+// EnableLora leaves the kernel W of a built layer as it is and trains a change of low rank in its place:
+//
+//	y = activation(x·(W + alpha/rank·A·B) + bias)
+//
+// A (features, rank) and B (rank, units) are float32 and new; B begins with zeros, so that nothing changes before the first step of training. A
+// model that was compiled before has to be compiled again. Files hold W + alpha/rank·A·B as the kernel, and A and B of a loaded layer are zeros,
+// as in Keras. It is an error for a layer that is not built, has a KernelConstraint, or has LoRA already, and for a rank below 1.
+//
+// Source: Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", ICLR 2022; behaviour of keras.layers.Dense.enable_lora.
+func (l *Dense) EnableLora(rank int, options ...LoraOptions) error {
+	return l.enableLora(&l.lora, l.loraTarget, &l.LoraRank, &l.LoraAlpha, rank, options)
+}
+
+func (l *Dense) loraTarget() loraTarget {
+	return loraTarget{"kernel", l.kernel, nil, l.KernelRegularizer, l.KernelConstraint}
+}
+
+func (l *Dense) weightsInFiles() *weightsInFiles { return l.lora.inFiles(&l.Base, l.kernel) }
 
 // Call applies the layer inside a trace.
 func (l *Dense) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }

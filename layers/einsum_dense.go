@@ -41,7 +41,11 @@ type EinsumDense struct {
 	KernelConstraint    any `keras:"kernel_constraint"`
 	BiasConstraint      any `keras:"bias_constraint"`
 
+	LoraRank  int     `keras:"lora_rank,omitempty"`  // train a change of this rank in place of the kernel, see EnableLora; 0: train the kernel
+	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the change counts LoraAlpha/LoraRank; 0: LoraRank
+
 	kernel, bias *distribute.Variable
+	lora         lora
 }
 
 // Build makes kernel and bias.
@@ -55,16 +59,29 @@ func (l *EinsumDense) Build(b *Builder, in []ir.Shape) {
 		l.bias = b.AddWeight("bias", e.bias(b, l.BiasAxes), WeightOptions{Initializer: orDefault(l.BiasInitializer, "zeros"), Regularizer: l.BiasRegularizer, Constraint: l.BiasConstraint})
 	}
 	b.SetActivityRegularizer(l.ActivityRegularizer)
+	b.addLora(&l.lora, l.loraTarget(), l.LoraRank, LoraOptions{Alpha: l.LoraAlpha})
 }
 
 // Forward computes the layer.
 func (l *EinsumDense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	y := ops.Einsum(l.Equation, one(c, in), c.Weight(l.kernel))
+	y := ops.Einsum(l.Equation, one(c, in), l.lora.change(c, c.Weight(l.kernel)))
 	if l.bias != nil {
 		y = ops.Add(y, c.Weight(l.bias))
 	}
 	return []*ops.Tensor{activate(c, l.Activation, y)}
 }
+
+// EnableLora trains a change of low rank in place of the kernel; see [Dense.EnableLora]. A has the axes of the kernel with the rank in place of the
+// last one, B is (rank, last axis).
+func (l *EinsumDense) EnableLora(rank int, options ...LoraOptions) error {
+	return l.enableLora(&l.lora, l.loraTarget, &l.LoraRank, &l.LoraAlpha, rank, options)
+}
+
+func (l *EinsumDense) loraTarget() loraTarget {
+	return loraTarget{"kernel", l.kernel, nil, l.KernelRegularizer, l.KernelConstraint}
+}
+
+func (l *EinsumDense) weightsInFiles() *weightsInFiles { return l.lora.inFiles(&l.Base, l.kernel) }
 
 // Call applies the layer inside a trace.
 func (l *EinsumDense) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {

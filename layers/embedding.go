@@ -29,7 +29,11 @@ type Embedding struct {
 	ActivityRegularizer   any `keras:"activity_regularizer"`
 	EmbeddingsConstraint  any `keras:"embeddings_constraint"`
 
+	LoraRank  int     `keras:"lora_rank,omitempty"`  // train a change of this rank in place of the embeddings, see EnableLora; 0: train them
+	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the change counts LoraAlpha/LoraRank; 0: LoraRank
+
 	embeddings *distribute.Variable
+	lora       lora
 }
 
 // Build makes the table.
@@ -39,11 +43,16 @@ func (l *Embedding) Build(b *Builder, _ []ir.Shape) {
 	}
 	l.embeddings = b.AddWeight("embeddings", ir.Shape{l.InputDim, l.OutputDim}, WeightOptions{Initializer: orDefault(l.EmbeddingsInitializer, "uniform"), Regularizer: l.EmbeddingsRegularizer, Constraint: l.EmbeddingsConstraint})
 	b.SetActivityRegularizer(l.ActivityRegularizer)
+	b.addLora(&l.lora, l.loraTarget(), l.LoraRank, LoraOptions{Alpha: l.LoraAlpha})
 }
 
 // Forward computes the layer.
 func (l *Embedding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
+	if l.lora.a != nil {
+		rows := ops.Add(c.Lookup(l.embeddings, x), l.lora.product(c.Lookup(l.lora.a, x), c.Read(l.lora.b)))
+		return []*ops.Tensor{ops.Cast(rows, c.ComputeDType())}
+	}
 	// Rows are cast after they are picked: casting the whole table would cost more than the look-up.
 	return []*ops.Tensor{ops.Cast(c.Lookup(l.embeddings, x), c.ComputeDType())}
 }
@@ -55,6 +64,17 @@ func (l *Embedding) ComputeMask(_ *Context, inputs, _ []*ops.Tensor) []*ops.Tens
 	}
 	return []*ops.Tensor{ops.CompareScalar(ir.Ne, inputs[0], 0)}
 }
+
+// EnableLora trains a change of low rank in place of the embeddings, A (InputDim, rank) times B (rank, OutputDim); see [Dense.EnableLora].
+func (l *Embedding) EnableLora(rank int, options ...LoraOptions) error {
+	return l.enableLora(&l.lora, l.loraTarget, &l.LoraRank, &l.LoraAlpha, rank, options)
+}
+
+func (l *Embedding) loraTarget() loraTarget {
+	return loraTarget{"embeddings", l.embeddings, nil, l.EmbeddingsRegularizer, l.EmbeddingsConstraint}
+}
+
+func (l *Embedding) weightsInFiles() *weightsInFiles { return l.lora.inFiles(&l.Base, l.embeddings) }
 
 // Call applies the layer inside a trace.
 func (l *Embedding) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {

@@ -56,9 +56,11 @@ type Base struct {
 	named     bool   // by itself, for want of another name: a model that it becomes part of may number it
 	sequence  uint64 // order of first use
 	built     bool
+	revision  uint64 // counts what changed a built layer; see Revision
 	frozen    bool
 	policy    string
-	bounds    error // of a field with a size that nothing can have
+	resolved  ops.DTypePolicy // policy with that of the model for "", as it was when the layer was built
+	bounds    error           // of a field with a size that nothing can have
 	weights   distribute.Variables
 	sublayers []Layer
 	shapes    []ir.Shape // inputs at build time
@@ -160,12 +162,12 @@ func Weights(l Layer) distribute.Variables {
 
 // TrainableWeights returns the variables that training changes.
 func TrainableWeights(l Layer) distribute.Variables {
-	return collect(l, func(b *Base, v *distribute.Variable) bool { return !b.frozen && !v.Spec().Frozen })
+	return collect(l, func(b *Base, v *distribute.Variable) bool { return !b.frozen && v.Trainable() })
 }
 
 // NonTrainableWeights returns the variables that training leaves alone (statistics, and weights of frozen layers).
 func NonTrainableWeights(l Layer) distribute.Variables {
-	return collect(l, func(b *Base, v *distribute.Variable) bool { return b.frozen || v.Spec().Frozen })
+	return collect(l, func(b *Base, v *distribute.Variable) bool { return b.frozen || !v.Trainable() })
 }
 
 func collect(l Layer, keep func(*Base, *distribute.Variable) bool) distribute.Variables {
@@ -368,7 +370,7 @@ func (b *Base) build(c *Context, inputs []*ops.Tensor, policy ops.DTypePolicy) {
 		b.weights = nil // of an attempt that failed
 		w.Build(&Builder{base: b, context: c, policy: policy}, shapes)
 	}
-	b.built, b.shapes = true, shapes
+	b.built, b.shapes, b.resolved = true, shapes, policy
 }
 
 // builtLayers returns the layers inside l that have been built.

@@ -46,7 +46,11 @@ type ReversibleEmbedding struct {
 	ActivityRegularizer   any `keras:"activity_regularizer"`
 	EmbeddingsConstraint  any `keras:"embeddings_constraint"` // of embeddings alone
 
+	LoraRank  int     `keras:"lora_rank,omitempty"`  // train a change of this rank in place of the embeddings, see EnableLora; 0: train them
+	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the change counts LoraAlpha/LoraRank; 0: LoraRank
+
 	embeddings, reverse *distribute.Variable
+	lora                lora
 	reverseDType        ir.DType // ir.Invalid: the compute type
 }
 
@@ -68,6 +72,7 @@ func (l *ReversibleEmbedding) Build(b *Builder, _ []ir.Shape) {
 	}
 	initializer := orDefault(l.EmbeddingsInitializer, "uniform")
 	l.embeddings = b.AddWeight("embeddings", ir.Shape{l.InputDim, l.OutputDim}, WeightOptions{Initializer: initializer, Regularizer: l.EmbeddingsRegularizer, Constraint: l.EmbeddingsConstraint})
+	b.addLora(&l.lora, l.loraTarget(), l.LoraRank, LoraOptions{Alpha: l.LoraAlpha})
 	if l.UntiedWeights {
 		l.reverse = b.AddWeight("reverse_embeddings", ir.Shape{l.OutputDim, l.InputDim}, WeightOptions{Initializer: initializer})
 	}
@@ -78,7 +83,11 @@ func (l *ReversibleEmbedding) Build(b *Builder, _ []ir.Shape) {
 func (l *ReversibleEmbedding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	// Rows are cast after they are picked: casting the whole table would cost more than the look-up.
-	y := ops.Cast(ops.Embedding(c.Read(l.embeddings), x), c.ComputeDType())
+	y := ops.Embedding(c.Read(l.embeddings), x)
+	if l.lora.a != nil {
+		y = ops.Add(y, l.lora.product(ops.Embedding(c.Read(l.lora.a), x), c.Read(l.lora.b)))
+	}
+	y = ops.Cast(y, c.ComputeDType())
 	if !l.MaskZero {
 		return []*ops.Tensor{y.WithMask(nil)}
 	}
@@ -101,6 +110,9 @@ func (l *ReversibleEmbedding) backward(c *Context, in []*ops.Tensor) []*ops.Tens
 		kernel = l.embeddings
 	}
 	w := c.Weight(kernel)
+	if l.reverse == nil {
+		w = l.lora.change(c, w)
+	}
 	if l.reverseDType != ir.Invalid {
 		x, w = ops.Cast(x, l.reverseDType), ops.Cast(w, l.reverseDType)
 	}
@@ -117,6 +129,19 @@ func (l *ReversibleEmbedding) backward(c *Context, in []*ops.Tensor) []*ops.Tens
 // ComputeMask keeps what the call made: the two ways have different masks.
 func (l *ReversibleEmbedding) ComputeMask(_ *Context, _, outputs []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{outputs[0].Mask()}
+}
+
+// EnableLora trains a change of low rank in place of the embeddings, A (InputDim, rank) times B (rank, OutputDim); see [Dense.EnableLora].
+func (l *ReversibleEmbedding) EnableLora(rank int, options ...LoraOptions) error {
+	return l.enableLora(&l.lora, l.loraTarget, &l.LoraRank, &l.LoraAlpha, rank, options)
+}
+
+func (l *ReversibleEmbedding) loraTarget() loraTarget {
+	return loraTarget{"embeddings", l.embeddings, nil, l.EmbeddingsRegularizer, l.EmbeddingsConstraint}
+}
+
+func (l *ReversibleEmbedding) weightsInFiles() *weightsInFiles {
+	return l.lora.inFiles(&l.Base, l.embeddings)
 }
 
 // Call looks vectors up, inside a trace.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/kernels"
 )
 
 // Attribute is what a layer or model holds under one name in a Keras weights file: a layer, or a list of layers and lists.
@@ -201,4 +202,47 @@ type AssetKeeper interface {
 	Assets() (map[string][]byte, error)
 	// LoadAssets takes over the files that Assets returned.
 	LoadAssets(files map[string][]byte) error
+}
+
+// weightsInFiles says how the weights of a layer lie in files where that is not simply one dataset for each variable.
+type weightsInFiles struct {
+	variables distribute.Variables                                   // in the order of the datasets
+	merged    distribute.Variables                                   // that have no dataset, because the values of others contain them
+	values    func() (map[*distribute.Variable]kernels.Array, error) // in place of the variables' own; nil: none
+	loaded    func() error                                           // what remains to be done after loading; nil: nothing
+}
+
+// filedWeights is implemented by layers that have such weights, or nil.
+type filedWeights interface{ weightsInFiles() *weightsInFiles }
+
+func inFiles(l Layer) *weightsInFiles {
+	if f, ok := l.(filedWeights); ok && attach(l).built {
+		return f.weightsInFiles()
+	}
+	return nil
+}
+
+// FileWeights returns the variables of the layer itself that have datasets in a Keras file, in their order, and those whose values are merged with
+// others there.
+func FileWeights(l Layer) (filed, merged distribute.Variables) {
+	if w := inFiles(l); w != nil {
+		return w.variables, w.merged
+	}
+	return OwnWeights(l), nil
+}
+
+// FileValues returns what files hold of variables in place of their values; nil where there is no such variable.
+func FileValues(l Layer) (map[*distribute.Variable]kernels.Array, error) {
+	if w := inFiles(l); w != nil && w.values != nil {
+		return w.values()
+	}
+	return nil, nil
+}
+
+// Loaded tells a layer that its variables have the values of a file.
+func Loaded(l Layer) error {
+	if w := inFiles(l); w != nil && w.loaded != nil {
+		return w.loaded()
+	}
+	return nil
 }

@@ -88,7 +88,10 @@ func Load(source Source, objects []Object, skipMismatch bool) (*Report, error) {
 		}
 	}
 	slices.Sort(report.Unused)
-	return report, assign(todo, report)
+	if err := assign(todo, report); err != nil {
+		return report, err
+	}
+	return report, loaded(objects, todo)
 }
 
 // shownMistakes bounds the length of an error.
@@ -158,6 +161,23 @@ func describe(o Object) string {
 		return fmt.Sprintf("optimizer %q", o.Name)
 	}
 	return fmt.Sprintf("layer %q (%s)", layers.Name(o.Layer), layers.ClassName(o.Layer))
+}
+
+// loaded tells the layers whose variables have new values, so that those that lie merged in them count once.
+func loaded(objects []Object, todo []assignment) error {
+	changed := map[*distribute.Variable]bool{}
+	for _, a := range todo {
+		changed[a.variable] = true
+	}
+	for _, o := range objects {
+		if o.Layer == nil || !slices.ContainsFunc(o.Variables, func(v *distribute.Variable) bool { return changed[v] }) {
+			continue
+		}
+		if err := layers.Loaded(o.Layer); err != nil {
+			return fmt.Errorf("weights: %s: %w", describe(o), err)
+		}
+	}
+	return nil
 }
 
 // assign reads the datasets and gives their values to the variables.

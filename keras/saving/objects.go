@@ -18,6 +18,8 @@ type Object struct {
 	Layer layers.Layer
 	// Variables are in the order of their datasets.
 	Variables distribute.Variables
+	// Merged are variables without a dataset: those of others contain their values.
+	Merged distribute.Variables
 	// Lenient objects are left as they are where the file has another number of variables, as Keras does with optimizers.
 	Lenient bool
 }
@@ -42,7 +44,7 @@ func Objects(model layers.Layer) []Object {
 func Missing(model layers.Layer, objects []Object) distribute.Variables {
 	held := map[*distribute.Variable]bool{}
 	for _, o := range objects {
-		for _, v := range o.Variables {
+		for _, v := range slices.Concat(o.Variables, o.Merged) {
 			held[v] = true
 		}
 	}
@@ -80,7 +82,8 @@ func (w *walker) object(l layers.Layer, path string) {
 		return
 	}
 	w.seen[l] = true
-	w.out = append(w.out, Object{Path: path, Name: layers.Name(l), Layer: l, Variables: layers.OwnWeights(l)})
+	filed, merged := layers.FileWeights(l)
+	w.out = append(w.out, Object{Path: path, Name: layers.Name(l), Layer: l, Variables: filed, Merged: merged})
 	for _, a := range attributesOf(l) {
 		w.attribute(a, join(path, a.Name))
 	}

@@ -93,6 +93,10 @@ func split(base string, objects []Object, limit int64, index *shardIndex) ([]*sh
 	current := next()
 	for _, o := range objects {
 		path := join(o.Path, "vars")
+		values, err := o.values()
+		if err != nil {
+			return nil, fmt.Errorf("weights: %s: %w", describe(o), err)
+		}
 		for i, v := range o.Variables {
 			size := int64(v.Type().Bytes())
 			if size > limit {
@@ -113,7 +117,7 @@ func split(base string, objects []Object, limit int64, index *shardIndex) ([]*sh
 					return nil, err
 				}
 			}
-			if err := addVariable(group, fmt.Sprint(i), v); err != nil {
+			if err := addVariable(group, fmt.Sprint(i), v, values); err != nil {
 				return nil, err
 			}
 		}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/internal/hdf5"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/layers"
 )
 
 // Weights describes the HDF5 file that Keras writes for objects: a group vars for each, with its name as an attribute and its
@@ -25,8 +27,12 @@ func Weights(objects []Object) (*hdf5.Writer, error) {
 		if err := addArrays(w, o); err != nil {
 			return nil, err
 		}
+		values, err := o.values()
+		if err != nil {
+			return nil, fmt.Errorf("weights: %s: %w", describe(o), err)
+		}
 		for i, v := range o.Variables {
-			if err := addVariable(group, fmt.Sprint(i), v); err != nil {
+			if err := addVariable(group, fmt.Sprint(i), v, values); err != nil {
 				return nil, err
 			}
 		}
@@ -34,13 +40,31 @@ func Weights(objects []Object) (*hdf5.Writer, error) {
 	return w, nil
 }
 
-func addVariable(group *hdf5.GroupWriter, name string, v *distribute.Variable) error {
+// values returns what stands in the file in place of the values of variables.
+func (o Object) values() (map[*distribute.Variable]kernels.Array, error) {
+	if o.Layer == nil {
+		return nil, nil
+	}
+	return layers.FileValues(o.Layer)
+}
+
+func addVariable(group *hdf5.GroupWriter, name string, v *distribute.Variable, values map[*distribute.Variable]kernels.Array) error {
+	given, found := values[v]
+	if found && given.Type.DType != v.Type().DType {
+		var err error
+		if given, err = kernels.FromFloat64s(v.Type().DType, v.Type().Shape, given.Float64s()); err != nil {
+			return fmt.Errorf("weights: variable %s: %w", v.Path(), err)
+		}
+	}
 	t, ok := fileTypes[v.Type().DType]
 	if !ok {
 		return fmt.Errorf("weights: variable %s: values of type %v have no place in a file", v.Path(), v.Type().DType)
 	}
 	_, err := group.Dataset(name, t, v.Type().Shape, func(w io.Writer) error {
-		a, err := v.Value()
+		a, err := given, error(nil)
+		if !found {
+			a, err = v.Value()
+		}
 		if err == nil {
 			_, err = w.Write(a.Data)
 		}

@@ -71,6 +71,7 @@ type Variable struct {
 
 	mu       sync.Mutex
 	strategy Strategy
+	fixed    bool // see SetTrainable
 	copies   []kernels.Buffer
 	seed     uint64
 	pending  *kernels.Array // value given before there was memory
@@ -104,6 +105,32 @@ func (s VariableSpec) check() error {
 
 // Spec returns what the variable was made from.
 func (v *Variable) Spec() VariableSpec { return v.spec }
+
+// Trainable reports whether training may change the variable: one that was not made Frozen, and that SetTrainable has not fixed since.
+func (v *Variable) Trainable() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return !v.spec.Frozen && !v.fixed
+}
+
+// SetTrainable fixes a variable that is trained otherwise, or lets it be trained again. It keeps its place among the weights of its layer, and
+// one that was made Frozen stays so. What was compiled before does not notice.
+func (v *Variable) SetTrainable(trainable bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.fixed = !trainable
+}
+
+// PlaceLike gives the variable to the strategy that another one belongs to, with its seed; to none where that has none yet.
+func (v *Variable) PlaceLike(other *Variable) error {
+	other.mu.Lock()
+	s, seed := other.strategy, other.seed
+	other.mu.Unlock()
+	if s == nil {
+		return nil
+	}
+	return v.Place(s, seed)
+}
 
 // Name returns the last part of the path.
 func (v *Variable) Name() string { return v.spec.Name }
