@@ -102,10 +102,8 @@ func Apply(l Layer, inputs ...*KerasTensor) *KerasTensor { return ApplyAll(l, in
 // ApplyAll is Apply for layers with several results. After a mistake the list is longer than any layer's, so that picking a result
 // does not fail before the mistake is reported.
 func ApplyAll(l Layer, inputs ...*KerasTensor) []*KerasTensor {
-	if d, ok := l.(dictCaller); ok {
-		if a, ok := d.dictOfInputs(inputs); ok {
-			return ApplyArguments(l, a)
-		}
+	if a, order, ok := dictOfImages(l, inputs); ok {
+		return inOrder(ApplyArguments(l, a), order)
 	}
 	n := &Node{Layer: l, Inputs: inputs}
 	for _, t := range inputs {

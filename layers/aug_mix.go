@@ -35,27 +35,59 @@ type AugMix struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	ValueRange    []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	NumChains     int       `keras:"num_chains,default=3"`              // 0 is 3
-	ChainDepth    int       `keras:"chain_depth,default=3"`             // steps of a chain; 0 is 3
-	Factor        []float64 `keras:"factor"`                            // strength from 0 to 1, or one number f for {0, f}; nil is {0, 0.3}
-	Alpha         *float64  `keras:"alpha,default=1.0"`                 // see above, positive; nil is 1
-	NoColorOps    bool      `keras:"all_ops,not"`                       // without the last four of the steps above
-	Interpolation string    `keras:"interpolation,default=bilinear"`    // "bilinear" or "nearest", between cells; "" is "bilinear"
-	Seed          *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat    string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	NumChains         int       `keras:"num_chains,default=3"`              // 0 is 3
+	ChainDepth        int       `keras:"chain_depth,default=3"`             // steps of a chain; 0 is 3
+	Factor            []float64 `keras:"factor"`                            // strength from 0 to 1, or one number f for {0, f}; nil is {0, 0.3}
+	Alpha             *float64  `keras:"alpha,default=1.0"`                 // see above, positive; nil is 1
+	NoColorOps        bool      `keras:"all_ops,not"`                       // without the last four of the steps above
+	Interpolation     string    `keras:"interpolation,default=bilinear"`    // "bilinear" or "nearest", between cells; "" is "bilinear"
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
 func (l *AugMix) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	x := ops.Cast(one(c, in), c.ComputeDType())
+	t := labelledInputs(l, in)
+	x := ops.Cast(t.Images, c.ComputeDType())
+	t.Images = x
+	t.castBoxes()
 	l.check(x)
 	if !c.Training {
-		return []*ops.Tensor{x}
+		return t.tensors()
 	}
-	// The numbers of a step are drawn where it is computed: most of the steps that could be are not.
-	y := l.mixChains(x, l.draw(c, x), func(_, _ int, s augmentationStep, x *ops.Tensor) drawn { return s.draw(c, x) })
-	return []*ops.Tensor{y}
+	d := l.draw(c, x)
+	if t.Masks == nil {
+		// The numbers of a step are drawn where it is computed: most of the steps that could be are not.
+		t.Images = l.mixChains(x, d, func(_, _ int, s augmentationStep, x *ops.Tensor) drawn { return s.draw(c, x) })
+		return t.tensors()
+	}
+	l.drawSteps(c, x, d) // images and masks take the same
+	t.Images = l.transform(x, d)
+	t.Masks = l.mixMasks(ops.Cast(t.Masks, mixedType(t.Masks.DType())), x, d)
+	return t.tensors()
+}
+
+// drawSteps draws the numbers of every step that could be, with the names that transform takes.
+func (l *AugMix) drawSteps(c *Context, x *ops.Tensor, d drawn) {
+	chains, depth := l.sizes()
+	for i := range chains {
+		for k := range depth {
+			for _, s := range l.steps() {
+				for key, v := range s.draw(c, x) {
+					d[fmt.Sprintf("%d/%d/%s/%s", i, k, s.name, key)] = v
+				}
+			}
+		}
+	}
+}
+
+// mixMasks is the mean of masks that transform makes of images: those that steps of the chains have moved. They are of a float type.
+func (l *AugMix) mixMasks(masks, x *ops.Tensor, d drawn) *ops.Tensor {
+	return l.meanOfChains(masks, d, func(i, k int, s augmentationStep, before *ops.Tensor) *ops.Tensor {
+		return s.masks(before, x, d.of(fmt.Sprintf("%d/%d/%s", i, k, s.name)))
+	})
 }
 
 func (l *AugMix) factor() []float64 {
@@ -122,6 +154,15 @@ func (l *AugMix) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 
 // mixChains computes the layer; numbers returns those of a step, given its chain and its place there.
 func (l *AugMix) mixChains(x *ops.Tensor, d drawn, numbers func(chain, place int, s augmentationStep, x *ops.Tensor) drawn) *ops.Tensor {
+	low, high := valueRange(x.Graph(), l.ValueRange)
+	y := l.meanOfChains(x, d, func(i, k int, s augmentationStep, before *ops.Tensor) *ops.Tensor {
+		return ops.Cast(s.transform(before, numbers(i, k, s, before)), before.DType())
+	})
+	return ops.Clip(y, low, high)
+}
+
+// meanOfChains is the weighted mean of x and of what the chains make of it, by what apply does for a step.
+func (l *AugMix) meanOfChains(x *ops.Tensor, d drawn, apply func(chain, place int, s augmentationStep, before *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	chains, depth := l.sizes()
 	steps := l.steps()
 	weights, share := ops.Cast(d["chain_mixing_weights"], x.DType()), ops.Cast(d["weight_sample"], x.DType())
@@ -135,8 +176,7 @@ func (l *AugMix) mixChains(x *ops.Tensor, d drawn, numbers func(chain, place int
 				if choice == len(steps) {
 					return before
 				}
-				s := steps[choice]
-				return ops.Cast(s.transform(before, numbers(i, k, s, before)), before.DType())
+				return apply(i, k, steps[choice], before)
 			})
 		}
 		y = ops.Multiply(y, ops.Index(weights, 0, i))
@@ -145,9 +185,7 @@ func (l *AugMix) mixChains(x *ops.Tensor, d drawn, numbers func(chain, place int
 		}
 		sum = y
 	}
-	low, high := valueRange(x.Graph(), l.ValueRange)
-	y := ops.Add(ops.Multiply(share, x), ops.Multiply(ops.Subtract(ops.Scalar(share, 1), share), sum))
-	return ops.Clip(y, low, high)
+	return ops.Add(ops.Multiply(share, x), ops.Multiply(ops.Subtract(ops.Scalar(share, 1), share), sum))
 }
 
 // Call applies the layer inside a trace.
@@ -160,7 +198,6 @@ func (l *AugMix) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.factor(), 0)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *AugMix) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *AugMix) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[AugMix]() }

@@ -18,6 +18,14 @@ type stepOfImages interface {
 	transform(x *ops.Tensor, d drawn) *ops.Tensor
 }
 
+// masks changes segmentation masks of images x, where the step does.
+func (s augmentationStep) masks(masks, x *ops.Tensor, d drawn) *ops.Tensor {
+	if changer, ok := s.stepOfImages.(maskChanger); ok {
+		return ops.Cast(changer.transformMasks(masks, x, d), masks.DType())
+	}
+	return masks
+}
+
 // contrastStep is AutoContrast as a step: it draws nothing.
 type contrastStep struct{ AutoContrast }
 

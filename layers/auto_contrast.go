@@ -20,16 +20,20 @@ type AutoContrast struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	ValueRange []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	DataFormat string    `keras:"data_format,default=channels_last"` // has no effect on the result
+	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	DataFormat        string    `keras:"data_format,default=channels_last"` // has no effect on the result
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
 func (l *AutoContrast) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	x := ops.Cast(one(c, in), c.ComputeDType())
+	t := labelledInputs(l, in)
+	t.castBoxes()
+	x := ops.Cast(t.Images, c.ComputeDType())
 	imageAxes(x, l.DataFormat)
 	needSize(x, 1, 1)
-	return []*ops.Tensor{l.stretch(x)}
+	t.Images = l.stretch(x)
+	return t.tensors()
 }
 
 func (l *AutoContrast) stretch(x *ops.Tensor) *ops.Tensor {
@@ -56,7 +60,6 @@ func (l *AutoContrast) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *AutoContrast) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *AutoContrast) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[AutoContrast]() }

@@ -66,12 +66,6 @@ func IsCallArgument(l Layer, name string) bool {
 	return ok && slices.Contains(v.argumentsOfCalls(), name)
 }
 
-// dictCaller is implemented by layers whose call takes a dict in Keras.
-type dictCaller interface {
-	// dictOfInputs puts inputs into the dict; false leaves them as they are.
-	dictOfInputs(inputs []*KerasTensor) (Arguments, bool)
-}
-
 // ApplyArguments records the call of a layer in the form in which Keras writes it, with arguments by position and by name as
 // [CallParameters] lists them. Tensors may be symbolic or constant (a kernels.Array, or nested lists of numbers). Masks given by name
 // ("mask", "query_mask") replace those that came with the inputs. An argument that the call does not have is an error.

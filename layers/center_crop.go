@@ -1,6 +1,9 @@
 package layers
 
 import (
+	"math"
+
+	"github.com/gokeras/gokeras/keras/boundingboxes"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -21,27 +24,52 @@ type CenterCrop struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Height     int    `keras:"height"`                            // required
-	Width      int    `keras:"width"`                             // required
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Height            int    `keras:"height"`                            // required
+	Width             int    `keras:"width"`                             // required
+	DataFormat        string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
 func (l *CenterCrop) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	x := ops.Cast(one(c, in), c.ComputeDType())
-	axes, _ := imageAxes(x, l.DataFormat)
+	t := labelledInputs(l, in)
+	t.castBoxes()
+	x := ops.Cast(t.Images, c.ComputeDType())
+	imageAxes(x, l.DataFormat)
 	needSize(x, l.Height, l.Width)
+	t.Images = l.cut(x, "bilinear")
+	t.moveBoxes(x, t.Images, func(boxes *ops.Tensor) *ops.Tensor { return l.moveBoxes(boxes, x) })
+	if t.Masks != nil {
+		t.Masks = sampleMasks(t.Masks, func(m *ops.Tensor) *ops.Tensor { return l.cut(m, "nearest") })
+	}
+	return t.tensors()
+}
+
+func (l *CenterCrop) cut(x *ops.Tensor, interpolation string) *ops.Tensor {
+	axes, _ := imageAxes(x, l.DataFormat)
 	h, w := dim.Sub(x.Dim(axes[0]), l.Height), dim.Sub(x.Dim(axes[1]), l.Width)
 	if !dim.Known(h) || !dim.Known(w) {
-		c.Graph().OnlyShapes() // whether images are cut or enlarged shows later
+		x.Graph().OnlyShapes() // whether images are cut or enlarged shows later
 	}
 	if dim.Less(h, 0) || dim.Less(w, 0) {
 		x = cropToAspectRatio(x, axes, l.Height, l.Width)
-		return []*ops.Tensor{resizeImages(x, axes, l.Height, l.Width, "bilinear", false)}
+		return resizeImages(x, axes, l.Height, l.Width, interpolation, false)
 	}
 	top, left := dim.FloorDiv(h, 2), dim.FloorDiv(w, 2)
 	x = ops.SliceAxis(x, axes[0], top, dim.Add(top, l.Height))
-	return []*ops.Tensor{ops.SliceAxis(x, axes[1], left, dim.Add(left, l.Width))}
+	return ops.SliceAxis(x, axes[1], left, dim.Add(left, l.Width))
+}
+
+func (l *CenterCrop) moveBoxes(boxes, x *ops.Tensor) *ops.Tensor {
+	size := sizeOfImages(x, l.DataFormat)
+	want := boundingboxes.Size{Height: float64(l.Height), Width: float64(l.Width)}
+	piece := want
+	if size.Height < want.Height || size.Width < want.Width {
+		piece.Height = max(1, min(size.Height, math.Floor(size.Width*want.Height/want.Width)))
+		piece.Width = max(1, min(size.Width, math.Floor(size.Height*want.Width/want.Height)))
+	}
+	top, left := math.Floor((size.Height-piece.Height)/2), math.Floor((size.Width-piece.Width)/2)
+	return scaleBoxes(boundingboxes.Crop(boxes, top, left, piece), piece, want)
 }
 
 // Call applies the layer inside a trace.
@@ -49,7 +77,6 @@ func (l *CenterCrop) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *CenterCrop) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *CenterCrop) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[CenterCrop]() }

@@ -129,6 +129,10 @@ func init() {
 		New:    func() layers.Layer { return &layers.CutMix{Factor: []float64{1, 1}} },
 		Inputs: several(images, normal(2, 3), normal(2, 4, 5, 1)), Output: []int{2, 4, 5, 3}, Random: true, NotCast: true,
 	})
+	byName["MaxNumBoundingBoxes"] = []layertest.Case{{
+		New:    func() layers.Layer { return &layers.MaxNumBoundingBoxes{MaxNumber: 3, BoundingBoxFormat: "xyxy"} },
+		Inputs: images, Output: []int{2, 4, 5, 3},
+	}}
 	for name, cases := range byName {
 		conformance[name] = cases
 	}

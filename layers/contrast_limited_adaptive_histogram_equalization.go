@@ -29,10 +29,11 @@ type ContrastLimitedAdaptiveHistogramEqualization struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	ValueRange   []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	ClipLimit    float64   `keras:"clip_limit,default=4"`              // of the histograms, see above; 0 is 4, below 0 is none
-	TileGridSize []int     `keras:"tile_grid_size,default=[8,8]"`      // tiles down and across; nil is {8, 8}
-	DataFormat   string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	ClipLimit         float64   `keras:"clip_limit,default=4"`              // of the histograms, see above; 0 is 4, below 0 is none
+	TileGridSize      []int     `keras:"tile_grid_size,default=[8,8]"`      // tiles down and across; nil is {8, 8}
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // maxTiles bounds the number of tiles along one axis.
@@ -43,10 +44,16 @@ const levels = 256
 
 // Forward computes the layer.
 func (l *ContrastLimitedAdaptiveHistogramEqualization) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	images := one(c, in)
-	if images.DType().IsFloat() {
-		images = ops.Cast(images, c.ComputeDType())
+	t := labelledInputs(l, in)
+	t.castBoxes()
+	if t.Images.DType().IsFloat() {
+		t.Images = ops.Cast(t.Images, c.ComputeDType())
 	}
+	t.Images = l.equalized(c, t.Images)
+	return t.tensors()
+}
+
+func (l *ContrastLimitedAdaptiveHistogramEqualization) equalized(c *Context, images *ops.Tensor) *ops.Tensor {
 	axes, _ := imageAxes(images, l.DataFormat)
 	low, high := valueRange(c.Graph(), l.ValueRange)
 	grid := l.TileGridSize
@@ -58,15 +65,15 @@ func (l *ContrastLimitedAdaptiveHistogramEqualization) Forward(c *Context, in []
 	}
 	if !dim.Known(images.Dim(axes[0])) || !dim.Known(images.Dim(axes[1])) {
 		c.Graph().OnlyShapes() // the tiles depend on the size
-		return []*ops.Tensor{images}
+		return images
 	}
 	x, restore := batchImages(images, l.DataFormat)
 	if dim.Known(x.Shape().Size()) && x.Shape().Size() == 0 {
-		return []*ops.Tensor{images}
+		return images
 	}
-	t := tiling{rows: tilesAlong(x.Dim(1), grid[0]), columns: tilesAlong(x.Dim(2), grid[1])}
-	y := t.equalize(ops.Cast(rescale(atLeastFloat32(x), low, high, 0, levels-1), ir.Float32), l.limit(t.cells()))
-	return []*ops.Tensor{restore(ops.Cast(rescale(y, 0, levels-1, low, high), images.DType()))}
+	tiles := tiling{rows: tilesAlong(x.Dim(1), grid[0]), columns: tilesAlong(x.Dim(2), grid[1])}
+	y := tiles.equalize(ops.Cast(rescale(atLeastFloat32(x), low, high, 0, levels-1), ir.Float32), l.limit(tiles.cells()))
+	return restore(ops.Cast(rescale(y, 0, levels-1, low, high), images.DType()))
 }
 
 // limit is the largest number of cells that a histogram counts for one value.
@@ -193,9 +200,8 @@ func (l *ContrastLimitedAdaptiveHistogramEqualization) MigrateConfig(keys map[st
 	return nil
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *ContrastLimitedAdaptiveHistogramEqualization) IgnoredConfig() []string {
-	return imageIgnored(&l.Base)
+func (l *ContrastLimitedAdaptiveHistogramEqualization) boxFormat() (boxes, images string) {
+	return l.BoundingBoxFormat, l.DataFormat
 }
 
 func init() { Register[ContrastLimitedAdaptiveHistogramEqualization]() }

@@ -22,7 +22,8 @@ import (
 // is. Masks of Keras's kind do not pass through.
 //
 // In Fit, where the labels of a batch are no inputs of the model, a TrainStep calls the layer before the model; MixUp has an example. In a
-// Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as in Keras's files.
+// Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as in Keras's files. Boxes of [LabelledImages]
+// stay as they are in inference, and are an error in training, as in Keras.
 //
 // Source: Yun et al., "CutMix: Regularization Strategy to Train Strong Classifiers with Localizable Features", ICCV 2019; behaviour of
 // keras.layers.CutMix.
@@ -33,9 +34,10 @@ type CutMix struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor     []float64 `keras:"factor"`                            // see above, from 0 to 1, or one number f for {0, f}; nil is {0, 1}
-	Seed       *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Factor            []float64 `keras:"factor"`                            // see above, from 0 to 1, or one number f for {0, f}; nil is {0, 1}
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -68,6 +70,11 @@ func (l *CutMix) mixMasks(masks *ops.Tensor, d drawn) *ops.Tensor { return l.tra
 
 func (l *CutMix) masksType(given ir.DType) ir.DType { return given }
 
+func (l *CutMix) mixBoxes(boxes, _ *ops.Tensor, _ drawn) (newBoxes, newLabels *ops.Tensor) {
+	ops.Failf(boxes.Graph(), "what a rectangle of another image covers has no box that could be computed from its own, so that boxes are not taken in training; leave them out, or use MixUp")
+	return nil, nil
+}
+
 // Call applies the layer inside a trace and returns the images; [InvokeAll] returns all results.
 func (l *CutMix) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
@@ -76,14 +83,11 @@ func (l *CutMix) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 // keepsInputType: labels are not rounded to the compute type.
 func (l *CutMix) keepsInputType() {}
 
-func (l *CutMix) dictOfInputs(inputs []*KerasTensor) (Arguments, bool) { return mixedArguments(inputs) }
-
 // AmendConfig writes a factor of one number as the range that it stands for.
 func (l *CutMix) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", orOne(l.Factor), 0)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *CutMix) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *CutMix) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[CutMix]() }

@@ -23,9 +23,10 @@ type Equalization struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	ValueRange []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Bins       int       `keras:"bins,default=256"`                  // of the histogram; 0 is 256
-	DataFormat string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Bins              int       `keras:"bins,default=256"`                  // of the histogram; 0 is 256
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -73,7 +74,6 @@ func (l *Equalization) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *Equalization) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *Equalization) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[Equalization]() }

@@ -7,6 +7,7 @@ import (
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/reference"
 	"github.com/gokeras/gokeras/layers"
 )
 
@@ -25,6 +26,51 @@ func ExampleMixUp_labels() {
 	// Output:
 	// (None, 28, 28, 1) float32
 	// (None, 10) float32
+}
+
+// A picture of three cells by four with a box around two of them, which is cut out of its middle.
+func ExampleLabelledImages() {
+	r := distribute.NewReplica("example", 1, 1, 1)
+	e := layers.LabelledImages{
+		Images:    r.Graph().Input("images", ir.Float32, 1, 3, 4, 1),
+		Boxes:     r.Graph().Input("boxes", ir.Float32, 1, 2, 4),
+		BoxLabels: r.Graph().Input("labels", ir.Int32, 1, 2),
+	}
+	e = e.Through(&layers.CenterCrop{Height: 1, Width: 2, BoundingBoxFormat: "xyxy"}, r.Inference())
+	for _, y := range []*ops.Tensor{e.Boxes, e.BoxLabels} {
+		r.Graph().Program().AddOutput("y", y.Value())
+	}
+	var given []reference.Value
+	for i, v := range []tensor{in(ir.Shape{1, 3, 4, 1}), in(ir.Shape{1, 2, 4}, 0, 1, 2, 3, 0, 0, 1, 1), in(ir.Shape{1, 2}, 7, 8)} {
+		x, err := reference.New([]ir.DType{ir.Float32, ir.Float32, ir.Int32}[i], v.shape, v.values...)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		given = append(given, x)
+	}
+	out, err := reference.Run(r.Graph().Program(), given)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(out[0].F)
+	fmt.Println(out[1].At(0), out[1].At(1))
+	// Output:
+	// [0 0 1 1 0 0 0 0]
+	// 7 -1
+}
+
+// Boxes that are missing are filled up.
+func ExampleMaxNumBoundingBoxes() {
+	images, boxes, labels := keras.Input(keras.Shape(28, 28, 1)), keras.Input(keras.Shape(2, 4)), keras.Input(keras.Shape(2), keras.DType("int32"))
+	for _, y := range layers.ApplyAll(&layers.MaxNumBoundingBoxes{MaxNumber: 10, BoundingBoxFormat: "xyxy"}, images, boxes, labels) {
+		fmt.Println(y)
+	}
+	// Output:
+	// (None, 28, 28, 1) float32
+	// (None, 10, 4) float32
+	// (None, 10) int32
 }
 
 // Each image gets a rectangle of the other one.

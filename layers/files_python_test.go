@@ -47,6 +47,17 @@ func mixingModel(t *testing.T) *keras.Model {
 	return m
 }
 
+// boxesModel mixes images with everything that belongs to them.
+func boxesModel(t *testing.T) *keras.Model {
+	t.Helper()
+	images, boxes, classes := keras.Input(keras.Shape(6, 5, 3), keras.InputName("images")), keras.Input(keras.Shape(2, 4), keras.InputName("boxes")), keras.Input(keras.Shape(2), keras.InputName("classes"))
+	labels, masks := keras.Input(keras.Shape(4), keras.InputName("labels")), keras.Input(keras.Shape(6, 5, 1), keras.InputName("masks"))
+	y := layers.ApplyAll(&layers.MixUp{BoundingBoxFormat: "rel_xywh"}, images, boxes, classes, labels, masks)
+	m, err := keras.NewFunctional(keras.Inputs(images, boxes, classes, labels, masks), keras.Outputs(y[0], y[1], y[2], y[3], y[4]))
+	require.NoError(t, err)
+	return m
+}
+
 // waves is an array of numbers of order 1.
 func waves(shape ...int) *gorgonia.Dense {
 	values := make([]float32, gorgonia.Shape(shape).TotalSize())
@@ -75,6 +86,7 @@ func TestKerasOpensNewLayers(t *testing.T) {
 		{"tied", languageModel(t, &layers.ReversibleEmbedding{InputDim: 7, OutputDim: 4, MaskZero: true}), []*gorgonia.Dense{ids}},
 		{"untied", languageModel(t, &layers.ReversibleEmbedding{InputDim: 7, OutputDim: 4, UntiedWeights: true, LogitSoftCap: new(0.5), ReverseDType: "float32", EmbeddingsRegularizer: "l2"}), []*gorgonia.Dense{ids}},
 		{"augmented", augmentedModel(t, &layers.MixUp{}, &layers.CutMix{}, &layers.RandAugment{}, &layers.AugMix{}, &layers.RandomPerspective{}, &layers.RandomElasticTransform{}), []*gorgonia.Dense{images}},
+		{"boxes", boxesModel(t), []*gorgonia.Dense{images, waves(4, 2, 4), waves(4, 2), waves(4, 4), waves(4, 6, 5, 1)}},
 		{"augmented otherwise", augmentedModel(t, &layers.MixUp{Alpha: new(0.5)}, &layers.CutMix{Factor: []float64{0.5}}, &layers.RandAugment{NumOps: 3, Factor: []float64{0.1, 0.9}, ValueRange: []float64{0, 1}, Seed: new(4)},
 			&layers.AugMix{NumChains: 1, ChainDepth: 2, NoColorOps: true, Alpha: new(2.0)}, &layers.RandomPerspective{Factor: []float64{0.5}, Scale: new(0.0), FillValue: 3, Interpolation: "nearest"},
 			&layers.RandomElasticTransform{Factor: []float64{0.3, 0.5}, Scale: []float64{0.2}, FillMode: "mirror", ValueRange: []float64{0, 1}}), []*gorgonia.Dense{images}},

@@ -1,6 +1,10 @@
 package layers
 
-import "github.com/gokeras/gokeras/keras/ops"
+import (
+	"github.com/gokeras/gokeras/keras/boundingboxes"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
 
 // affineMap says for each image where its cells come from: the cell in column x and row y of the result is sampled at column
 // a0·x + a1·y + a2 and row b0·x + b1·y + b2. Each entry is a vector with one number for each image.
@@ -28,6 +32,35 @@ func samplingOf(interpolation, fillMode string, fillValue float64) sampling {
 		fillMode = "reflect"
 	}
 	return sampling{interpolation, fillMode, fillValue}
+}
+
+// nearest is the same with the nearest cell, as for numbers of classes.
+func (s sampling) nearest() sampling {
+	s.interpolation = "nearest"
+	return s
+}
+
+// transform samples images as a map says.
+func (s sampling) transform(x *ops.Tensor, dataFormat string, cells func(images *ops.Tensor) affineMap) *ops.Tensor {
+	images, restore := batchImages(x, dataFormat)
+	return restore(s.affineImages(images, cells(images)))
+}
+
+// boxes returns the boxes around where the corners of boxes (batch, boxes, 4), which are left, top, right and bottom, come to lie: the map
+// the other way round.
+func (m affineMap) boxes(boxes *ops.Tensor) *ops.Tensor {
+	each := func(v *ops.Tensor) *ops.Tensor { return ops.Reshape(ops.Cast(v, boxes.DType()), v.Dim(0), 1, 1) }
+	a0, a1, b0, b1 := each(m.a0), each(m.a1), each(m.b0), each(m.b1)
+	side := func(i int) *ops.Tensor { return ops.SliceAxis(boxes, -1, i, i+1) }
+	x := ops.Subtract(ops.Concatenate(-1, side(0), side(2), side(2), side(0)), each(m.a2))
+	y := ops.Subtract(ops.Concatenate(-1, side(1), side(1), side(3), side(3)), each(m.b2))
+	whole := ops.Subtract(ops.Multiply(a0, b1), ops.Multiply(a1, b0))
+	flat := ops.CompareScalar(ir.Eq, whole, 0) // the image has collapsed to a line: no box is left
+	whole = ops.Where(flat, ops.OnesLike(whole), whole)
+	u := ops.Divide(ops.Subtract(ops.Multiply(b1, x), ops.Multiply(a1, y)), whole)
+	v := ops.Divide(ops.Subtract(ops.Multiply(a0, y), ops.Multiply(b0, x)), whole)
+	moved := boundingboxes.Around(u, v)
+	return ops.Where(ops.BroadcastTo(flat, moved.Shape()...), ops.ZerosLike(moved), moved)
 }
 
 // affineImages samples images x (batch, height, width, channels), which have a float type.

@@ -263,7 +263,7 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 			ops.Failf(c.Graph(), "input %d is nil; expected a tensor", i)
 		}
 		cast[i] = x
-		if x.DType().IsFloat() && container == nil && !asIs {
+		if x.DType().IsFloat() && container == nil && !asIs && !isCompanion(l, inputs, i) {
 			cast[i] = ops.Cast(x, policy.Compute)
 		}
 	}

@@ -18,8 +18,8 @@ import (
 // it is a float type, others become float32. One image without the batch stays as it is. Masks of Keras's kind do not pass through.
 //
 // In Fit, where the labels of a batch are no inputs of the model, a TrainStep calls the layer before the model; MixUp has an example. In a
-// Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as in Keras's files. Keras's
-// bounding_boxes are not there.
+// Functional model the inputs are a dict with the keys images, labels and segmentation_masks, as in Keras's files. Of boxes, see
+// [LabelledImages], each image gets its own and those of the other one: twice as many in training as in inference.
 //
 // Source: Zhang et al., "mixup: Beyond Empirical Risk Minimization", ICLR 2018; behaviour of keras.layers.MixUp, which takes the
 // elements of masks out of order.
@@ -30,9 +30,10 @@ type MixUp struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Alpha      *float64 `keras:"alpha,default=0.2"`                 // see above; the larger, the closer is w to 1/2. 0 mixes nothing; nil is 0.2
-	Seed       *int     `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat string   `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Alpha             *float64 `keras:"alpha,default=0.2"`                 // see above; the larger, the closer is w to 1/2. 0 mixes nothing; nil is 0.2
+	Seed              *int     `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string   `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string   `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -66,6 +67,12 @@ func (l *MixUp) mixMasks(masks *ops.Tensor, d drawn) *ops.Tensor { return l.tran
 
 func (l *MixUp) masksType(given ir.DType) ir.DType { return mixedType(given) }
 
+// mixBoxes gives each image the boxes of both.
+func (l *MixUp) mixBoxes(boxes, labels *ops.Tensor, d drawn) (newBoxes, newLabels *ops.Tensor) {
+	both := func(v *ops.Tensor) *ops.Tensor { return ops.Concatenate(1, v, ops.Take(v, d["permutation_order"], 0)) }
+	return both(boxes), both(labels)
+}
+
 // Call applies the layer inside a trace and returns the images; [InvokeAll] returns all results.
 func (l *MixUp) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
@@ -74,9 +81,6 @@ func (l *MixUp) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 // keepsInputType: labels are not rounded to the compute type.
 func (l *MixUp) keepsInputType() {}
 
-func (l *MixUp) dictOfInputs(inputs []*KerasTensor) (Arguments, bool) { return mixedArguments(inputs) }
-
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *MixUp) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *MixUp) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[MixUp]() }

@@ -29,3 +29,21 @@ func MixOthers(l Layer, labels, masks *ops.Tensor, numbers map[string]*ops.Tenso
 	}
 	return newLabels, newMasks
 }
+
+// TransformTogether runs what a layer does to images and what belongs to them with given numbers, for tests.
+func TransformTogether(l Layer, e LabelledImages, numbers map[string]*ops.Tensor) LabelledImages {
+	if m, ok := l.(mixing); ok {
+		e.Boxes, e.BoxLabels = m.mixBoxes(e.Boxes, e.BoxLabels, numbers)
+		return e
+	}
+	a := l.(augmentation)
+	t := together{LabelledImages: e, layer: a}
+	t.check()
+	t.castBoxes()
+	a.check(t.Images)
+	if len(numbers) == 0 {
+		numbers = nil
+	}
+	transformTogether(a, &t, numbers)
+	return t.LabelledImages
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gokeras/gokeras/keras/boundingboxes"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -28,12 +29,13 @@ type RandAugment struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	ValueRange    []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	NumOps        int       `keras:"num_ops,default=2"`                 // steps; 0 is 2
-	Factor        []float64 `keras:"factor"`                            // strength from 0 to 1, or one number f for {0, f}; nil is {0, 0.5}
-	Interpolation string    `keras:"interpolation,default=bilinear"`    // "bilinear" or "nearest", between cells; "" is "bilinear"
-	Seed          *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat    string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	NumOps            int       `keras:"num_ops,default=2"`                 // steps; 0 is 2
+	Factor            []float64 `keras:"factor"`                            // strength from 0 to 1, or one number f for {0, f}; nil is {0, 0.5}
+	Interpolation     string    `keras:"interpolation,default=bilinear"`    // "bilinear" or "nearest", between cells; "" is "bilinear"
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // maxSteps bounds the steps of one layer, each of which makes the program longer.
@@ -86,12 +88,38 @@ func (l *RandAugment) draw(c *Context, x *ops.Tensor) drawn {
 }
 
 func (l *RandAugment) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	return l.eachStep(x, d, func(s augmentationStep, before *ops.Tensor) *ops.Tensor {
+		return ops.Cast(s.transform(before, d.of(s.name)), before.DType())
+	})
+}
+
+func (l *RandAugment) transformMasks(masks, x *ops.Tensor, d drawn) *ops.Tensor {
+	return l.eachStep(masks, d, func(s augmentationStep, before *ops.Tensor) *ops.Tensor { return s.masks(before, x, d.of(s.name)) })
+}
+
+func (l *RandAugment) moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor {
+	return l.eachStep(boxes, d, func(s augmentationStep, before *ops.Tensor) *ops.Tensor {
+		if mover, ok := s.stepOfImages.(boxMover); ok {
+			return insideOrPoint(mover.moveBoxes(before, x, d.of(s.name)), sizeOfImages(x, l.DataFormat))
+		}
+		return before
+	})
+}
+
+// insideOrPoint cuts boxes at the borders of the image. Of those without an area a point is left, which no further step gives one.
+func insideOrPoint(boxes *ops.Tensor, size boundingboxes.Size) *ops.Tensor {
+	boxes, _ = boundingboxes.ClipToImageSize(boxes, nil, boundingboxes.XYXY, size)
+	from, to := ops.SliceAxis(boxes, -1, 0, 2), ops.SliceAxis(boxes, -1, 2, 4)
+	inside := ops.ExpandDims(ops.All(ops.Greater(to, from), -1), -1)
+	return ops.Where(ops.BroadcastTo(inside, boxes.Shape()...), boxes, ops.ZerosLike(boxes))
+}
+
+// eachStep applies, one after the other, what the steps that were drawn do.
+func (l *RandAugment) eachStep(x *ops.Tensor, d drawn, apply func(s augmentationStep, before *ops.Tensor) *ops.Tensor) *ops.Tensor {
 	steps := l.steps()
 	for i := range l.numOps() {
 		before := x
-		x = amongSteps(ops.Index(d["layer_idxes"], 0, i), len(steps), func(k int) *ops.Tensor {
-			return ops.Cast(steps[k].transform(before, d.of(steps[k].name)), before.DType())
-		})
+		x = amongSteps(ops.Index(d["layer_idxes"], 0, i), len(steps), func(k int) *ops.Tensor { return apply(steps[k], before) })
 	}
 	return x
 }
@@ -117,7 +145,6 @@ func (l *RandAugment) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.factor(), 0)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandAugment) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandAugment) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[RandAugment]() }

@@ -17,10 +17,11 @@ type RandomBrightness struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor     []float64 `keras:"factor"`                            // range from -1 to 1, or one number f for {-f, f}; required
-	ValueRange []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed       *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat string    `keras:"data_format,default=channels_last"` // has no effect on the result
+	Factor            []float64 `keras:"factor"`                            // range from -1 to 1, or one number f for {-f, f}; required
+	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string    `keras:"data_format,default=channels_last"` // has no effect on the result
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -56,7 +57,8 @@ func (l *RandomBrightness) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, -1)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomBrightness) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandomBrightness) boxFormat() (boxes, images string) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandomBrightness]() }

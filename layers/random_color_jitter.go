@@ -16,13 +16,14 @@ type RandomColorJitter struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	ValueRange       []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	BrightnessFactor []float64 `keras:"brightness_factor,scalar"`          // of RandomBrightness; nil leaves it out
-	ContrastFactor   []float64 `keras:"contrast_factor,scalar"`            // of RandomContrast; nil leaves it out
-	SaturationFactor []float64 `keras:"saturation_factor,scalar"`          // of RandomSaturation; nil leaves it out
-	HueFactor        []float64 `keras:"hue_factor,scalar"`                 // of RandomHue; nil leaves it out
-	Seed             *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat       string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	BrightnessFactor  []float64 `keras:"brightness_factor,scalar"`          // of RandomBrightness; nil leaves it out
+	ContrastFactor    []float64 `keras:"contrast_factor,scalar"`            // of RandomContrast; nil leaves it out
+	SaturationFactor  []float64 `keras:"saturation_factor,scalar"`          // of RandomSaturation; nil leaves it out
+	HueFactor         []float64 `keras:"hue_factor,scalar"`                 // of RandomHue; nil leaves it out
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -76,7 +77,8 @@ func (l *RandomColorJitter) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor 
 	return Invoke(l, c, inputs...)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomColorJitter) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandomColorJitter) boxFormat() (boxes, images string) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandomColorJitter]() }

@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"github.com/gokeras/gokeras/keras/boundingboxes"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -23,10 +24,11 @@ type RandomCrop struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Height     int    `keras:"height"`                            // required
-	Width      int    `keras:"width"`                             // required
-	Seed       *int   `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Height            int    `keras:"height"`                            // required
+	Width             int    `keras:"width"`                             // required
+	Seed              *int   `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -52,10 +54,15 @@ func (l *RandomCrop) draw(c *Context, x *ops.Tensor) drawn {
 	return drawn{"h_start": start(down), "w_start": start(right)}
 }
 
+func (l *RandomCrop) transform(x *ops.Tensor, d drawn) *ops.Tensor { return l.cut(x, d, "bilinear") }
+
+func (l *RandomCrop) transformMasks(masks, _ *ops.Tensor, d drawn) *ops.Tensor {
+	return l.cut(masks, d, "nearest")
+}
+
 //dim:known drawn in training, for the shapes of a step
-func (l *RandomCrop) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+func (l *RandomCrop) cut(x *ops.Tensor, d drawn, interpolation string) *ops.Tensor {
 	axes, _ := imageAxes(x, l.DataFormat)
-	h, w := x.Dim(axes[0]), x.Dim(axes[1])
 	if d != nil {
 		starts, sizes := make([]*ops.Tensor, x.Rank()), append([]int{}, x.Shape()...)
 		for i := range starts {
@@ -65,11 +72,38 @@ func (l *RandomCrop) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 		sizes[axes[0]], sizes[axes[1]] = l.Height, l.Width
 		return ops.DynamicSlice(x, starts, sizes...)
 	}
-	top := (h - max(min(h, w*l.Height/l.Width), 1)) / 2
-	left := (w - max(min(w, h*l.Width/l.Height), 1)) / 2
-	x = ops.SliceAxis(x, axes[0], top, min(top+l.Height, h))
-	x = ops.SliceAxis(x, axes[1], left, min(left+l.Width, w))
-	return resizeImages(x, axes, l.Height, l.Width, "bilinear", false)
+	top, bottom, left, right := l.middle(x)
+	x = ops.SliceAxis(x, axes[0], top, bottom)
+	x = ops.SliceAxis(x, axes[1], left, right)
+	return resizeImages(x, axes, l.Height, l.Width, interpolation, false)
+}
+
+// middle is the piece of images that are too small, before it is resized.
+//
+//dim:known drawn in training, for the shapes of a step
+func (l *RandomCrop) middle(x *ops.Tensor) (top, bottom, left, right int) {
+	axes, _ := imageAxes(x, l.DataFormat)
+	h, w := x.Dim(axes[0]), x.Dim(axes[1])
+	top = (h - max(min(h, w*l.Height/l.Width), 1)) / 2
+	left = (w - max(min(w, h*l.Width/l.Height), 1)) / 2
+	return top, min(top+l.Height, h), left, min(left+l.Width, w)
+}
+
+//dim:known drawn in training, for the shapes of a step
+func (l *RandomCrop) moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor {
+	if d != nil {
+		left, top := ops.Cast(d["w_start"], boxes.DType()), ops.Cast(d["h_start"], boxes.DType())
+		return ops.Subtract(boxes, ops.Stack(0, left, top, left, top))
+	}
+	top, bottom, left, right := l.middle(x)
+	piece := boundingboxes.Size{Height: float64(bottom - top), Width: float64(right - left)}
+	return scaleBoxes(boundingboxes.Pad(boxes, float64(-top), float64(-left)), piece, boundingboxes.Size{Height: float64(l.Height), Width: float64(l.Width)})
+}
+
+// scaleBoxes returns boxes of images of one size as they lie when the images have got another one.
+func scaleBoxes(boxes *ops.Tensor, from, to boundingboxes.Size) *ops.Tensor {
+	relative := boundingboxes.ConvertFormat(boxes, boundingboxes.XYXY, boundingboxes.RelXYXY, from)
+	return boundingboxes.ConvertFormat(relative, boundingboxes.RelXYXY, boundingboxes.XYXY, to)
 }
 
 // Call applies the layer inside a trace.
@@ -77,7 +111,6 @@ func (l *RandomCrop) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomCrop) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandomCrop) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[RandomCrop]() }

@@ -31,14 +31,15 @@ type RandomElasticTransform struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor        []float64 `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
-	Scale         []float64 `keras:"scale"`                             // see above, from 0 to 1; nil is {0, 1}
-	Interpolation string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	FillMode      string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
-	FillValue     float64   `keras:"fill_value"`                        // of FillMode "constant"
-	ValueRange    []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed          *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat    string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Factor            []float64 `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
+	Scale             []float64 `keras:"scale"`                             // see above, from 0 to 1; nil is {0, 1}
+	Interpolation     string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	FillMode          string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
+	FillValue         float64   `keras:"fill_value"`                        // of FillMode "constant"
+	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -74,13 +75,35 @@ func (l *RandomElasticTransform) draw(c *Context, x *ops.Tensor) drawn {
 	return drawn{"apply_transform": apply, "distortion_factor": factor, "dx": noise(), "dy": noise()}
 }
 
-//dim:known drawn in training, for the shapes of a step
 func (l *RandomElasticTransform) transform(x *ops.Tensor, d drawn) *ops.Tensor {
-	_, probability := spread(orOne(l.Factor), 0)
-	_, scale := spread(orOne(l.Scale), 0)
-	if probability == 0 || scale == 0 {
+	if l.still() {
 		return x
 	}
+	low, high := valueRange(x.Graph(), l.ValueRange)
+	return ops.Clip(l.bend(x, d, l.sampling()), low, high)
+}
+
+func (l *RandomElasticTransform) transformMasks(masks, _ *ops.Tensor, d drawn) *ops.Tensor {
+	if l.still() {
+		return masks
+	}
+	return l.bend(masks, d, l.sampling().nearest())
+}
+
+func (l *RandomElasticTransform) moveBoxes(boxes, _ *ops.Tensor, _ drawn) *ops.Tensor {
+	ops.Failf(boxes.Graph(), "what is bent has no box that could be computed from its own, so that boxes are not taken in training; leave them out, or use masks")
+	return nil
+}
+
+// still reports whether no image is ever changed.
+func (l *RandomElasticTransform) still() bool {
+	_, probability := spread(orOne(l.Factor), 0)
+	_, scale := spread(orOne(l.Scale), 0)
+	return probability == 0 || scale == 0
+}
+
+//dim:known drawn in training, for the shapes of a step
+func (l *RandomElasticTransform) bend(x *ops.Tensor, d drawn, s sampling) *ops.Tensor {
 	images, restore := batchImages(x, l.DataFormat)
 	height, width, factor := images.Dim(1), images.Dim(2), d["distortion_factor"]
 	alpha := ops.MultiplyScalar(factor, 0.1*float64(max(height, width)))
@@ -92,9 +115,7 @@ func (l *RandomElasticTransform) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	}
 	columns := ops.Add(move(d["dx"]), ops.Iota(x, factor.DType(), 2, 1, 1, width))
 	rows := ops.Add(move(d["dy"]), ops.Iota(x, factor.DType(), 1, 1, height, 1))
-	low, high := valueRange(x.Graph(), l.ValueRange)
-	y := restore(l.sampling().read(images, rows, columns))
-	return ops.Clip(ops.Where(perImage(d["apply_transform"], x), y, x), low, high)
+	return ops.Where(perImage(d["apply_transform"], x), restore(s.read(images, rows, columns)), x)
 }
 
 // blurMatrix is the matrix (length, length) that blurs along an axis: entry (i, j) is the weight of neighbour j in cell i, which
@@ -128,7 +149,8 @@ func (l *RandomElasticTransform) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", orOne(l.Factor), 0)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomElasticTransform) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandomElasticTransform) boxFormat() (boxes, images string) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandomElasticTransform]() }

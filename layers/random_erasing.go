@@ -22,12 +22,13 @@ type RandomErasing struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor     []float64 `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
-	Scale      []float64 `keras:"scale,default=[0.02,0.33]"`         // see above, from 0 to 1; nil is {0.02, 0.33}
-	FillValue  []float64 `keras:"fill_value,scalar"`                 // one number, or one for each of three channels (last axis); nil is noise
-	ValueRange []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed       *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Factor            []float64 `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
+	Scale             []float64 `keras:"scale,default=[0.02,0.33]"`         // see above, from 0 to 1; nil is {0.02, 0.33}
+	FillValue         []float64 `keras:"fill_value,scalar"`                 // one number, or one for each of three channels (last axis); nil is noise
+	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -111,7 +112,6 @@ func (l *RandomErasing) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.factor(), 0)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomErasing) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandomErasing) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[RandomErasing]() }

@@ -19,9 +19,10 @@ type RandomFlip struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Mode       string `keras:"mode,default=horizontal_and_vertical"` // see above
-	Seed       *int   `keras:"seed"`                                 // sets the draws apart from those of other seeds
-	DataFormat string `keras:"data_format,default=channels_last"`    // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Mode              string `keras:"mode,default=horizontal_and_vertical"` // see above
+	Seed              *int   `keras:"seed"`                                 // sets the draws apart from those of other seeds
+	DataFormat        string `keras:"data_format,default=channels_last"`    // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string `keras:"bounding_box_format,omitempty"`        // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -56,12 +57,29 @@ func (l *RandomFlip) transform(x *ops.Tensor, d drawn) *ops.Tensor {
 	return ops.Where(flips, ops.Flip(x, axes[0], axes[1]), x)
 }
 
+func (l *RandomFlip) transformMasks(masks, _ *ops.Tensor, d drawn) *ops.Tensor {
+	return l.transform(masks, d)
+}
+
+func (l *RandomFlip) moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor {
+	size, mode := sizeOfImages(x, l.DataFormat), l.mode()
+	side := func(i int) *ops.Tensor { return ops.SliceAxis(boxes, -1, i, i+1) }
+	left, top, right, bottom := side(0), side(1), side(2), side(3)
+	if mode != "vertical" {
+		left, right = ops.Subtract(ops.Scalar(right, size.Width), right), ops.Subtract(ops.Scalar(left, size.Width), left)
+	}
+	if mode != "horizontal" {
+		top, bottom = ops.Subtract(ops.Scalar(bottom, size.Height), bottom), ops.Subtract(ops.Scalar(top, size.Height), top)
+	}
+	flips := ops.Reshape(d["flips"], d["flips"].Dim(0), 1, 1)
+	return ops.Where(ops.BroadcastTo(flips, boxes.Shape()...), ops.Concatenate(-1, left, top, right, bottom), boxes)
+}
+
 // Call applies the layer inside a trace.
 func (l *RandomFlip) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomFlip) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandomFlip) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[RandomFlip]() }

@@ -22,12 +22,13 @@ type RandomGaussianBlur struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor     []float64 `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
-	KernelSize []int     `keras:"kernel_size,length=2,default=3"`    // columns and rows, odd; one number is both; nil is 3
-	Sigma      []float64 `keras:"sigma"`                             // see above, in cells; nil is {0, 1}
-	ValueRange []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed       *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Factor            []float64 `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
+	KernelSize        []int     `keras:"kernel_size,length=2,default=3"`    // columns and rows, odd; one number is both; nil is 3
+	Sigma             []float64 `keras:"sigma"`                             // see above, in cells; nil is {0, 1}
+	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -88,7 +89,8 @@ func (l *RandomGaussianBlur) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.factor(), 0)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomGaussianBlur) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandomGaussianBlur) boxFormat() (boxes, images string) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandomGaussianBlur]() }

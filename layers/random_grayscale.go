@@ -20,9 +20,10 @@ type RandomGrayscale struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor     *float64 `keras:"factor"`                            // probability; nil is 0.5
-	Seed       *int     `keras:"seed,omitempty"`                    // sets the draws apart from those of other seeds
-	DataFormat string   `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Factor            *float64 `keras:"factor"`                            // probability; nil is 0.5
+	Seed              *int     `keras:"seed,omitempty"`                    // sets the draws apart from those of other seeds
+	DataFormat        string   `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string   `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -59,7 +60,8 @@ func (l *RandomGrayscale) AmendConfig(keys map[string]any) error {
 	return nil
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomGrayscale) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandomGrayscale) boxFormat() (boxes, images string) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandomGrayscale]() }

@@ -14,7 +14,7 @@ type drawn map[string]*ops.Tensor
 // augmentation is implemented by the layers that change images at random in training. What they do is a function of the images and
 // of a few numbers for each, so that it can be compared with Keras's, whose random numbers are others.
 type augmentation interface {
-	Layer
+	imageLayer
 	// check reports fields that make no sense for images x.
 	check(x *ops.Tensor)
 	// draw draws the numbers for images x.
@@ -23,14 +23,42 @@ type augmentation interface {
 	transform(x *ops.Tensor, d drawn) *ops.Tensor
 }
 
-// augment applies a layer in training; otherwise the images stay as they are.
+// boxMover is implemented by the augmentations that move what is in images.
+type boxMover interface {
+	// moveBoxes returns where boxes (batch, boxes, 4) of images x lie afterwards. Boxes are left, top, right and bottom in cells.
+	moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor
+}
+
+// maskChanger is implemented by the augmentations that change segmentation masks, mostly as they change images.
+type maskChanger interface {
+	// transformMasks changes masks of images x, which have a float type.
+	transformMasks(masks, x *ops.Tensor, d drawn) *ops.Tensor
+}
+
+// augment applies a layer in training; otherwise the images stay as they are, and so does what belongs to them.
 func augment(c *Context, l augmentation, in []*ops.Tensor) []*ops.Tensor {
-	x := ops.Cast(one(c, in), c.ComputeDType())
+	t := labelledInputs(l, in)
+	x := ops.Cast(t.Images, c.ComputeDType())
+	t.Images = x
+	t.castBoxes()
 	l.check(x)
 	if !c.Training {
-		return []*ops.Tensor{x}
+		return t.tensors()
 	}
-	return []*ops.Tensor{ops.Cast(l.transform(x, l.draw(c, x)), x.DType())}
+	transformTogether(l, &t, l.draw(c, x))
+	return t.tensors()
+}
+
+// transformTogether changes images, which have the compute type, and what belongs to them by the numbers d.
+func transformTogether(l augmentation, t *together, d drawn) {
+	x := t.Images
+	t.Images = ops.Cast(l.transform(x, d), x.DType())
+	if mover, ok := l.(boxMover); ok {
+		t.moveBoxes(x, t.Images, func(boxes *ops.Tensor) *ops.Tensor { return mover.moveBoxes(boxes, x, d) })
+	}
+	if changer, ok := l.(maskChanger); ok && t.Masks != nil {
+		t.Masks = sampleMasks(t.Masks, func(m *ops.Tensor) *ops.Tensor { return changer.transformMasks(m, x, d) })
+	}
 }
 
 // uniform draws numbers even in [low, high), or low where the two are equal, in at least single precision.

@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"github.com/gokeras/gokeras/keras/boundingboxes"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -30,12 +31,13 @@ type RandomPerspective struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor        []float64 `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
-	Scale         *float64  `keras:"scale,default=1.0"`                 // see above, from 0 to 1; nil is 1
-	Interpolation string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	FillValue     float64   `keras:"fill_value"`                        // outside of the image
-	Seed          *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat    string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Factor            []float64 `keras:"factor"`                            // see above, from 0 to 1; nil is {0, 1}
+	Scale             *float64  `keras:"scale,default=1.0"`                 // see above, from 0 to 1; nil is 1
+	Interpolation     string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	FillValue         float64   `keras:"fill_value"`                        // outside of the image
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -74,9 +76,53 @@ func (l *RandomPerspective) draw(c *Context, x *ops.Tensor) drawn {
 }
 
 func (l *RandomPerspective) transform(x *ops.Tensor, d drawn) *ops.Tensor {
+	return l.move(x, d, l.sampling())
+}
+
+func (l *RandomPerspective) transformMasks(masks, _ *ops.Tensor, d drawn) *ops.Tensor {
+	return l.move(masks, d, l.sampling().nearest())
+}
+
+func (l *RandomPerspective) move(x *ops.Tensor, d drawn, s sampling) *ops.Tensor {
 	images, restore := batchImages(x, l.DataFormat)
-	y := ops.PerspectiveTransform(images, d["start_points"], d["end_points"], l.sampling().options())
+	y := ops.PerspectiveTransform(images, d["start_points"], d["end_points"], s.options())
 	return ops.Where(perImage(d["apply_perspective"], x), restore(y), x)
+}
+
+func (l *RandomPerspective) moveBoxes(boxes, images *ops.Tensor, d drawn) *ops.Tensor {
+	side := func(i int) *ops.Tensor { return ops.SliceAxis(boxes, -1, i, i+1) }
+	x := ops.Concatenate(-1, side(0), side(2), side(2), side(0))
+	y := ops.Concatenate(-1, side(1), side(1), side(3), side(3))
+	moved := boundingboxes.Around(perspectivePoints(x, y, d["start_points"], d["end_points"], sizeOfImages(images, l.DataFormat)))
+	apply := ops.Reshape(d["apply_perspective"], boxes.Dim(0), 1, 1)
+	return ops.Where(ops.BroadcastTo(apply, boxes.Shape()...), moved, boxes)
+}
+
+// perspectivePoints sends points with columns x and rows y (batch, points) to where the perspective maps that send the four points from
+// (batch, 4, column and row) to the points to send them. Lengths are counted in widths and heights, so that the equations are of the
+// order of 1; they are solved in float64, as corners that lie close together make them ill-conditioned.
+func perspectivePoints(x, y, from, to *ops.Tensor, size boundingboxes.Size) (newX, newY *ops.Tensor) {
+	unit := ops.Constant(x, ir.Float64, ir.Shape{2}, []float64{size.Width, size.Height})
+	part := func(points *ops.Tensor, axis int) *ops.Tensor {
+		return ops.Index(ops.Divide(ops.Cast(points, ir.Float64), unit), 2, axis)
+	}
+	p, q, s, t := part(from, 0), part(from, 1), part(to, 0), part(to, 1)
+	none, one := ops.ZerosLike(p), ops.OnesLike(p)
+	equations := func(value *ops.Tensor, before ...*ops.Tensor) *ops.Tensor {
+		value = ops.Negative(value)
+		return ops.Stack(-1, append(before, ops.Multiply(p, value), ops.Multiply(q, value))...)
+	}
+	matrix := ops.Concatenate(1, equations(s, p, q, one, none, none, none), equations(t, none, none, none, p, q, one))
+	solution := ops.Solve(matrix, ops.Concatenate(1, s, t))
+	h := func(i int) *ops.Tensor { return ops.Reshape(ops.Index(solution, 1, i), solution.Dim(0), 1, 1) }
+	dtype := x.DType()
+	x, y = ops.DivideScalar(ops.Cast(x, ir.Float64), size.Width), ops.DivideScalar(ops.Cast(y, ir.Float64), size.Height)
+	sum := func(i int, last *ops.Tensor) *ops.Tensor {
+		return ops.Add(ops.Add(ops.Multiply(h(i), x), ops.Multiply(h(i+1), y)), last)
+	}
+	depth := sum(6, ops.Scalar(x, 1))
+	return ops.Cast(ops.MultiplyScalar(ops.Divide(sum(0, h(2)), depth), size.Width), dtype),
+		ops.Cast(ops.MultiplyScalar(ops.Divide(sum(3, h(5)), depth), size.Height), dtype)
 }
 
 // Call applies the layer inside a trace.
@@ -89,7 +135,8 @@ func (l *RandomPerspective) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", orOne(l.Factor), 0)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomPerspective) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandomPerspective) boxFormat() (boxes, images string) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandomPerspective]() }

@@ -21,10 +21,11 @@ type RandomPosterization struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor     []int     `keras:"factor"`                            // see above, from 1 to 8; required
-	ValueRange []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed       *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat string    `keras:"data_format,default=channels_last"` // has no effect on the result
+	Factor            []int     `keras:"factor"`                            // see above, from 1 to 8; required
+	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string    `keras:"data_format,default=channels_last"` // has no effect on the result
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -79,7 +80,8 @@ func (l *RandomPosterization) AmendConfig(keys map[string]any) error {
 	return nil
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomPosterization) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandomPosterization) boxFormat() (boxes, images string) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandomPosterization]() }

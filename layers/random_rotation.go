@@ -24,12 +24,13 @@ type RandomRotation struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor        []float64 `keras:"factor"`                            // range in turns, from -1 to 1, or one number f for {-f, f}; required
-	FillMode      string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
-	Interpolation string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	Seed          *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	FillValue     float64   `keras:"fill_value"`                        // of FillMode "constant"
-	DataFormat    string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Factor            []float64 `keras:"factor"`                            // range in turns, from -1 to 1, or one number f for {-f, f}; required
+	FillMode          string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
+	Interpolation     string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	FillValue         float64   `keras:"fill_value"`                        // of FillMode "constant"
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -54,10 +55,23 @@ func (l *RandomRotation) draw(c *Context, x *ops.Tensor) drawn {
 }
 
 func (l *RandomRotation) transform(x *ops.Tensor, d drawn) *ops.Tensor {
-	x, restore := batchImages(x, l.DataFormat)
+	return l.sampling().transform(x, l.DataFormat, func(x *ops.Tensor) affineMap { return l.cells(x, d) })
+}
+
+func (l *RandomRotation) transformMasks(masks, _ *ops.Tensor, d drawn) *ops.Tensor {
+	return l.sampling().nearest().transform(masks, l.DataFormat, func(x *ops.Tensor) affineMap { return l.cells(x, d) })
+}
+
+func (l *RandomRotation) moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor {
+	images, _ := batchImages(x, l.DataFormat)
+	return l.cells(images, d).boxes(boxes)
+}
+
+// cells says where the cells of images (batch, height, width, channels) come from.
+func (l *RandomRotation) cells(x *ops.Tensor, d drawn) affineMap {
 	angle := ops.MultiplyScalar(d["angle"], math.Pi/180)
 	cos, sin := ops.Cos(angle), ops.Sin(angle)
-	return restore(l.sampling().affineImages(x, aroundCentre(x, cos, ops.Negative(sin), sin, cos)))
+	return aroundCentre(x, cos, ops.Negative(sin), sin, cos)
 }
 
 // aroundCentre is the map with the given factors that leaves the centre of the images where it is.
@@ -82,9 +96,6 @@ func (l *RandomRotation) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, -1)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomRotation) IgnoredConfig() []string {
-	return imageIgnored(&l.Base)
-}
+func (l *RandomRotation) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[RandomRotation]() }

@@ -20,10 +20,11 @@ type RandomSaturation struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	Factor     []float64 `keras:"factor"`                            // range, from -1 to 1; required
-	ValueRange []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed       *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	Factor            []float64 `keras:"factor"`                            // range, from -1 to 1; required
+	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -63,7 +64,8 @@ func (l *RandomSaturation) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "factor", l.Factor, -1)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomSaturation) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandomSaturation) boxFormat() (boxes, images string) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandomSaturation]() }

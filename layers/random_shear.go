@@ -24,13 +24,14 @@ type RandomShear struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	XFactor       []float64 `keras:"x_factor,scalar,default=0.0"`       // range from -1 to 1, or one number f for {-f, f}; nil is 0
-	YFactor       []float64 `keras:"y_factor,scalar,default=0.0"`       // the same
-	FillMode      string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
-	Interpolation string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	FillValue     float64   `keras:"fill_value"`                        // of FillMode "constant"
-	Seed          *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat    string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	XFactor           []float64 `keras:"x_factor,scalar,default=0.0"`       // range from -1 to 1, or one number f for {-f, f}; nil is 0
+	YFactor           []float64 `keras:"y_factor,scalar,default=0.0"`       // the same
+	FillMode          string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
+	Interpolation     string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	FillValue         float64   `keras:"fill_value"`                        // of FillMode "constant"
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -73,10 +74,23 @@ func (l *RandomShear) draw(c *Context, x *ops.Tensor) drawn {
 }
 
 func (l *RandomShear) transform(x *ops.Tensor, d drawn) *ops.Tensor {
-	x, restore := batchImages(x, l.DataFormat)
+	return l.sampling().transform(x, l.DataFormat, func(x *ops.Tensor) affineMap { return l.cells(x, d) })
+}
+
+func (l *RandomShear) transformMasks(masks, _ *ops.Tensor, d drawn) *ops.Tensor {
+	return l.sampling().nearest().transform(masks, l.DataFormat, func(x *ops.Tensor) affineMap { return l.cells(x, d) })
+}
+
+func (l *RandomShear) moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor {
+	images, _ := batchImages(x, l.DataFormat)
+	return l.cells(images, d).boxes(boxes)
+}
+
+// cells says where the cells of images (batch, height, width, channels) come from.
+func (l *RandomShear) cells(x *ops.Tensor, d drawn) affineMap {
 	sx, sy := ops.Index(d["shear_factor"], 1, 0), ops.Index(d["shear_factor"], 1, 1)
 	none, unit := ops.ZerosLike(sx), ops.OnesLike(sx)
-	return restore(l.sampling().affineImages(x, affineMap{unit, sx, none, sy, unit, none}))
+	return affineMap{unit, sx, none, sy, unit, none}
 }
 
 // Call applies the layer inside a trace.
@@ -84,7 +98,6 @@ func (l *RandomShear) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomShear) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandomShear) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[RandomShear]() }

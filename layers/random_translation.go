@@ -22,13 +22,14 @@ type RandomTranslation struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	HeightFactor  []float64 `keras:"height_factor,scalar"`              // range from -1 to 1, or one number f for {-f, f}; required
-	WidthFactor   []float64 `keras:"width_factor,scalar"`               // the same; required
-	FillMode      string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
-	Interpolation string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	Seed          *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	FillValue     float64   `keras:"fill_value"`                        // of FillMode "constant"
-	DataFormat    string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	HeightFactor      []float64 `keras:"height_factor,scalar"`              // range from -1 to 1, or one number f for {-f, f}; required
+	WidthFactor       []float64 `keras:"width_factor,scalar"`               // the same; required
+	FillMode          string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
+	Interpolation     string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	FillValue         float64   `keras:"fill_value"`                        // of FillMode "constant"
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -61,10 +62,23 @@ func (l *RandomTranslation) draw(c *Context, x *ops.Tensor) drawn {
 }
 
 func (l *RandomTranslation) transform(x *ops.Tensor, d drawn) *ops.Tensor {
-	x, restore := batchImages(x, l.DataFormat)
+	return l.sampling().transform(x, l.DataFormat, func(x *ops.Tensor) affineMap { return l.cells(x, d) })
+}
+
+func (l *RandomTranslation) transformMasks(masks, _ *ops.Tensor, d drawn) *ops.Tensor {
+	return l.sampling().nearest().transform(masks, l.DataFormat, func(x *ops.Tensor) affineMap { return l.cells(x, d) })
+}
+
+func (l *RandomTranslation) moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor {
+	images, _ := batchImages(x, l.DataFormat)
+	return l.cells(images, d).boxes(boxes)
+}
+
+// cells says where the cells of images (batch, height, width, channels) come from.
+func (l *RandomTranslation) cells(x *ops.Tensor, d drawn) affineMap {
 	right, down := ops.Index(d["translations"], 1, 0), ops.Index(d["translations"], 1, 1)
 	none, unit := ops.ZerosLike(right), ops.OnesLike(right)
-	return restore(l.sampling().affineImages(x, affineMap{unit, none, ops.Negative(right), none, unit, ops.Negative(down)}))
+	return affineMap{unit, none, ops.Negative(right), none, unit, ops.Negative(down)}
 }
 
 // Call applies the layer inside a trace.
@@ -72,7 +86,8 @@ func (l *RandomTranslation) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor 
 	return Invoke(l, c, inputs...)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomTranslation) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandomTranslation) boxFormat() (boxes, images string) {
+	return l.BoundingBoxFormat, l.DataFormat
+}
 
 func init() { Register[RandomTranslation]() }

@@ -21,13 +21,14 @@ type RandomZoom struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	HeightFactor  []float64 `keras:"height_factor,scalar"`              // range above -1 up to 1, or one number f for {-f, f}; required
-	WidthFactor   []float64 `keras:"width_factor,scalar"`               // the same; nil takes the draw of HeightFactor
-	FillMode      string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
-	Interpolation string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
-	Seed          *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	FillValue     float64   `keras:"fill_value"`                        // of FillMode "constant"
-	DataFormat    string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	HeightFactor      []float64 `keras:"height_factor,scalar"`              // range above -1 up to 1, or one number f for {-f, f}; required
+	WidthFactor       []float64 `keras:"width_factor,scalar"`               // the same; nil takes the draw of HeightFactor
+	FillMode          string    `keras:"fill_mode,default=reflect"`         // see above; "" is "reflect"
+	Interpolation     string    `keras:"interpolation,default=bilinear"`    // see above; "" is "bilinear"
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	FillValue         float64   `keras:"fill_value"`                        // of FillMode "constant"
+	DataFormat        string    `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -62,16 +63,29 @@ func (l *RandomZoom) draw(c *Context, x *ops.Tensor) drawn {
 	return drawn{"height_zoom": height, "width_zoom": width}
 }
 
-//dim:known drawn in training, for the shapes of a step
 func (l *RandomZoom) transform(x *ops.Tensor, d drawn) *ops.Tensor {
-	x, restore := batchImages(x, l.DataFormat)
+	return l.sampling().transform(x, l.DataFormat, func(x *ops.Tensor) affineMap { return l.cells(x, d) })
+}
+
+func (l *RandomZoom) transformMasks(masks, _ *ops.Tensor, d drawn) *ops.Tensor {
+	return l.sampling().nearest().transform(masks, l.DataFormat, func(x *ops.Tensor) affineMap { return l.cells(x, d) })
+}
+
+func (l *RandomZoom) moveBoxes(boxes, x *ops.Tensor, d drawn) *ops.Tensor {
+	images, _ := batchImages(x, l.DataFormat)
+	return l.cells(images, d).boxes(boxes)
+}
+
+// cells says where the cells of images (batch, height, width, channels) come from.
+//
+//dim:known drawn in training, for the shapes of a step
+func (l *RandomZoom) cells(x *ops.Tensor, d drawn) affineMap {
 	height, width := ops.Ravel(d["height_zoom"]), ops.Ravel(d["width_zoom"])
 	none := ops.ZerosLike(height)
 	shift := func(zoom *ops.Tensor, length int) *ops.Tensor {
 		return ops.MultiplyScalar(ops.Subtract(ops.OnesLike(zoom), zoom), float64(length-1)/2)
 	}
-	m := affineMap{width, none, shift(width, x.Dim(2)), none, height, shift(height, x.Dim(1))}
-	return restore(l.sampling().affineImages(x, m))
+	return affineMap{width, none, shift(width, x.Dim(2)), none, height, shift(height, x.Dim(1))}
 }
 
 // Call applies the layer inside a trace.
@@ -79,7 +93,6 @@ func (l *RandomZoom) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *RandomZoom) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *RandomZoom) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[RandomZoom]() }

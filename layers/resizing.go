@@ -1,7 +1,11 @@
 package layers
 
 import (
+	"math"
+
+	"github.com/gokeras/gokeras/keras/boundingboxes"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // Resizing gives images another height and width. Cell i of an axis of new length n is sampled at (i + ½)·old/n - ½ of the old
@@ -40,12 +44,15 @@ type Resizing struct {
 	FillValue         float64 `keras:"fill_value"`                        // of the border
 	Antialias         bool    `keras:"antialias"`                         // see above
 	DataFormat        string  `keras:"data_format,default=channels_last"` // ChannelsLast or ChannelsFirst; "" is ChannelsLast
+	BoundingBoxFormat string  `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
 func (l *Resizing) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	x := one(c, in)
-	axes, _ := imageAxes(x, l.DataFormat)
+	t := labelledInputs(l, in)
+	t.castBoxes()
+	x := t.Images
+	imageAxes(x, l.DataFormat)
 	needSize(x, l.Height, l.Width)
 	switch {
 	case l.CropToAspectRatio && l.PadToAspectRatio:
@@ -53,15 +60,29 @@ func (l *Resizing) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	case l.FillMode != "" && l.FillMode != "constant":
 		ops.Failf(c.Graph(), "unknown FillMode %q; only \"constant\" is there for resizing", l.FillMode)
 	}
+	interpolation := l.Interpolation
+	if interpolation == "" {
+		interpolation = "bilinear"
+	}
+	t.Images = l.resize(x, interpolation)
+	if t.Masks != nil {
+		t.Masks = l.resize(t.Masks, "nearest")
+	}
+	if t.Boxes != nil {
+		t.keepFillers(func() {
+			t.moveBoxes(x, t.Images, func(boxes *ops.Tensor) *ops.Tensor { return l.moveBoxes(boxes, x) })
+		})
+	}
+	return t.tensors()
+}
+
+func (l *Resizing) resize(x *ops.Tensor, interpolation string) *ops.Tensor {
+	axes, _ := imageAxes(x, l.DataFormat)
 	y := x
 	if l.CropToAspectRatio {
 		y = cropToAspectRatio(y, axes, l.Height, l.Width)
 	} else if l.PadToAspectRatio {
 		y = padToAspectRatio(y, axes, l.Height, l.Width, l.FillValue)
-	}
-	interpolation := l.Interpolation
-	if interpolation == "" {
-		interpolation = "bilinear"
 	}
 	y = resizeImages(y, axes, l.Height, l.Width, interpolation, l.Antialias)
 	if y.DType() != x.DType() {
@@ -70,7 +91,36 @@ func (l *Resizing) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		}
 		y = ops.SaturateCast(y, x.DType())
 	}
-	return []*ops.Tensor{y}
+	return y
+}
+
+// moveBoxes follows Keras, which reckons where the image lies in its border, or beyond the borders that cut it, in cells of the result.
+func (l *Resizing) moveBoxes(boxes, x *ops.Tensor) *ops.Tensor {
+	size := sizeOfImages(x, l.DataFormat)
+	height, width := float64(l.Height), float64(l.Width)
+	down, across := height/size.Height, width/size.Width
+	switch {
+	case l.PadToAspectRatio:
+		down = min(down, across)
+		across = down
+	case l.CropToAspectRatio:
+		down = max(down, across)
+		across = down
+	}
+	top, left := math.Floor((height-size.Height*down)/2), math.Floor((width-size.Width*across)/2)
+	if l.CropToAspectRatio {
+		top, left = -math.Floor((size.Height*down-height)/2), -math.Floor((size.Width*across-width)/2)
+	}
+	scale := ops.Constant(boxes, boxes.DType(), ir.Shape{4}, []float64{across, down, across, down})
+	return boundingboxes.Pad(ops.Multiply(boxes, scale), top, left)
+}
+
+// keepFillers runs move and makes boxes that only fill up, of four zeros or four times -1, four zeros, as Keras does.
+func (t *together) keepFillers(move func()) {
+	all := func(v float64) *ops.Tensor { return ops.All(ops.CompareScalar(ir.Eq, t.Boxes, v), -1) }
+	filler := ops.ExpandDims(ops.LogicalOr(all(0), all(-1)), -1)
+	move()
+	t.Boxes = ops.Where(ops.BroadcastTo(filler, t.Boxes.Shape()...), ops.ZerosLike(t.Boxes), t.Boxes)
 }
 
 // needSize reports images without cells, and a size that is none.
@@ -88,12 +138,6 @@ func (l *Resizing) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *Resizing) IgnoredConfig() []string { return imageIgnored(&l.Base) }
-
-// imageIgnored lists keys of image layers that are about boxes around objects, which do not exist here.
-func imageIgnored(b *Base) []string {
-	return append(b.IgnoredConfig(), "bounding_box_format=null")
-}
+func (l *Resizing) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[Resizing]() }

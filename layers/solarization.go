@@ -20,11 +20,12 @@ type Solarization struct {
 	DType  string `keras:"dtype"`         // policy name; "" is the model's
 	Frozen bool   `keras:"trainable,not"` // not trained
 
-	AdditionFactor  []float64 `keras:"addition_factor"`                   // see above, from 0 to 1; nil is 0
-	ThresholdFactor []float64 `keras:"threshold_factor"`                  // see above, from 0 to 1; nil is 0
-	ValueRange      []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
-	Seed            *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
-	DataFormat      string    `keras:"data_format,default=channels_last"` // has no effect on the result
+	AdditionFactor    []float64 `keras:"addition_factor"`                   // see above, from 0 to 1; nil is 0
+	ThresholdFactor   []float64 `keras:"threshold_factor"`                  // see above, from 0 to 1; nil is 0
+	ValueRange        []float64 `keras:"value_range,default=[0,255]"`       // least and largest value of a channel; nil is {0, 255}
+	Seed              *int      `keras:"seed"`                              // sets the draws apart from those of other seeds
+	DataFormat        string    `keras:"data_format,default=channels_last"` // has no effect on the result
+	BoundingBoxFormat string    `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
 // Forward computes the layer.
@@ -73,7 +74,6 @@ func (l *Solarization) AmendConfig(keys map[string]any) error {
 	return amendFactor(keys, "threshold_factor", orZero(l.ThresholdFactor), 0)
 }
 
-// IgnoredConfig adds what concerns labelled boxes.
-func (l *Solarization) IgnoredConfig() []string { return imageIgnored(&l.Base) }
+func (l *Solarization) boxFormat() (boxes, images string) { return l.BoundingBoxFormat, l.DataFormat }
 
 func init() { Register[Solarization]() }

@@ -43,7 +43,7 @@ type Muon struct {
 	MuonC             *float64 `keras:"muon_c,default=2.0315"`   // nil is 2.0315
 	AdamLRRatio       *float64 `keras:"adam_lr_ratio,default=1"` // nil is 1
 	Momentum          *float64 `keras:"momentum,default=0.95"`   // nil is 0.95
-	NSSteps           int      `keras:"ns_steps,default=5"`      // 0 is 5
+	NSSteps           int      `keras:"ns_steps,default=5"`      // at most 1000; 0 is 5
 	NoNesterov        bool     `keras:"nesterov,not"`
 	RMSRate           any      `keras:"rms_rate,default=0.2"` // a float64; nil is 0.2; NoRMSRate leaves the factor with the root out
 	Name              string   `keras:"name,default=muon"`
@@ -91,8 +91,8 @@ func (o *Muon) check() error {
 	if _, err := parseRMSRate(o.RMSRate); err != nil {
 		return err
 	}
-	if o.NSSteps < 0 {
-		return fmt.Errorf("NSSteps must be positive, received %d", o.NSSteps)
+	if o.NSSteps < 0 || o.NSSteps > maxNSSteps {
+		return fmt.Errorf("NSSteps must be positive and at most %d, received %d", maxNSSteps, o.NSSteps)
 	}
 	o.exclude = nil
 	for _, pattern := range o.ExcludeLayers {
@@ -168,6 +168,9 @@ func (o *Muon) Update(s *Step, v *distribute.Variable, w, g *ops.Tensor, slots [
 	}
 	return ops.Subtract(w, change), []*ops.Tensor{m}
 }
+
+// maxNSSteps bounds the iterations, each of which makes the program longer.
+const maxNSSteps = 1000
 
 // orthogonalize is the Newton-Schulz iteration.
 func (o *Muon) orthogonalize(x *ops.Tensor) *ops.Tensor {

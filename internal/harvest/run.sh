@@ -12,12 +12,12 @@ export OMP_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=3
 harvest() { # backend, name, parts of Keras, most cases of one class
 	[ -d "$folder/$2" ] || KERAS_BACKEND=$1 "$python" internal/harvest/harvest.py "$folder/$2" --tests "$3" --per-class "$4"
 }
-harvest torch layers layers 30
+harvest torch layers layers 40
 harvest torch ops ops 40
 harvest torch losses losses 40
 harvest torch metrics metrics 40
 harvest torch models models,activations,optimizers,regularizers,constraints,trainers 40
-harvest tensorflow text layers/preprocessing 30
+harvest tensorflow text layers/preprocessing 40
 for backend in torch tensorflow; do
 	KERAS_BACKEND=$backend "$python" internal/harvest/probes.py "$folder/probes"
 done

@@ -30,6 +30,7 @@ var floors = map[string]int{
 	"kernels/cpu":              3,
 	"kernels/pjrt":             3,
 	"keras/ops":                4,
+	"keras/boundingboxes":      5,
 	"kernels/exec":             5,
 	"distribute":               6,
 	"layers":                   7,

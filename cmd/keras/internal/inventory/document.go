@@ -11,7 +11,7 @@ var titles = []struct{ module, title string }{
 	{"optimizers", "keras.optimizers"}, {"optimizers.schedules", "keras.optimizers.schedules"}, {"callbacks", "keras.callbacks"},
 	{"initializers", "keras.initializers"}, {"regularizers", "keras.regularizers"}, {"constraints", "keras.constraints"},
 	{"activations", "keras.activations"}, {"ops", "keras.ops"}, {"ops.image", "keras.ops.image"}, {"random", "keras.random"},
-	{"utils", "keras.utils"}, {"preprocessing.image", "keras.preprocessing.image"}, {"preprocessing.sequence", "keras.preprocessing.sequence"},
+	{"utils", "keras.utils"}, {"utils.bounding_boxes", "keras.utils.bounding_boxes"}, {"preprocessing.image", "keras.preprocessing.image"}, {"preprocessing.sequence", "keras.preprocessing.sequence"},
 	{"datasets", "keras.datasets"}, {"saving", "keras.saving"}, {"export", "keras.export"}, {"dtype_policies", "keras.dtype_policies"},
 	{"config", "keras.config"}, {"tree", "keras.tree"}, {"distribution", "keras.distribution"}, {"quantizers", "keras.quantizers"},
 	{"applications", "keras.applications"}, {"applications.imagenet_utils", "keras.applications.imagenet_utils"}, {"wrappers", "keras.wrappers"}, {"visualization", "keras.visualization"}, {"distillation", "keras.distillation"},

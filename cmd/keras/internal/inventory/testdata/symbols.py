@@ -12,7 +12,7 @@ import sys
 import keras
 
 MODULES = ["", "models", "layers", "losses", "metrics", "optimizers", "optimizers.schedules", "callbacks", "initializers", "regularizers", "constraints",
-           "activations", "ops", "ops.image", "random", "utils", "preprocessing.image", "preprocessing.sequence", "saving", "dtype_policies", "config",
+           "activations", "ops", "ops.image", "random", "utils", "utils.bounding_boxes", "preprocessing.image", "preprocessing.sequence", "saving", "dtype_policies", "config",
            "tree", "export", "distribution", "applications", "applications.imagenet_utils", "datasets", "quantizers", "wrappers", "visualization", "distillation"]
 
 rows = []
