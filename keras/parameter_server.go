@@ -39,7 +39,8 @@ type serverFit struct {
 	steps     int64       // updates so far, of this run and of an earlier coordinator's
 	begun     int64       // updates before this call
 	resumedAt int64       // updates of this call by an earlier coordinator
-	pending   []parameters.Pending
+	pending   []pendingStep
+	watched   bool // by hooks of batches
 }
 
 // serverWeight is a weight of the model and its variable on the servers.
@@ -54,14 +55,11 @@ func (f *serverFit) name(what string) string { return "fit/" + strconv.Itoa(f.nu
 
 // newServerFit checks what cannot be trained with variables on servers.
 func newServerFit(t *trainer, s *distribute.ParameterServerStrategy) (*serverFit, error) {
-	c := t.c
 	switch {
-	case c.steps == 0:
+	case t.c.steps == 0:
 		return nil, errors.New("keras: Fit: under ParameterServerStrategy every worker reads data of its own, so that nobody knows how long an epoch is; set StepsPerEpoch, the number of batches of all workers together")
 	case t.m.compiled.trainStep != nil:
 		return nil, errors.New("keras: Fit: a TrainStep of the model's own is not supported under ParameterServerStrategy; write a loop with coordinator.ClusterCoordinator")
-	case callbacks.NewList(c.callbacks, t.m, callbacks.Params{}).WantsBatches():
-		return nil, fmt.Errorf("keras: Fit: callbacks for batches are not supported under ParameterServerStrategy, whose batches run on other machines; received %T; use the hooks of epochs", c.callbacks)
 	}
 	return &serverFit{t: t, s: s, job: s.Job(), number: s.NextCall()}, nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/optimizers"
@@ -26,6 +27,7 @@ type serverStep struct {
 func (f *serverFit) epoch(ctx context.Context, epoch int) error {
 	t := f.t
 	f.sums = make([][]float64, len(f.metrics))
+	f.watched = t.list.WantsBatches()
 	first := t.skipped
 	t.skipped = 0
 	replicas, backups := f.job.Rounds()
@@ -34,10 +36,15 @@ func (f *serverFit) epoch(ctx context.Context, epoch int) error {
 			return err
 		}
 		var err error
-		if replicas > 0 {
+		if f.watched {
+			err = t.list.Each(func(cb callbacks.Callback) error { return cb.OnTrainBatchBegin(step) })
+		}
+		switch {
+		case err != nil:
+		case replicas > 0:
 			err = f.trainRound(ctx, epoch, step, replicas, backups)
-		} else {
-			err = f.trainStep(ctx)
+		default:
+			err = f.trainStep(ctx, step)
 		}
 		if err != nil {
 			return err
@@ -60,6 +67,11 @@ func (f *serverFit) epoch(ctx context.Context, epoch int) error {
 	if err := f.job.SetNote(ctx, f.name("history"), text); err != nil {
 		return err
 	}
+	return f.publish()
+}
+
+// publish makes what the workers have measured the state of the metrics here.
+func (f *serverFit) publish() error {
 	for i, v := range f.metrics {
 		if f.sums[i] == nil {
 			continue
@@ -72,15 +84,33 @@ func (f *serverFit) epoch(ctx context.Context, epoch int) error {
 			return err
 		}
 	}
-	t.m.measured.Add(1)
+	f.t.m.measured.Add(1)
 	return nil
+}
+
+// pendingStep is a step that runs on a worker.
+type pendingStep struct {
+	parameters.Pending
+	step int // of the epoch
+}
+
+// batchEnd calls the hooks for the end of a batch, which is when the coordinator learns of it. Later ones have begun by then.
+func (f *serverFit) batchEnd(step int) error {
+	if !f.watched {
+		return nil
+	}
+	if err := f.publish(); err != nil {
+		return err
+	}
+	logs := f.t.results.batchLogs()
+	return f.t.list.Each(func(cb callbacks.Callback) error { return cb.OnTrainBatchEnd(step, logs) })
 }
 
 // ahead is how many closures wait or run at most: enough for all workers, and not a queue of a whole epoch.
 func (f *serverFit) ahead() int { return 8 * f.job.Workers() }
 
 // trainStep schedules one step, for any worker and the worker's next batch.
-func (f *serverFit) trainStep(ctx context.Context) error {
+func (f *serverFit) trainStep(ctx context.Context, step int) error {
 	rate, err := optimizers.ServerRate(f.t.m.compiled.optimizer, f.steps)
 	if err != nil {
 		return err
@@ -89,7 +119,7 @@ func (f *serverFit) trainStep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.pending = append(f.pending, p)
+	f.pending = append(f.pending, pendingStep{p, step})
 	f.steps++
 	return f.collect(ctx, f.ahead())
 }
@@ -131,7 +161,10 @@ func (f *serverFit) trainRound(ctx context.Context, epoch, step, replicas, backu
 			return err
 		}
 	}
-	return f.job.Settle(ctx, parts)
+	if err := f.job.Settle(ctx, parts); err != nil {
+		return err
+	}
+	return f.batchEnd(step)
 }
 
 // partEnd is how the computation of a part of a round ended.
@@ -156,8 +189,12 @@ func (f *serverFit) collect(ctx context.Context, open int) error {
 		if err != nil {
 			return f.failure(ctx, err)
 		}
+		step := f.pending[0].step
 		f.pending = f.pending[1:]
 		if err := f.measure(value); err != nil {
+			return err
+		}
+		if err := f.batchEnd(step); err != nil {
 			return err
 		}
 	}

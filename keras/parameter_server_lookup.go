@@ -3,6 +3,7 @@ package keras
 import (
 	"context"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"github.com/gokeras/gokeras/data"
@@ -165,7 +166,6 @@ func (l *tableLookups) begin(r *distribute.Replica, in []*ops.Tensor) (rest, row
 
 // fetched is the rows of one step.
 type fetched struct {
-	grads  [][]float32 // of the weights that are here as a whole
 	tables []fetchedRows
 }
 
@@ -247,7 +247,7 @@ func (l *tableLookups) fetch(ctx context.Context, f *fetched, step uint32) ([]ex
 }
 
 // run computes the gradients of the next batch.
-func (w *serverWorker) run(ctx context.Context, s serverStep) (*fetched, error) {
+func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory) (*fetched, error) {
 	if err := w.nextBatch(s); err != nil {
 		return nil, err
 	}
@@ -264,21 +264,20 @@ func (w *serverWorker) run(ctx context.Context, s serverStep) (*fetched, error) 
 	if err := inst.Run(ctx, w.t.m.seed, uint32(s.Number)); err != nil {
 		return nil, err
 	}
-	result := func(i int) ([]float32, error) {
+	result := func(i int, out []float32) ([]float32, error) {
 		b := inst.Output(0, i)
-		out := make([]float32, b.Type().Shape.Size())
+		n := b.Type().Shape.Size()
+		out = slices.Grow(out[:0], n)[:n]
 		return out, b.Read(bytesOfFloats(out))
 	}
 	for i := range w.trained {
-		g, err := result(i)
-		if err != nil {
+		if memory.grads[i], err = result(i, memory.grads[i]); err != nil {
 			return nil, err
 		}
-		f.grads = append(f.grads, g)
 	}
 	for i := range f.tables {
 		t := &f.tables[i]
-		g, err := result(len(w.trained) + i)
+		g, err := result(len(w.trained)+i, nil)
 		if err != nil {
 			return nil, err
 		}

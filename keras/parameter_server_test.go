@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
+	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/cluster"
@@ -319,4 +320,50 @@ func TestRoundsOfEqualBatches(t *testing.T) {
 		return nil
 	})
 	require.NoError(t, err)
+}
+
+// batchCounter has the hooks of batches, as any callback that embeds callbacks.Base.
+type batchCounter struct {
+	callbacks.Base
+	begun, ended []int
+	losses       []float64
+}
+
+func (c *batchCounter) OnTrainBatchBegin(batch int) error {
+	c.begun = append(c.begun, batch)
+	return nil
+}
+
+func (c *batchCounter) OnTrainBatchEnd(batch int, logs *callbacks.Logs) error {
+	loss, _ := logs.Get("loss")
+	c.ended, c.losses = append(c.ended, batch), append(c.losses, loss)
+	return logs.Err()
+}
+
+// TestParameterServerBatchCallbacks: the hooks of batches are called on the coordinator, in order, with the metrics so far.
+func TestParameterServerBatchCallbacks(t *testing.T) {
+	local := &batchCounter{}
+	_, err := fitServerModel(t.Context(), serverModel(t, "plain", distribute.Default()), &optimizers.SGD{LearningRate: 0.1}, keras.Callbacks(local))
+	require.NoError(t, err)
+	for name, consistency := range map[string]parameterserver.Consistency{"stale": {Staleness: 1}, "rounds": {Synchronous: true, Replicas: 1}} {
+		t.Run(name, func(t *testing.T) {
+			change := func(o *parameterserver.Options) { o.InFlight, o.Consistency = 1, consistency }
+			err := onParameterServers(t, 1, 1, change, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+				counter := &batchCounter{}
+				_, err := fitServerModel(ctx, serverModel(t, "plain", s), &optimizers.SGD{LearningRate: 0.1}, keras.Callbacks(counter))
+				if err != nil {
+					return err
+				}
+				if !s.IsCoordinator() {
+					require.Empty(t, counter.begun)
+					return nil
+				}
+				require.Equal(t, local.begun, counter.begun)
+				require.Equal(t, local.ended, counter.ended)
+				require.InDeltaSlice(t, local.losses, counter.losses, 1e-5)
+				return nil
+			})
+			require.NoError(t, err)
+		})
+	}
 }

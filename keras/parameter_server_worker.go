@@ -30,6 +30,7 @@ type serverWorker struct {
 	trained []*serverWeight // among dense, with a gradient each
 	batch   int             // that comes next, of synchronous training
 	left    bool            // Fit has ended here
+	free    sync.Pool       // of *stepMemory
 }
 
 // work is Fit on a worker: it computes what the coordinator asks for until this call is over.
@@ -186,9 +187,21 @@ func (w *serverWorker) sources(rows []*ops.Tensor) ops.Sources {
 	return gradientSources{w.trained, rows}
 }
 
-// stepMemory is what a step reads.
+// stepMemory is what a step reads and what it computes. Steps take turns in using it.
 type stepMemory struct {
-	reads []*parameters.Read
+	reads []*parameters.Read // of dense
+	grads [][]float32        // of trained
+}
+
+func (w *serverWorker) memory() *stepMemory {
+	if m, ok := w.free.Get().(*stepMemory); ok {
+		return m
+	}
+	m := &stepMemory{grads: make([][]float32, len(w.trained))}
+	for _, one := range w.dense {
+		m.reads = append(m.reads, &parameters.Read{Variable: one.remote})
+	}
+	return m
 }
 
 // step is a closure: it fetches values, computes the gradients of a batch, and returns them as changes.
@@ -200,15 +213,12 @@ func (w *serverWorker) step(ctx context.Context, c *parameters.Closure) (paramet
 	if err := w.find(ctx); err != nil {
 		return parameters.Outcome{}, err
 	}
-	memory := &stepMemory{}
-	for _, one := range w.dense {
-		memory.reads = append(memory.reads, &parameters.Read{Variable: one.remote})
-	}
+	memory := w.memory()
 	if err := w.job.Pull(ctx, memory.reads...); err != nil { // while the step before computes
 		return parameters.Outcome{}, err
 	}
 	o, err := w.computeStep(ctx, s, memory)
-	o.Round, o.Part = s.Round, s.Part
+	o.Round, o.Part, o.Release = s.Round, s.Part, func() { w.free.Put(memory) }
 	return o, err
 }
 
@@ -255,7 +265,7 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 			return o, err
 		}
 	}
-	rows, err := w.run(ctx, s)
+	rows, err := w.run(ctx, s, memory)
 	if err != nil && w.ctx.Err() != nil {
 		return o, parameters.ErrElsewhere // the data end with Fit's context
 	}
@@ -263,7 +273,7 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 		return o, err
 	}
 	for i, one := range w.trained {
-		o.Changes = append(o.Changes, parameters.Change{Variable: one.remote, Op: parameters.Gradient, Rate: s.Rate, Values: rows.grads[i], Seen: memory.seen(w.dense, one)})
+		o.Changes = append(o.Changes, parameters.Change{Variable: one.remote, Op: parameters.Gradient, Rate: s.Rate, Values: memory.grads[i], Seen: memory.seen(w.dense, one)})
 	}
 	o.Changes = append(o.Changes, rows.changes(s.Rate)...)
 	if o.Changes, err = w.drift(o.Changes, memory); err != nil {

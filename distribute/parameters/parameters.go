@@ -138,6 +138,8 @@ type Outcome struct {
 	// Round is that of synchronous training which the closure computes a part of: what it changes waits on the servers until [Job.Settle]. 0: none.
 	Round uint64
 	Part  int
+	// Release is called when the changes have been sent, or given up: their memory may be used again. nil: nothing waits for that.
+	Release func()
 }
 
 // Function is what workers run. Errors of its own end the closure; an error of ctx lets another worker try.

@@ -40,6 +40,7 @@ func newClient(s *settings) (*client, error) {
 func (c *client) close() error {
 	var err error
 	for _, l := range c.links {
+		l.lanes.close()
 		err = errors.Join(err, l.conn.Close())
 	}
 	return err
@@ -78,9 +79,8 @@ func (c *client) all() []int {
 
 // execute makes a command on a server.
 func (c *client) execute(ctx context.Context, server int, command protocol.Command) (protocol.Reply, error) {
-	var w protocol.Writer
-	protocol.EncodeCommand(&w, command)
-	r, err := c.links[server].call(ctx, "Execute", w.B, c.s.ServerTimeout)
+	r, done, err := c.links[server].exchange(ctx, "Execute", protocol.SizeOf(command), 0, func(w *protocol.Writer) { protocol.EncodeCommand(w, command) }, c.s.ServerTimeout)
+	defer done()
 	if err != nil {
 		return protocol.Reply{}, err
 	}

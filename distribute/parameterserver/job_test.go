@@ -17,6 +17,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/parameters"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/distribute/partitioners"
+	"github.com/gokeras/gokeras/internal/fairclock"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -236,10 +237,11 @@ func TestServerComesBack(t *testing.T) {
 		time.Sleep(3 * time.Millisecond)
 		c.servers[n%2].Close()
 		time.Sleep(10 * time.Millisecond)
-		began := time.Now()
+		clock := fairclock.Start()
 		c.startServer(n % 2)
 		require.NoError(t, j.Join(t.Context()))
-		require.Less(t, time.Since(began), 3*time.Second)
+		require.Less(t, clock.Elapsed(), 3*time.Second)
+		clock.Stop()
 		require.Equal(t, []float32{float32(total), float32(total)}, value(t, j, v))
 	}
 }
@@ -348,7 +350,8 @@ func TestCoordinatorComesBack(t *testing.T) {
 	schedule(t, j, "increment", 30)
 	require.NoError(t, j.Join(t.Context()))
 	schedule(t, j, "increment", 30) // and then it is silent
-	began := time.Now()
+	clock := fairclock.Start()
+	defer clock.Stop()
 	next := c.coordinate()
 	v, created, err := next.Create(t.Context(), parameters.Spec{Name: "v"})
 	require.NoError(t, err)
@@ -360,14 +363,17 @@ func TestCoordinatorComesBack(t *testing.T) {
 	require.GreaterOrEqual(t, before, float32(30))
 	schedule(t, next, "increment", 10)
 	require.NoError(t, next.Join(t.Context()))
-	require.Less(t, time.Since(began), 2*time.Second)
+	require.Less(t, clock.Elapsed(), 2*time.Second)
 	require.Equal(t, before+10, value(t, next, v)[0])
 	require.ErrorContains(t, j.SetNote(t.Context(), "epoch", []byte("5")), "stale")
 }
 
 func TestStaleWait(t *testing.T) {
 	c := newCluster(t, 1, 1, func(o *parameterserver.Options) {
-		o.JoinTimeout, o.Deadline, o.ServerTimeout = 300*time.Millisecond, 100*time.Millisecond, 500*time.Millisecond
+		o.JoinTimeout, o.ServerTimeout = 3*time.Second, 3*time.Second
+		if task, _ := o.Resolver.TaskType(); task == "worker" {
+			o.JoinTimeout = 100 * time.Millisecond // it waits that long for a function
+		}
 	})
 	j := c.coordinate()
 	v, _, err := j.Create(t.Context(), parameters.Spec{Name: "v"})
@@ -377,7 +383,7 @@ func TestStaleWait(t *testing.T) {
 	c.workers[0].Close()
 	c.register("x", nil)
 	schedule(t, j, "x", 1)
-	require.ErrorContains(t, j.Join(t.Context()), "there was no worker for 300ms")
+	require.ErrorContains(t, j.Join(t.Context()), "there was no worker for 3s")
 	c.servers[0].Close()
 	err = j.Pull(t.Context(), &parameters.Read{Variable: v})
 	var lost *parameterserver.ServerError

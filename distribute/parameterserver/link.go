@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -23,6 +24,7 @@ type link struct {
 	conn     *grpc.ClientConn
 	identity atomic.Uint64 // of its state; 0: not known yet
 	lost     atomic.Bool
+	lanes    lanes
 }
 
 // slowestBytes is the speed, in bytes a second, below which a server counts as lost.
@@ -30,18 +32,86 @@ const slowestBytes = 20 << 20
 
 // call sends a request and returns the answer.
 func (l *link) call(ctx context.Context, method string, request []byte, patience time.Duration) (*protocol.Reader, error) {
+	return l.repeat(ctx, patience, len(request), func(ctx context.Context) ([]byte, error) { return l.invoke(ctx, method, request) })
+}
+
+func (l *link) invoke(ctx context.Context, method string, request []byte) ([]byte, error) {
+	var out message
+	err := l.conn.Invoke(ctx, "/"+serverService+"/"+method, &message{request}, &out)
+	return out.data, err
+}
+
+// exchange is call for large messages: build writes the request, of about size bytes; answer is how many come back. What the reader gives is good until done is
+// called.
+func (l *link) exchange(ctx context.Context, method string, size, answer int, build func(*protocol.Writer), patience time.Duration) (r *protocol.Reader, done func(), err error) {
+	var w protocol.Writer
+	size = (size + laneSlack) &^ 63
+	m := l.lanes.take(size + answer + laneSlack)
+	if m != nil {
+		w.B = m.Bytes[:0:size]
+	}
+	build(&w)
+	request := w.B
+	leave := func() { // goes on without the lane
+		if m != nil {
+			request = slices.Clone(request)
+			m.Close()
+			m = nil
+		}
+	}
+	if m != nil && !inside(m.Bytes, request) {
+		l.lanes.give(m)
+		m = nil
+	}
+	r, err = l.repeat(ctx, patience, len(request), func(ctx context.Context) ([]byte, error) {
+		if m != nil {
+			out, err := l.invoke(ctx, "Shared", (&laneRequest{note: m.Note(), method: method, length: len(request), answer: size}).encode())
+			if err == nil && len(out) >= headerBytes && out[8] == inLane {
+				if out, err = laneAnswer(m.Bytes[size:], out); err == nil {
+					return out, nil
+				}
+			} else if err == nil && len(out) >= headerBytes && out[8] != unmapped {
+				return out, nil
+			}
+			leave()
+			if err != nil {
+				return nil, err
+			}
+			l.lanes.close() // the server is on another host, or sees another /proc
+		}
+		return l.invoke(ctx, method, request)
+	})
+	return r, func() {
+		if m != nil {
+			l.lanes.give(m)
+		}
+	}, err
+}
+
+// laneAnswer returns the answer that lies in a lane.
+func laneAnswer(place, note []byte) ([]byte, error) {
+	r := protocol.NewReader(note)
+	r.Skip(headerBytes)
+	n := r.Int()
+	if err := r.End(); err != nil || n < headerBytes || n > len(place) {
+		return nil, fmt.Errorf("%w: an answer of %d bytes in a lane of %d", protocol.ErrMessage, n, len(place))
+	}
+	return place[:n:n], nil
+}
+
+// repeat makes attempts until the server answers or has been silent for too long.
+func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try func(ctx context.Context) ([]byte, error)) (*protocol.Reader, error) {
 	began, pause := time.Now(), 5*time.Millisecond
 	for {
-		limit := l.s.Deadline + time.Duration(len(request))*time.Second/slowestBytes
+		limit := l.s.Deadline + time.Duration(size)*time.Second/slowestBytes
 		attempt, cancel := context.WithTimeout(l.s.introduce(ctx), limit)
-		var out message
-		err := l.conn.Invoke(attempt, "/"+serverService+"/"+method, &message{request}, &out)
+		out, err := try(attempt)
 		cancel()
 		if err == nil {
 			if l.lost.Swap(false) {
 				l.s.Observe(fmt.Sprintf("%v at %s answers again after %v", l.member.Task, l.member.Address, time.Since(began).Round(time.Millisecond)))
 			}
-			return l.answer(out.data)
+			return l.answer(out)
 		}
 		if ctx.Err() != nil {
 			return nil, ctx.Err()

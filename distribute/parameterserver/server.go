@@ -27,6 +27,7 @@ type Server struct {
 	listener net.Listener
 	stopped  chan struct{} // closed when the coordinator says that the job is over
 	stop     sync.Once
+	large    map[string]func(*protocol.Writer, []byte) error // methods whose messages may lie in lanes
 
 	mu       sync.RWMutex
 	state    *protocol.State
@@ -69,6 +70,8 @@ func NewServer(o Options) (*Server, error) {
 	} {
 		desc.Methods = append(desc.Methods, grpc.MethodDesc{MethodName: name, Handler: server.handler(handle)})
 	}
+	desc.Methods = append(desc.Methods, grpc.MethodDesc{MethodName: "Shared", Handler: server.shared})
+	server.large = map[string]func(*protocol.Writer, []byte) error{"Execute": server.execute, "Read": server.read}
 	server.grpc.RegisterService(desc, server)
 	return server, nil
 }
@@ -106,6 +109,8 @@ const (
 	answered byte = iota
 	refused
 	stale
+	inLane           // the answer is in the lane, and here is its length
+	unmapped         // the server cannot map the lane
 	headerBytes = 16 // keeps arrays aligned
 )
 
@@ -119,25 +124,77 @@ func (s *Server) handler(handle func(*protocol.Writer, []byte) error) grpc.Metho
 		if err := decode(&in); err != nil {
 			return nil, err
 		}
-		s.queue.Add(1)
-		defer s.queue.Add(-1)
 		w := &protocol.Writer{B: make([]byte, headerBytes)}
-		err := handle(w, in.data)
-		var lost *logError
-		switch {
-		case errors.As(err, &lost):
-			return nil, status.Error(codes.Internal, err.Error())
-		case err != nil:
-			w.B = w.B[:headerBytes]
-			w.B[8] = refused
-			if errors.Is(err, protocol.ErrStale) {
-				w.B[8] = stale
-			}
-			w.String(err.Error())
+		if err := s.answer(handle, w, in.data); err != nil {
+			return nil, err
 		}
-		binary.LittleEndian.PutUint64(w.B, s.identity)
 		return &message{w.B}, nil
 	}
+}
+
+// answer calls a method and writes what came of it behind a header.
+func (s *Server) answer(handle func(*protocol.Writer, []byte) error, w *protocol.Writer, request []byte) error {
+	s.queue.Add(1)
+	defer s.queue.Add(-1)
+	err := handle(w, request)
+	var lost *logError
+	switch {
+	case errors.As(err, &lost):
+		return status.Error(codes.Internal, err.Error())
+	case err != nil:
+		w.B = w.B[:headerBytes]
+		w.B[8] = refused
+		if errors.Is(err, protocol.ErrStale) {
+			w.B[8] = stale
+		}
+		w.String(err.Error())
+	}
+	binary.LittleEndian.PutUint64(w.B, s.identity)
+	return nil
+}
+
+// shared answers a request that lies in a lane.
+func (s *Server) shared(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
+	if err := s.settings.recognize(ctx); err != nil {
+		return nil, err
+	}
+	var in message
+	if err := decode(&in); err != nil {
+		return nil, err
+	}
+	c, _ := ctx.Value(connectionKey{}).(*connection)
+	return s.answerShared(c, in.data)
+}
+
+func (s *Server) answerShared(c *connection, request []byte) (*message, error) {
+	var q laneRequest
+	if err := q.decode(request); err != nil {
+		return nil, status.Error(codes.InvalidArgument, err.Error())
+	}
+	head := protocol.Writer{B: make([]byte, headerBytes, headerBytes+16)}
+	binary.LittleEndian.PutUint64(head.B, s.identity)
+	m, err := c.open(q.note)
+	if err != nil {
+		head.B[8] = unmapped
+		return &message{head.B}, nil
+	}
+	defer c.release()
+	handle := s.large[q.method]
+	if handle == nil || q.length > q.answer || q.answer%64 != 0 || q.answer > len(m.Bytes)-headerBytes {
+		return nil, status.Errorf(codes.InvalidArgument, "a request of %d bytes for %.20q, the answer at %d of %d bytes", q.length, q.method, q.answer, len(m.Bytes))
+	}
+	place := m.Bytes[q.answer:]
+	clear(place[:headerBytes])
+	w := &protocol.Writer{B: place[:headerBytes]}
+	if err := s.answer(handle, w, m.Bytes[:q.length:q.length]); err != nil {
+		return nil, err
+	}
+	if !inside(place, w.B) {
+		return &message{w.B}, nil
+	}
+	head.B[8] = inLane
+	head.Uint(uint64(len(w.B)))
+	return &message{head.B}, nil
 }
 
 // logError is a log that cannot be written: the server cannot keep its promise.

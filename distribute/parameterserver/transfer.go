@@ -62,17 +62,27 @@ func (c *client) pull(ctx context.Context, reads ...*parameters.Read) error {
 }
 
 func (c *client) pullFrom(ctx context.Context, server int, pieces []piece) error {
-	var w protocol.Writer
-	w.Uint(uint64(len(pieces)))
+	size, answer := 16, headerBytes
 	for _, p := range pieces {
-		w.Uint(uint64(p.number))
-		w.Uint(0) // no version is known
-		w.Bool(p.places != nil)
+		rows := p.read.Variable.Shards[p.shard].Rows
 		if p.places != nil {
-			w.Ints(p.ids)
+			rows = len(p.places)
+			size += 8 * rows
 		}
+		size, answer = size+32, answer+64+4*rows*p.read.Variable.Width
 	}
-	r, err := c.links[server].call(ctx, "Read", w.B, c.s.ServerTimeout)
+	r, done, err := c.links[server].exchange(ctx, "Read", size, answer, func(w *protocol.Writer) {
+		w.Uint(uint64(len(pieces)))
+		for _, p := range pieces {
+			w.Uint(uint64(p.number))
+			w.Uint(0) // no version is known
+			w.Bool(p.places != nil)
+			if p.places != nil {
+				w.Ints(p.ids)
+			}
+		}
+	}, c.s.ServerTimeout)
+	defer done()
 	if err != nil {
 		return err
 	}

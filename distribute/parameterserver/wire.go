@@ -89,7 +89,8 @@ func (s *settings) newServer() (*grpc.Server, error) {
 	}
 	return grpc.NewServer(grpc.Creds(creds), grpc.ForceServerCodecV2(codec{}), grpc.ConnectionTimeout(5*time.Second), grpc.MaxConcurrentStreams(1024),
 		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage), grpc.MaxHeaderListSize(8<<10), grpc.InitialWindowSize(window),
-		grpc.InitialConnWindowSize(4*window), grpc.WaitForHandlers(true), grpc.ReadBufferSize(socketBuffer), grpc.WriteBufferSize(socketBuffer), experimental.BufferPool(recycle.Buffers)), nil
+		grpc.InitialConnWindowSize(4*window), grpc.WaitForHandlers(true), grpc.ReadBufferSize(socketBuffer), grpc.WriteBufferSize(socketBuffer), grpc.StatsHandler(connections{}),
+		experimental.BufferPool(recycle.Buffers)), nil
 }
 
 // listen opens the port of this process.

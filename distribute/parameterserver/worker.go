@@ -229,6 +229,9 @@ func (v *visit) perform(id protocol.ClosureID, low uint64, c *parameters.Closure
 		return nil, err
 	}
 	err = v.client.push(v.ctx, id, low, &o)
+	if o.Release != nil {
+		o.Release()
+	}
 	if errors.Is(err, protocol.ErrStale) && o.Round > 0 {
 		return o.Value, nil // the round was settled without it
 	}

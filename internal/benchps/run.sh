@@ -1,14 +1,27 @@
 #!/usr/bin/env bash
-# Parameter servers beside TensorFlow's: closures, 10 MB of dense weights, and an embedding of a million rows over two servers. TensorFlow's part needs
-# the Python that GOKERAS_PYTHON names. The two sides do not do quite the same: ours keeps a log of updates, and computes no gradients of dense weights.
+# Parameter servers beside TensorFlow's, as processes of this machine that do the same: closures, an MLP of 10 MB on three workers, and look-ups in a table of
+# ten million rows over two servers. TensorFlow's part needs the Python that GOKERAS_PYTHON names. "-log" is ours with the log of updates, which
+# TensorFlow's servers do not have. The benchmarks of distribute/parameterserver measure the parts.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-go test -run XXX -bench 'Closure|Dense|Embedding' -benchtime 3s ./distribute/parameterserver | grep Benchmark
+seconds=${BENCHPS_SECONDS:-10} rows=${BENCHPS_ROWS:-10000000}
+program=$(mktemp)
+trap 'rm -f "$program"' EXIT
+go build -o "$program" ./internal/benchps
+theirs() {
+  if [ -n "${GOKERAS_PYTHON:-}" ]; then
+    timeout 600 "$GOKERAS_PYTHON" internal/benchps/tensorflow_servers.py "$@" 2>/dev/null || echo "TensorFlow's side did not end: $*"
+  fi
+}
+"$program" -kind closure -seconds "$seconds"
+for _ in 1 2; do
+  "$program" -kind dense -seconds "$seconds"
+  theirs dense 3 "$seconds"
+done
+"$program" -kind dense -seconds "$seconds" -log
+"$program" -kind embedding -workers 2 -rows "$rows" -seconds "$seconds"
+theirs embedding 2 "$seconds" "$rows"
+"$program" -kind embedding -workers 2 -rows "$rows" -seconds "$seconds" -log
 if [ -z "${GOKERAS_PYTHON:-}" ]; then
   echo "TensorFlow's side: set GOKERAS_PYTHON to a Python with TensorFlow"
-  exit 0
 fi
-for run in "embedding 2 10 1000000" "dense 3 10"; do
-  # shellcheck disable=SC2086
-  timeout 300 "$GOKERAS_PYTHON" internal/benchps/tensorflow_servers.py $run 2>/dev/null || echo "TensorFlow's side did not end: $run"
-done

@@ -306,14 +306,21 @@ func (s *State) Execute(c Command) (Reply, error) {
 	return c.execute(s), nil
 }
 
-// EncodeCommand appends a command.
-func EncodeCommand(w *Writer, c Command) {
-	if p, ok := c.(*Push); ok && w.B == nil { // at once as large as it gets
-		size := 64
+// SizeOf is how many bytes a command has at most, where it is a large one.
+func SizeOf(c Command) int {
+	size := 64
+	if p, ok := c.(*Push); ok {
 		for i := range p.Updates {
 			size += 64 + 8*len(p.Updates[i].IDs) + 4*len(p.Updates[i].Values)
 		}
-		w.B = make([]byte, 0, size)
+	}
+	return size
+}
+
+// EncodeCommand appends a command.
+func EncodeCommand(w *Writer, c Command) {
+	if w.B == nil { // at once as large as it gets
+		w.B = make([]byte, 0, SizeOf(c))
 	}
 	w.Byte(byte(c.kind()))
 	c.encode(w)

@@ -1,0 +1,22 @@
+// Package shared is memory that processes of one host share. It has no name in any file system: others open it through its owner's entry in /proc, so
+// nothing is left behind whatever happens to the owner. Where there is none (other systems, other containers), New or Open fail, and callers use the network.
+package shared
+
+import "errors"
+
+// Memory is a piece of shared memory.
+type Memory struct {
+	Bytes []byte
+	note  string
+	all   []byte
+	file  int // of the owner; 0 for others
+}
+
+// Note is what another process needs to open the memory.
+func (m *Memory) Note() string { return m.note }
+
+// headBytes hold a random number that proves that it is the right memory.
+const headBytes = 64
+
+// ErrNone is that of systems without shared memory.
+var ErrNone = errors.New("shared memory: not on this system")

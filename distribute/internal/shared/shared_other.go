@@ -1,0 +1,12 @@
+//go:build !linux
+
+package shared
+
+// New fails: there is none on this system.
+func New(int) (*Memory, error) { return nil, ErrNone }
+
+// Open fails: there is none on this system.
+func Open(string) (*Memory, error) { return nil, ErrNone }
+
+// Close does nothing.
+func (m *Memory) Close() { m.all, m.Bytes, m.file = nil, nil, 0 }

@@ -1,0 +1,180 @@
+package parameterserver
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"google.golang.org/grpc/stats"
+
+	"github.com/gokeras/gokeras/distribute/internal/protocol"
+	"github.com/gokeras/gokeras/distribute/internal/shared"
+)
+
+// Large messages between processes of one host lie in memory that both have mapped, and only say over the network that they are there. A lane is such
+// a piece of memory, made by the client. It has one request at its beginning and the answer behind it, and is used by one call at a time. After a call
+// that did not end as it should a lane is not used again, for the server may still be busy with it; the request is repeated over the network.
+
+const (
+	leastShared = 32 << 10 // bytes of a request and its answer below which the network is as good
+	leastLane   = 1 << 20
+	keptLanes   = 8
+	maxLanes    = 64 // that a server maps for a connection
+	laneSlack   = 4096
+)
+
+// lanes are those of a client to one server.
+type lanes struct {
+	mu      sync.Mutex
+	free    []*shared.Memory
+	refused bool // the server cannot map them
+}
+
+// take returns a lane with room for so many bytes, nil where there is none.
+func (l *lanes) take(size int) *shared.Memory {
+	if size < leastShared {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.refused || size > maxMessage {
+		return nil
+	}
+	for i, m := range l.free {
+		if len(m.Bytes) >= size {
+			l.free = append(l.free[:i], l.free[i+1:]...)
+			return m
+		}
+	}
+	room := leastLane
+	for room < size {
+		room *= 2
+	}
+	m, err := shared.New(room)
+	if err != nil {
+		l.refused = true
+		return nil
+	}
+	return m
+}
+
+// give takes a lane back.
+func (l *lanes) give(m *shared.Memory) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.free = append(l.free, m)
+	if len(l.free) > keptLanes || l.refused {
+		l.free[0].Close()
+		l.free = l.free[1:]
+	}
+}
+
+// close ends the lanes that nobody uses; others end when they come back.
+func (l *lanes) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.refused = true
+	for _, m := range l.free {
+		m.Close()
+	}
+	l.free = nil
+}
+
+// inside reports whether b still lies where it began; what grew beyond its place does not.
+func inside(place, b []byte) bool { return len(b) > 0 && &b[0] == &place[0] }
+
+// laneRequest says where a request lies and where its answer goes.
+type laneRequest struct {
+	note, method   string
+	length, answer int
+}
+
+func (q *laneRequest) encode() []byte {
+	var w protocol.Writer
+	w.String(q.note)
+	w.String(q.method)
+	w.Uint(uint64(q.length))
+	w.Uint(uint64(q.answer))
+	return w.B
+}
+
+func (q *laneRequest) decode(b []byte) error {
+	r := protocol.NewReader(b)
+	q.note, q.method, q.length, q.answer = r.String(), r.String(), r.Int(), r.Int()
+	return r.End()
+}
+
+// connection is a client as its server sees it: the lanes that it has mapped.
+type connection struct {
+	mu    sync.Mutex
+	lanes map[string]*shared.Memory
+	users int
+	ended bool
+}
+
+type connectionKey struct{}
+
+// open maps a lane until release.
+func (c *connection) open(note string) (*shared.Memory, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := c.lanes[note]
+	if m == nil {
+		if c.ended || len(c.lanes) >= maxLanes {
+			return nil, fmt.Errorf("parameterserver: a client has mapped %d pieces of memory", len(c.lanes))
+		}
+		var err error
+		if m, err = shared.Open(note); err != nil {
+			return nil, err
+		}
+		if c.lanes == nil {
+			c.lanes = map[string]*shared.Memory{}
+		}
+		c.lanes[note] = m
+	}
+	c.users++
+	return m, nil
+}
+
+func (c *connection) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.users--
+	c.unmap()
+}
+
+func (c *connection) end() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	c.unmap()
+}
+
+// unmap ends the lanes of a client that is gone, when nobody reads them any more. The lock is held.
+func (c *connection) unmap() {
+	if !c.ended || c.users > 0 {
+		return
+	}
+	for _, m := range c.lanes {
+		m.Close()
+	}
+	c.lanes = nil
+}
+
+// connections follow which clients there are.
+type connections struct{}
+
+func (connections) TagConn(ctx context.Context, _ *stats.ConnTagInfo) context.Context {
+	return context.WithValue(ctx, connectionKey{}, &connection{})
+}
+
+func (connections) HandleConn(ctx context.Context, s stats.ConnStats) {
+	if _, over := s.(*stats.ConnEnd); over {
+		if c, ok := ctx.Value(connectionKey{}).(*connection); ok {
+			c.end()
+		}
+	}
+}
+
+func (connections) TagRPC(ctx context.Context, _ *stats.RPCTagInfo) context.Context { return ctx }
+func (connections) HandleRPC(context.Context, stats.RPCStats)                       {}
