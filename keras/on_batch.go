@@ -95,7 +95,8 @@ func (m *Model) onBatch(ctx context.Context, c *fitConfig, a *data.ArraySource, 
 	return scores, nil
 }
 
-func (m *Model) runBatch(ctx context.Context, c *fitConfig, a *data.ArraySource, train bool) (*callbacks.Logs, error) {
+// partsOf makes the model ready for the examples of a, and checks these.
+func (m *Model) partsOf(ctx context.Context, c *fitConfig, a *data.ArraySource, train bool) (*parts, error) {
 	if err := sourceErr(a); err != nil {
 		return nil, err
 	}
@@ -116,19 +117,29 @@ func (m *Model) runBatch(ctx context.Context, c *fitConfig, a *data.ArraySource,
 	if err := m.lookAtOne(&p, c, train); err != nil {
 		return nil, err
 	}
-	fn := m.compiled.test
 	if train {
-		fn = m.compiled.train
 		if err := m.prepareOptimizer(); err != nil {
 			return nil, err
 		}
+	}
+	return &p, nil
+}
+
+func (m *Model) runBatch(ctx context.Context, c *fitConfig, a *data.ArraySource, train bool) (*callbacks.Logs, error) {
+	p, err := m.partsOf(ctx, c, a, train)
+	if err != nil {
+		return nil, err
+	}
+	fn := m.compiled.test
+	if train {
+		fn = m.compiled.train
 	}
 	if err := m.resetMetrics(); err != nil {
 		return nil, err
 	}
 	feed := newFeeder(fn, m.policy.Float())
 	defer feed.release()
-	inst, err := feed.load(&p)
+	inst, err := feed.load(p)
 	if err != nil {
 		return nil, err
 	}

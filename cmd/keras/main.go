@@ -10,6 +10,7 @@
 //	keras devices
 //	keras bench    model.keras
 //	keras profile  model.keras
+//	keras compile  model.keras --target v5e:2x2
 //	keras launch   -n 3 -- ./train
 //	keras secret
 //
@@ -110,7 +111,7 @@ func newCommand() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return usagef("%s: %w; %s --help shows the flags", c.Name(), err, c.CommandPath())
 	})
-	root.AddCommand(newSummary(), newPredict(), newEvaluate(), newFit(), newConvert(), newPlot(), newDevices(), newBench(), newProfile(), newLaunch(), newSecret())
+	root.AddCommand(newSummary(), newPredict(), newEvaluate(), newFit(), newConvert(), newPlot(), newDevices(), newBench(), newProfile(), newCompile(), newLaunch(), newSecret())
 	return root
 }
 

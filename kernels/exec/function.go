@@ -182,3 +182,19 @@ func (f *Function) Programs() string {
 	}
 	return b.String()
 }
+
+// Program returns what the first replica of this process would run for inputs of the given types, as traced: nothing is compiled. all is as for
+// AcquireSplit.
+func (f *Function) Program(types [][]ir.Type, all []int) (*ir.Program, error) {
+	if n := f.replicas(); len(all) != n || len(types) != len(f.strategy.Devices()) {
+		return nil, fmt.Errorf("distribute: %s: received the types of %d replicas and the sizes of %d; expected %d of this process and %d of all", f.name, len(types), len(all), len(f.strategy.Devices()), n)
+	}
+	if err := f.checkLockstep(types); err != nil {
+		return nil, err
+	}
+	programs, err := f.traceAll(f.typesOfAll(types, all), all)
+	if err != nil {
+		return nil, err
+	}
+	return programs[f.first()].program, nil
+}

@@ -232,6 +232,13 @@ func (l *Launch) Run(keep []int) error {
 			failed = err
 		}
 	}
+	if failed != nil { // what the devices made of it is of no use to anybody
+		for _, results := range l.results {
+			for _, buffer := range results[:l.executable.Outputs] {
+				failed = errors.Join(failed, l.executable.plugin.handle(bufferDestroy, uintptr(buffer)))
+			}
+		}
+	}
 	runtime.KeepAlive(l)
 	return failed
 }

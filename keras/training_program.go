@@ -1,0 +1,36 @@
+package keras
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// TrainingProgram returns what the first replica computes in a training step on the examples of a, a global batch, before any backend works on it: for
+// printing, counting, and compiling ahead of time. Only the types of the arrays matter. A node's Scope is the path of the layer that made it.
+func (m *Model) TrainingProgram(ctx context.Context, a *data.ArraySource) (*ir.Program, error) {
+	c, err := newFitConfig("TrainingProgram", nil)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.begin(ctx, c.what); err != nil {
+		return nil, err
+	}
+	defer m.training.Unlock()
+	p, err := m.partsOf(ctx, c, a, true)
+	if err != nil {
+		return nil, fmt.Errorf("keras: TrainingProgram: %w", err)
+	}
+	feed := newFeeder(m.compiled.train, m.policy.Float())
+	l, err := feed.layout(p, p.rows())
+	if err != nil {
+		return nil, fmt.Errorf("keras: TrainingProgram: %w", err)
+	}
+	program, err := m.compiled.train.Program(l.types, l.all)
+	if err != nil {
+		return nil, fmt.Errorf("keras: TrainingProgram: %w", err)
+	}
+	return program, nil
+}

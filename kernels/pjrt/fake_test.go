@@ -1,0 +1,243 @@
+//go:build linux
+
+package pjrt_test
+
+import (
+	"context"
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/ebitengine/purego"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/pjrt"
+)
+
+// fakePlugin is testdata/plugin.c: a plugin that counts what is alive and fails one call.
+type fakePlugin struct {
+	path  string
+	reset func(entry, call, version, beyond, outputs int64)
+	alive func(what int64) int64
+	calls func(entry int64) int64
+	// forgive takes one object out of a count.
+	forgive func(what int64)
+}
+
+// fake builds the plugin, or skips the test.
+func fake(t *testing.T) *fakePlugin {
+	t.Helper()
+	compiler, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("there is no gcc to build the fake plugin with")
+	}
+	f := &fakePlugin{path: filepath.Join(t.TempDir(), "plugin.so")}
+	out, err := exec.Command(compiler, "-shared", "-fPIC", "-O1", "-o", f.path, "testdata/plugin.c", "-lpthread").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	library, err := purego.Dlopen(f.path, purego.RTLD_NOW)
+	require.NoError(t, err)
+	purego.RegisterLibFunc(&f.reset, library, "fake_reset")
+	purego.RegisterLibFunc(&f.alive, library, "fake_alive")
+	purego.RegisterLibFunc(&f.calls, library, "fake_calls")
+	purego.RegisterLibFunc(&f.forgive, library, "fake_forgive")
+	return f
+}
+
+// leaks lists what is alive in the plugin, after the collector had time to run finalizers. One object of the kind refused is what the plugin would not
+// destroy, and forgiven.
+func (f *fakePlugin) leaks(refused string) map[string]int64 {
+	var found map[string]int64
+	for range 200 {
+		found = map[string]int64{}
+		for i, what := range []string{"errors", "events", "clients", "executables", "buffers"} {
+			if n := f.alive(int64(i)); n != 0 {
+				found[what] = n
+			}
+		}
+		if len(found) == 1 && found[refused] == 1 {
+			f.forget(refused)
+			continue
+		}
+		if len(found) == 0 {
+			break
+		}
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	return found
+}
+
+// tour goes through all that a program does with devices, and gives everything back whatever fails.
+func tour(ctx context.Context, path string) error {
+	b := pjrt.New("fake", path)
+	err := tourOf(ctx, b)
+	return errors.Join(err, b.Close())
+}
+
+func tourOf(ctx context.Context, b *pjrt.Backend) error {
+	devices := []kernels.Device{{Kind: "fake"}, {Kind: "fake", Index: 1}}
+	four := ir.Type{DType: ir.Float32, Shape: ir.Shape{4}}
+	var buffers []kernels.Buffer
+	for _, d := range devices {
+		if err := b.Open(d); err != nil {
+			return err
+		}
+		x, err := b.NewBuffer(d, four)
+		if err != nil {
+			return err
+		}
+		defer x.Free()
+		if err := x.Write(make([]byte, 16)); err != nil {
+			return err
+		}
+		buffers = append(buffers, x)
+	}
+	if _, err := b.Info(); err != nil {
+		return err
+	}
+	if _, err := b.Cores(); err != nil {
+		return err
+	}
+	if err := buffers[1].CopyFrom(buffers[0]).Wait(ctx); err != nil {
+		return err
+	}
+	if err := single(ctx, b, devices[0], buffers[0]); err != nil {
+		return err
+	}
+	if err := together(ctx, b, devices, buffers); err != nil {
+		return err
+	}
+	data := make([]byte, 16)
+	return errors.Join(buffers[0].Read(data), buffers[1].Download(data).Wait(ctx))
+}
+
+// single launches a program on one device, and one more behind it.
+func single(ctx context.Context, b *pjrt.Backend, d kernels.Device, x kernels.Buffer) error {
+	p := ir.New("double")
+	in := p.AddInput("x", x.Type())
+	p.AddAlias("y", must(p.Add("add", ir.Add, nil, in, in))[0], 0)
+	e, err := b.Compile(p, kernels.CompileOptions{Device: d})
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	s, err := e.NewSession(kernels.SessionOptions{Device: d})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	e.Stats()
+	q, err := b.NewQueue(d)
+	if err != nil {
+		return err
+	}
+	defer q.Close()
+	for range 2 {
+		if err := s.Launch(ctx, kernels.Launch{Queue: q, Inputs: []kernels.Buffer{x}, Outputs: []kernels.Buffer{nil}}).Wait(ctx); err != nil {
+			return err
+		}
+	}
+	s.Launch(ctx, kernels.Launch{Queue: q, Inputs: []kernels.Buffer{x}, Outputs: []kernels.Buffer{nil}})
+	return q.Wait(ctx)
+}
+
+// together launches a program with a sum on both devices.
+func together(ctx context.Context, b *pjrt.Backend, devices []kernels.Device, buffers []kernels.Buffer) error {
+	p := ir.New("sum")
+	in := p.AddInput("x", buffers[0].Type())
+	p.AddAlias("y", must(p.Add("sum", ir.AllReduce, ir.CollectiveAttrs{Kind: ir.Sum, Replicas: 2}, in))[0], 0)
+	ends, err := b.NewCommunicators(ctx, kernels.CommunicatorOptions{Devices: devices})
+	if err != nil {
+		return err
+	}
+	e, err := b.Compile(p, kernels.CompileOptions{Device: devices[0], Replicas: 2})
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	events := make([]kernels.Event, 2)
+	for i, d := range devices {
+		defer ends[i].Close()
+		s, err := e.NewSession(kernels.SessionOptions{Device: d, Replica: i})
+		if err != nil {
+			return err
+		}
+		defer s.Close()
+		events[i] = s.Launch(ctx, kernels.Launch{Inputs: buffers[i : i+1], Outputs: []kernels.Buffer{nil}, Communicator: ends[i]})
+	}
+	return errors.Join(events[0].Wait(ctx), events[1].Wait(ctx))
+}
+
+func must(v []ir.Value, err error) []ir.Value {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// entries are the offsets of the functions that tour calls, with what they destroy: what a failed call of those leaves behind is the plugin's.
+var entries = map[int64]string{
+	64: "", 72: "", 80: "events", 104: "", 120: "", 128: "clients", 136: "", 152: "", 168: "", 200: "", 216: "", 224: "", 232: "", 240: "", 248: "", 256: "", 272: "",
+	360: "executables", 392: "", 440: "executables", 448: "", 480: "", 504: "buffers", 592: "", 600: "", 808: "",
+}
+
+// Each call of each function of the plugin fails once. That is an error, or hidden where only statistics are asked; nothing hangs, and nothing is left.
+func TestEveryCallFailsOnce(t *testing.T) {
+	f := fake(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	f.reset(-1, 0, 115, 0, 2)
+	require.NoError(t, tour(ctx, f.path))
+	require.Empty(t, f.leaks(""))
+	total := 0
+	for entry, object := range entries {
+		f.reset(-1, 0, 115, 0, 2)
+		require.NoError(t, tour(ctx, f.path))
+		n := f.calls(entry)
+		require.NotZero(t, n, "the function at %d is not called", entry)
+		for call := int64(1); call <= n; call++ {
+			f.reset(entry, call, 115, 0, 2)
+			err := tour(ctx, f.path)
+			require.NoError(t, ctx.Err(), "call %d of the function at %d hangs", call, entry)
+			hidden := entry == 72 || entry == 808 // attributes and statistics are optional
+			if !hidden && object == "" {
+				require.ErrorContains(t, err, "injected", "call %d of the function at %d", call, entry)
+			}
+			f.reset(-1, 0, 115, 0, 2)
+			require.Empty(t, f.leaks(object), "after call %d of the function at %d", call, entry)
+			total++
+		}
+	}
+	t.Logf("%d failures", total)
+	require.Greater(t, total, 60)
+}
+
+// forget takes an object that the plugin refused to destroy out of the count.
+func (f *fakePlugin) forget(what string) {
+	f.forgive(map[string]int64{"errors": 0, "events": 1, "clients": 2, "executables": 3, "buffers": 4}[what])
+}
+
+// Older and newer plugins: the interface that is too old is refused, and one that knows longer arguments is content.
+func TestPluginVersions(t *testing.T) {
+	f := fake(t)
+	defer f.reset(-1, 0, 115, 0, 2)
+	for _, version := range []int64{57, 81, 115, 400} {
+		f.reset(-1, 0, version, 0, 2)
+		require.NoError(t, tour(t.Context(), f.path), "0.%d", version)
+	}
+	f.reset(-1, 0, 400, 64, 2)
+	require.NoError(t, tour(t.Context(), f.path), "a plugin whose arguments have grown by 64 bytes")
+	f.reset(-1, 0, 56, 0, 2)
+	require.ErrorContains(t, tour(t.Context(), f.path), "has version 0.56 of the plugin interface; expected 0.57 or later")
+	f.reset(-1, 0, 1003, 0, 2)
+	require.ErrorContains(t, tour(t.Context(), f.path), "has version 1.3 of the plugin interface")
+	f.reset(-1, 0, 115, 4096, 2)
+	require.ErrorContains(t, tour(t.Context(), f.path), "too short")
+	f.reset(-1, 0, 115, 0, 2)
+	require.Empty(t, f.leaks(""))
+}

@@ -1,0 +1,103 @@
+//go:build linux
+
+package pjrt
+
+import (
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"os"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
+	"github.com/gokeras/gokeras/kernels/stablehlo"
+)
+
+// Target is a set of devices that need not be here, which programs are compiled for ahead of time: to see whether they compile, and what memory and
+// arithmetic a step takes.
+type Target struct {
+	name     string
+	topology *capi.Topology
+	devices  []capi.DeviceInfo
+}
+
+// NewTarget opens the plugin of a file, or libtpu where path is "", and describes devices by the platform's name for them: "v5e:2x2", "v4:2x2x1",
+// "v6e:2x4" of libtpu. No hardware and no network are needed.
+func NewTarget(path, name string) (*Target, error) {
+	if path == "" {
+		var err error
+		if path, err = findTPU(); err != nil {
+			return nil, err
+		}
+	}
+	// Without hardware libtpu would ask the cloud where it is, and hold a lock that keeps other processes out.
+	for variable, value := range map[string]string{
+		"TPU_SKIP_MDS_QUERY": "1", "ALLOW_MULTIPLE_LIBTPU_LOAD": "1", "TPU_WORKER_HOSTNAMES": "localhost", "TPU_WORKER_ID": "0", "TPU_LOG_DIR": "disabled",
+	} {
+		if _, given := os.LookupEnv(variable); given {
+			continue
+		}
+		if err := os.Setenv(variable, value); err != nil {
+			return nil, fmt.Errorf("pjrt: %w", err)
+		}
+	}
+	plugin, err := capi.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	t := &Target{name: name}
+	if t.topology, err = plugin.NewTopology(name); err != nil {
+		return nil, fmt.Errorf("pjrt: plugin %s knows no devices %q: %w; names of TPUs are like v4:2x2x1, v5e:2x2 and v6e:2x4", path, name, err)
+	}
+	if t.devices, err = t.topology.Devices(); err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	return t, nil
+}
+
+// Devices is the number of devices.
+func (t *Target) Devices() int { return len(t.devices) }
+
+// Model is what the devices are, "TPU v5 lite".
+func (t *Target) Model() string { return t.devices[0].Kind }
+
+// Close gives the target back.
+func (t *Target) Close() error { return t.topology.Close() }
+
+// Analysis is what the compiler says of a program, for one device and one run.
+type Analysis struct {
+	FLOPs         float64 `json:"flops"`
+	BytesAccessed float64 `json:"bytes_accessed"`
+	// Bytes on the device: of the code, of what goes in and comes out, of outputs that have the memory of an input, of intermediate values, and the
+	// most at any time.
+	Code      int64 `json:"code_bytes"`
+	Arguments int64 `json:"argument_bytes"`
+	Outputs   int64 `json:"output_bytes"`
+	Aliased   int64 `json:"aliased_bytes"`
+	Temporary int64 `json:"temporary_bytes"`
+	Peak      int64 `json:"peak_bytes"`
+}
+
+// Compile compiles a program for all devices together, each of them a replica, with donation. Collectives of the program must span as many. Nothing
+// can be run of it.
+func (t *Target) Compile(p *ir.Program) (Analysis, error) {
+	hash := fnv.New32a()
+	hash.Write([]byte(p.Hash()))
+	module, err := stablehlo.Lower(p, stablehlo.Options{Replicas: t.Devices(), Number: int32(hash.Sum32() &^ (1 << 31)), Donate: true})
+	if err != nil {
+		return Analysis{}, err
+	}
+	code, err := t.topology.Compile([]byte(module.Text), capi.CompileOptions{Replicas: t.Devices()})
+	if err != nil {
+		return Analysis{}, fmt.Errorf("pjrt: compiling program %q for %s: %w", p.Name, t.name, err)
+	}
+	memory, err := code.Memory()
+	costs, failed := code.Costs()
+	if err = errors.Join(err, failed, code.Close()); err != nil {
+		return Analysis{}, fmt.Errorf("pjrt: program %q for %s: %w", p.Name, t.name, err)
+	}
+	return Analysis{
+		FLOPs: costs["flops"], BytesAccessed: costs["bytes accessed"], Code: memory.Code, Arguments: memory.Arguments, Outputs: memory.Outputs,
+		Aliased: memory.Aliased, Temporary: memory.Temporary, Peak: memory.Peak,
+	}, nil
+}

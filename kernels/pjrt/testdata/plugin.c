@@ -1,0 +1,169 @@
+// A PJRT plugin for tests: it computes nothing (output i of a run is input i), counts what is alive, and fails the call that it is told to.
+#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEVICES 2
+#define ENTRIES 160
+
+typedef struct error { int code; const char *message; } error;
+typedef struct device { int id; } device;
+typedef struct buffer { device *place; size_t bytes; int taken; char *data; } buffer;
+typedef struct executable { int loaded; } executable;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long alive[5]; // errors, events, clients, executables, buffers
+enum { ERRORS, EVENTS, CLIENTS, EXECUTABLES, BUFFERS };
+static int calls[ENTRIES], fail_entry = -1, fail_call, more; // more: bytes that arguments must have beyond those known here
+static int outputs = 1;
+static device devices[DEVICES] = {{0}, {1}};
+static uint64_t table[ENTRIES];
+
+static long count(int what, int by) {
+	pthread_mutex_lock(&lock);
+	long n = alive[what] += by;
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
+static void *made(int what, size_t size) {
+	count(what, 1);
+	return calloc(1, size);
+}
+
+static void *gone(int what, void *object) {
+	count(what, -1);
+	free(object);
+	return NULL;
+}
+
+static error *fail(int code, const char *message) {
+	error *e = made(ERRORS, sizeof *e);
+	e->code = code, e->message = message;
+	return e;
+}
+
+// enter counts a call and fails it where that is wanted.
+static error *enter(int offset, uint64_t *a, size_t need) {
+	pthread_mutex_lock(&lock);
+	int n = ++calls[offset / 8];
+	pthread_mutex_unlock(&lock);
+	if (a[0] < need + more) return fail(3, "the arguments are too short");
+	if (offset == fail_entry && n == fail_call) return fail(13, "injected");
+	return NULL;
+}
+
+#define CALL(name, offset, need) static error *name(uint64_t *a) { const int at = offset; error *failed = enter(at, a, need); if (failed) return failed;
+#define END return NULL; }
+
+static uint64_t words(const char *s) { return (uint64_t)(uintptr_t)s; }
+static void *object(uint64_t w) { return (void *)(uintptr_t)w; }
+static uint64_t event(void) { return (uint64_t)(uintptr_t)made(EVENTS, 1); }
+
+// Calls about errors return nothing, so they cannot fail.
+static void error_destroy(uint64_t *a) { gone(ERRORS, object(a[2])); }
+static void error_message(uint64_t *a) { error *e = object(a[2]); a[3] = words(e->message); a[4] = strlen(e->message); }
+static error *error_code(uint64_t *a) { *(int *)&a[3] = ((error *)object(a[2]))->code; return NULL; }
+
+CALL(initialize, 64, 16) END
+CALL(attributes, 72, 32) a[2] = 0, a[3] = 0; END
+CALL(event_destroy, 80, 24) gone(EVENTS, object(a[2])); END
+CALL(event_await, 104, 24) END
+CALL(client_create, 120, 72) a[8] = (uint64_t)(uintptr_t)made(CLIENTS, 1); END
+CALL(client_destroy, 128, 24) gone(CLIENTS, object(a[2])); END
+CALL(platform_name, 136, 40) a[3] = words("fake"); a[4] = 4; END
+CALL(platform_version, 152, 40) a[3] = words("1"); a[4] = 1; END
+CALL(addressable, 168, 40)
+	static device *all[DEVICES];
+	for (int i = 0; i < DEVICES; i++) all[i] = &devices[i];
+	a[3] = (uint64_t)(uintptr_t)all, a[4] = DEVICES;
+END
+CALL(compile, 200, 56) a[6] = (uint64_t)(uintptr_t)made(EXECUTABLES, sizeof(executable)); END
+CALL(from_host, 216, 120)
+	static const int sizes[] = {0, 1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 4, 8, 2};
+	size_t bytes = sizes[(int)a[4]];
+	for (uint64_t i = 0; i < a[6]; i++) bytes *= ((int64_t *)object(a[5]))[i];
+	buffer *b = made(BUFFERS, sizeof *b);
+	b->place = object(a[10]), b->bytes = bytes, b->data = malloc(bytes + 1);
+	memcpy(b->data, object(a[3]), bytes);
+	a[13] = event(), a[14] = (uint64_t)(uintptr_t)b;
+END
+CALL(description_id, 224, 28) *(int *)&a[3] = ((device *)object(a[2]))->id; END
+CALL(description_process, 232, 28) *(int *)&a[3] = 0; END
+CALL(description_attributes, 240, 40) a[3] = 0, a[4] = 0; END
+CALL(description_kind, 248, 40) a[3] = words("fake"); a[4] = 4; END
+CALL(description_debug, 256, 40) a[3] = words("fake"); a[4] = 4; END
+CALL(device_description, 272, 32) a[3] = a[2]; END
+CALL(executable_destroy, 360, 24) gone(EXECUTABLES, object(a[2])); END
+CALL(num_outputs, 392, 32) a[3] = outputs; END
+CALL(memory_stats, 808, 64) a[3] = a[4] = a[5] = a[6] = a[7] = 0; END
+CALL(serialize, 432, 56) return fail(12, "not here"); END
+CALL(loaded_destroy, 440, 24) gone(EXECUTABLES, object(a[2])); END
+CALL(loaded_executable, 448, 32) a[3] = (uint64_t)(uintptr_t)made(EXECUTABLES, sizeof(executable)); END
+CALL(buffer_destroy, 504, 24)
+	buffer *b = object(a[2]);
+	if (!b->taken) free(b->data);
+	gone(BUFFERS, b);
+END
+CALL(to_device, 592, 40)
+	buffer *from = object(a[2]), *b = made(BUFFERS, sizeof *b);
+	*b = *from, b->place = object(a[3]), b->data = malloc(from->bytes + 1);
+	memcpy(b->data, from->data, from->bytes);
+	a[4] = (uint64_t)(uintptr_t)b;
+END
+CALL(to_host, 600, 56)
+	buffer *b = object(a[2]);
+	if (b->taken) return fail(3, "the buffer was donated");
+	if (a[5] < b->bytes) return fail(3, "too little memory");
+	memcpy(object(a[4]), b->data, b->bytes);
+	a[6] = event();
+END
+CALL(execute, 480, 80)
+	uint64_t replicas = a[5], inputs = a[6], *options = object(a[3]), **arguments = object(a[4]), **results = object(a[7]), *events = object(a[8]);
+	int64_t *keep = object(options[7]);
+	for (uint64_t r = 0; r < replicas; r++)
+		for (uint64_t i = 0; i < inputs; i++) {
+			buffer *b = object(arguments[r][i]);
+			if (b->taken) return fail(3, "an argument was donated");
+			if (b->place->id != (int)r && replicas > 1) return fail(3, "an argument lies on another device");
+		}
+	for (uint64_t r = 0; r < replicas; r++) {
+		for (int i = 0; i < outputs; i++) { // output i takes the memory of input i
+			buffer *in = object(arguments[r][i]), *b = made(BUFFERS, sizeof *b);
+			int kept = 0;
+			for (uint64_t k = 0; k < options[8]; k++) kept |= keep[k] == i;
+			*b = *in;
+			if (kept) {
+				b->data = malloc(in->bytes + 1);
+				memcpy(b->data, in->data, in->bytes);
+			} else
+				in->taken = 1;
+			results[r][i] = (uint64_t)(uintptr_t)b;
+		}
+		if (events) events[r] = event();
+	}
+END
+
+// What tests call: which call fails, the version, what is alive.
+void fake_reset(int64_t entry, int64_t call, int64_t minor, int64_t beyond, int64_t results) {
+	fail_entry = (int)entry, fail_call = (int)call, more = (int)beyond, outputs = (int)results;
+	memset(calls, 0, sizeof calls);
+	table[4] = (uint64_t)(uint32_t)(minor / 1000) | (uint64_t)(uint32_t)(minor % 1000) << 32;
+}
+int64_t fake_alive(int64_t what) { return count((int)what, 0); }
+void fake_forgive(int64_t what) { count((int)what, -1); }
+int64_t fake_calls(int64_t entry) { return calls[entry / 8]; }
+
+void *GetPjrtApi(void) {
+	const struct { int offset; void *function; } all[] = {
+		{40, error_destroy}, {48, error_message}, {56, error_code}, {64, initialize}, {72, attributes}, {80, event_destroy}, {104, event_await},
+		{120, client_create}, {128, client_destroy}, {136, platform_name}, {152, platform_version}, {168, addressable}, {200, compile}, {216, from_host},
+		{224, description_id}, {232, description_process}, {240, description_attributes}, {248, description_kind}, {256, description_debug},
+		{272, device_description}, {360, executable_destroy}, {392, num_outputs}, {432, serialize}, {440, loaded_destroy}, {448, loaded_executable},
+		{480, execute}, {504, buffer_destroy}, {592, to_device}, {600, to_host}, {808, memory_stats},
+	};
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) table[all[i].offset / 8] = (uint64_t)(uintptr_t)all[i].function;
+	table[0] = sizeof table;
+	return table;
+}
