@@ -152,9 +152,6 @@ func ToObject(l Layer) (map[string]any, error) {
 	if config.Module(l) == "" || RegisteredName(l) != "" {
 		encodeCommon(l, c)
 	}
-	for key, v := range alwaysWritten[ClassName(l)] {
-		c[key] = v
-	}
 	if _, has := c["name"]; has {
 		c["name"] = Name(l)
 	}
@@ -167,12 +164,6 @@ func ToObject(l Layer) (map[string]any, error) {
 		}
 	}
 	return o, nil
-}
-
-// alwaysWritten are keys without meaning here that Keras writes for a class.
-var alwaysWritten = map[string]map[string]any{
-	"Dense": {"quantization_config": nil}, "EinsumDense": {"quantization_config": nil}, "Embedding": {"quantization_config": nil},
-	"ReversibleEmbedding": {"quantization_config": nil},
 }
 
 // configAdjuster is implemented by layers whose configuration has what tags cannot say.

@@ -3,9 +3,11 @@ package layers
 import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 	"github.com/gokeras/gokeras/layers/activations"
+	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
 // Dense is a fully connected layer:
@@ -36,8 +38,11 @@ type Dense struct {
 	LoraRank  int     `keras:"lora_rank,omitempty"`  // train a change of this rank in place of the kernel, see EnableLora; 0: train the kernel
 	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the change counts LoraAlpha/LoraRank; 0: LoraRank
 
+	QuantizationConfig quantizers.Config `keras:"quantization_config"` // of a policy such as "int8_from_float32", see Quantize; nil is the mode's default
+
 	kernel, bias *distribute.Variable
 	lora         lora
+	whole        quantized
 }
 
 // Build makes kernel and bias.
@@ -49,7 +54,12 @@ func (l *Dense) Build(b *Builder, in []ir.Shape) {
 		b.Fail("needs an input (batch, ..., features), received shape %v; reshape it or add a batch axis", in[0])
 	}
 	features := in[0][len(in[0])-1]
-	l.kernel = b.AddWeight("kernel", ir.Shape{features, l.Units}, WeightOptions{Initializer: l.KernelInitializer, Regularizer: l.KernelRegularizer, Constraint: l.KernelConstraint})
+	l.kernel, l.whole = nil, b.quantization(l.QuantizationConfig, defaultActivations)
+	if l.whole.mode != "" {
+		l.buildQuantized(b, features)
+	} else {
+		l.kernel = b.AddWeight("kernel", ir.Shape{features, l.Units}, WeightOptions{Initializer: l.KernelInitializer, Regularizer: l.KernelRegularizer, Constraint: l.KernelConstraint})
+	}
 	if !l.NoBias {
 		l.bias = b.AddWeight("bias", ir.Shape{l.Units}, WeightOptions{Initializer: orDefault(l.BiasInitializer, "zeros"), Regularizer: l.BiasRegularizer, Constraint: l.BiasConstraint})
 	}
@@ -60,11 +70,15 @@ func (l *Dense) Build(b *Builder, in []ir.Shape) {
 // Forward computes the layer.
 func (l *Dense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
-	kernel := l.lora.change(c, c.Weight(l.kernel))
-	if !dim.MayEqual(x.Dim(-1), kernel.Dim(0)) {
-		ops.Failf(c.Graph(), "expected inputs whose last axis has length %d (the layer was built with that many features), received shape %v", kernel.Dim(0), x.Shape())
+	if features := l.kernel.Type().Shape[0]; !dim.MayEqual(x.Dim(-1), features) {
+		ops.Failf(c.Graph(), "expected inputs whose last axis has length %d (the layer was built with that many features), received shape %v", features, x.Shape())
 	}
-	y := ops.Matmul(x, kernel)
+	var y *ops.Tensor
+	if l.whole.mode != "" {
+		y = l.lora.beside(c, x, l.whole.product(c, x, l.kernel))
+	} else {
+		y = ops.Matmul(x, l.lora.change(c, c.Weight(l.kernel)))
+	}
 	if l.bias != nil {
 		y = ops.Add(y, c.Weight(l.bias))
 	}
@@ -85,10 +99,52 @@ func (l *Dense) EnableLora(rank int, options ...LoraOptions) error {
 }
 
 func (l *Dense) loraTarget() loraTarget {
-	return loraTarget{"kernel", l.kernel, nil, l.KernelRegularizer, l.KernelConstraint}
+	return loraTarget{"kernel", l.kernel, ir.Shape{l.kernel.Type().Shape[0], l.Units}, l.KernelRegularizer, l.KernelConstraint}
 }
 
-func (l *Dense) weightsInFiles() *weightsInFiles { return l.lora.inFiles(&l.Base, l.kernel) }
+func (l *Dense) weightsInFiles() *weightsInFiles {
+	if l.whole.mode != "" {
+		return l.whole.inFiles(&l.Base, &l.lora, l.kernel, l.bias, l.whole.dequantizeMatrix, quantizeMatrix)
+	}
+	return l.lora.inFiles(&l.Base, l.kernel)
+}
+
+// defaultActivations are the quantizers of activations by mode, where a configuration says nothing.
+var defaultActivations = map[string]quantizers.Quantizer{"int8": &quantizers.AbsMaxQuantizer{}}
+
+func (l *Dense) buildQuantized(b *Builder, features int) {
+	l.kernel = b.addMatrix(&l.whole, packing{name: "kernel", shape: ir.Shape{features, l.Units}, axis: 1,
+		scale: ir.Shape{l.Units}, grouped: ir.Shape{groupsOf(features, l.whole.block), l.Units}, zero: ir.Int8, length: features})
+}
+
+// Quantize keeps the kernel of a built layer in whole numbers q of eight or four bits from now on, which are not trained; the bias is. how is
+// "int8", "int4", or a configuration such as &quantizers.Int4QuantizationConfig{BlockSize: 64}.
+//
+//	int8: y = activation((round(x·t)·q) / (s·t) + bias),  q = round(kernel·s),  s = 127 / max|kernel[:, j]|,  t = 127 / max|x[i, :]|
+//	int4: y = activation(x·((q - zero)·s) + bias),  one s and zero for each block of 128 inputs and each unit
+//
+// The gradient of x is that of the product with the floats that q stands for. A model that was compiled before has to be compiled again. It is an
+// error for a layer that is not built or is quantized already. Behaviour of keras.layers.Dense.quantize.
+func (l *Dense) Quantize(how any) error {
+	if !l.built {
+		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)
+	}
+	kernel, before := l.kernel, l.whole
+	err := l.quantizeBase(how, []*distribute.Variable{kernel}, &l.DType, &l.QuantizationConfig, func(b *Builder) {
+		l.whole = b.quantization(l.QuantizationConfig, defaultActivations)
+		l.buildQuantized(b, kernel.Type().Shape[0])
+	}, func(c quantizers.Config) ([]kernels.Array, error) {
+		value, err := kernel.Value()
+		if err != nil {
+			return nil, err
+		}
+		return quantizeMatrix(c, value)
+	}, func() []*distribute.Variable { return l.whole.variables(l.kernel) })
+	if err != nil {
+		l.kernel, l.whole = kernel, before
+	}
+	return err
+}
 
 // Call applies the layer inside a trace.
 func (l *Dense) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor { return Invoke(l, c, inputs...) }

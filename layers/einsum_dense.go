@@ -10,6 +10,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 	"github.com/gokeras/gokeras/layers/initializers"
+	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
 // EinsumDense is a dense layer whose product is any Einstein sum of input and kernel:
@@ -44,17 +45,27 @@ type EinsumDense struct {
 	LoraRank  int     `keras:"lora_rank,omitempty"`  // train a change of this rank in place of the kernel, see EnableLora; 0: train the kernel
 	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the change counts LoraAlpha/LoraRank; 0: LoraRank
 
+	QuantizationConfig quantizers.Config `keras:"quantization_config"` // of a policy such as "int8_from_float32", see Quantize; nil is the mode's default
+
 	kernel, bias *distribute.Variable
 	lora         lora
+	whole        quantized
+	axes         einsumAxes
 }
 
 // Build makes kernel and bias.
 func (l *EinsumDense) Build(b *Builder, in []ir.Shape) {
 	e := parseEinsumDense(b, l.Equation, in[0], l.OutputShape)
 	shape, inputAxes, outputAxes := e.kernel(b)
-	init, err := initializers.Get(orDefault(l.KernelInitializer, "glorot_uniform"))
-	b.check("kernel", err)
-	l.kernel = b.AddWeight("kernel", shape, WeightOptions{Initializer: initializers.WithAxes(init, inputAxes, outputAxes), Regularizer: l.KernelRegularizer, Constraint: l.KernelConstraint})
+	l.axes = e.axes(shape, len(in[0]))
+	l.kernel, l.whole = nil, b.quantization(l.QuantizationConfig, defaultActivations)
+	if l.whole.mode != "" {
+		l.buildQuantized(b)
+	} else {
+		init, err := initializers.Get(orDefault(l.KernelInitializer, "glorot_uniform"))
+		b.check("kernel", err)
+		l.kernel = b.AddWeight("kernel", shape, WeightOptions{Initializer: initializers.WithAxes(init, inputAxes, outputAxes), Regularizer: l.KernelRegularizer, Constraint: l.KernelConstraint})
+	}
 	if l.BiasAxes != "" {
 		l.bias = b.AddWeight("bias", e.bias(b, l.BiasAxes), WeightOptions{Initializer: orDefault(l.BiasInitializer, "zeros"), Regularizer: l.BiasRegularizer, Constraint: l.BiasConstraint})
 	}
@@ -64,7 +75,13 @@ func (l *EinsumDense) Build(b *Builder, in []ir.Shape) {
 
 // Forward computes the layer.
 func (l *EinsumDense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
-	y := ops.Einsum(l.Equation, one(c, in), l.lora.change(c, c.Weight(l.kernel)))
+	x := one(c, in)
+	var y *ops.Tensor
+	if l.whole.mode != "" {
+		y = l.quantizedProduct(c, x)
+	} else {
+		y = ops.Einsum(l.Equation, x, l.lora.change(c, c.Weight(l.kernel)))
+	}
 	if l.bias != nil {
 		y = ops.Add(y, c.Weight(l.bias))
 	}
@@ -78,10 +95,15 @@ func (l *EinsumDense) EnableLora(rank int, options ...LoraOptions) error {
 }
 
 func (l *EinsumDense) loraTarget() loraTarget {
-	return loraTarget{"kernel", l.kernel, nil, l.KernelRegularizer, l.KernelConstraint}
+	return loraTarget{"kernel", l.kernel, l.axes.kernel, l.KernelRegularizer, l.KernelConstraint}
 }
 
-func (l *EinsumDense) weightsInFiles() *weightsInFiles { return l.lora.inFiles(&l.Base, l.kernel) }
+func (l *EinsumDense) weightsInFiles() *weightsInFiles {
+	if l.whole.mode != "" {
+		return l.whole.inFiles(&l.Base, &l.lora, l.kernel, l.bias, l.dequantize, l.quantize)
+	}
+	return l.lora.inFiles(&l.Base, l.kernel)
+}
 
 // Call applies the layer inside a trace.
 func (l *EinsumDense) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {

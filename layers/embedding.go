@@ -3,7 +3,9 @@ package layers
 import (
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
 // Embedding looks up a vector for each number:
@@ -32,8 +34,11 @@ type Embedding struct {
 	LoraRank  int     `keras:"lora_rank,omitempty"`  // train a change of this rank in place of the embeddings, see EnableLora; 0: train them
 	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the change counts LoraAlpha/LoraRank; 0: LoraRank
 
+	QuantizationConfig quantizers.Config `keras:"quantization_config"` // of a policy such as "int8_from_float32", see Quantize; nil is the mode's default
+
 	embeddings *distribute.Variable
 	lora       lora
+	whole      quantized
 }
 
 // Build makes the table.
@@ -41,7 +46,11 @@ func (l *Embedding) Build(b *Builder, _ []ir.Shape) {
 	if l.InputDim <= 0 || l.OutputDim <= 0 {
 		b.Fail("InputDim and OutputDim must be positive, received %d and %d; set layers.Embedding{InputDim: n, OutputDim: m}", l.InputDim, l.OutputDim)
 	}
-	l.embeddings = b.AddWeight("embeddings", ir.Shape{l.InputDim, l.OutputDim}, WeightOptions{Initializer: orDefault(l.EmbeddingsInitializer, "uniform"), Regularizer: l.EmbeddingsRegularizer, Constraint: l.EmbeddingsConstraint})
+	if l.whole = b.quantization(l.QuantizationConfig, nil); l.whole.mode != "" {
+		l.buildQuantized(b)
+	} else {
+		l.embeddings = b.AddWeight("embeddings", ir.Shape{l.InputDim, l.OutputDim}, WeightOptions{Initializer: orDefault(l.EmbeddingsInitializer, "uniform"), Regularizer: l.EmbeddingsRegularizer, Constraint: l.EmbeddingsConstraint})
+	}
 	b.SetActivityRegularizer(l.ActivityRegularizer)
 	b.addLora(&l.lora, l.loraTarget(), l.LoraRank, LoraOptions{Alpha: l.LoraAlpha})
 }
@@ -49,6 +58,9 @@ func (l *Embedding) Build(b *Builder, _ []ir.Shape) {
 // Forward computes the layer.
 func (l *Embedding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
+	if l.whole.mode != "" {
+		return []*ops.Tensor{l.whole.rows(c, &l.lora, l.embeddings, x)}
+	}
 	if l.lora.a != nil {
 		rows := ops.Add(c.Lookup(l.embeddings, x), l.lora.product(c.Lookup(l.lora.a, x), c.Read(l.lora.b)))
 		return []*ops.Tensor{ops.Cast(rows, c.ComputeDType())}
@@ -71,10 +83,42 @@ func (l *Embedding) EnableLora(rank int, options ...LoraOptions) error {
 }
 
 func (l *Embedding) loraTarget() loraTarget {
-	return loraTarget{"embeddings", l.embeddings, nil, l.EmbeddingsRegularizer, l.EmbeddingsConstraint}
+	return loraTarget{"embeddings", l.embeddings, ir.Shape{l.InputDim, l.OutputDim}, l.EmbeddingsRegularizer, l.EmbeddingsConstraint}
 }
 
-func (l *Embedding) weightsInFiles() *weightsInFiles { return l.lora.inFiles(&l.Base, l.embeddings) }
+func (l *Embedding) weightsInFiles() *weightsInFiles {
+	if l.whole.mode != "" {
+		return l.whole.inFiles(&l.Base, &l.lora, l.embeddings, nil, l.whole.dequantizeRows, quantizeRows)
+	}
+	return l.lora.inFiles(&l.Base, l.embeddings)
+}
+
+func (l *Embedding) buildQuantized(b *Builder) {
+	l.embeddings = b.addMatrix(&l.whole, packedRows(l.InputDim, l.OutputDim, l.whole.block))
+}
+
+// Quantize keeps the embeddings of a built layer in whole numbers of eight or four bits from now on, with one scale for each vector, or one scale
+// and zero for each block of a vector; see [Dense.Quantize]. They are not trained.
+func (l *Embedding) Quantize(how any) error {
+	if !l.built {
+		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)
+	}
+	table, before := l.embeddings, l.whole
+	err := l.quantizeBase(how, []*distribute.Variable{table}, &l.DType, &l.QuantizationConfig, func(b *Builder) {
+		l.whole = b.quantization(l.QuantizationConfig, nil)
+		l.buildQuantized(b)
+	}, func(c quantizers.Config) ([]kernels.Array, error) {
+		value, err := table.Value()
+		if err != nil {
+			return nil, err
+		}
+		return quantizeRows(c, value)
+	}, func() []*distribute.Variable { return l.whole.variables(l.embeddings) })
+	if err != nil {
+		l.embeddings, l.whole = table, before
+	}
+	return err
+}
 
 // Call applies the layer inside a trace.
 func (l *Embedding) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {

@@ -7,6 +7,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
+	"github.com/gokeras/gokeras/layers/quantizers"
 )
 
 // ReversibleEmbedding looks up a vector for each number, as [Embedding] does, and turns vectors back into one score for each number,
@@ -49,8 +50,11 @@ type ReversibleEmbedding struct {
 	LoraRank  int     `keras:"lora_rank,omitempty"`  // train a change of this rank in place of the embeddings, see EnableLora; 0: train them
 	LoraAlpha float64 `keras:"lora_alpha,omitempty"` // the change counts LoraAlpha/LoraRank; 0: LoraRank
 
+	QuantizationConfig quantizers.Config `keras:"quantization_config"` // of a policy such as "int8_from_float32", see Quantize; nil is the mode's default
+
 	embeddings, reverse *distribute.Variable
 	lora                lora
+	whole, wholeReverse quantized
 	reverseDType        ir.DType // ir.Invalid: the compute type
 }
 
@@ -70,11 +74,15 @@ func (l *ReversibleEmbedding) Build(b *Builder, _ []ir.Shape) {
 		}
 		l.reverseDType = d
 	}
-	initializer := orDefault(l.EmbeddingsInitializer, "uniform")
-	l.embeddings = b.AddWeight("embeddings", ir.Shape{l.InputDim, l.OutputDim}, WeightOptions{Initializer: initializer, Regularizer: l.EmbeddingsRegularizer, Constraint: l.EmbeddingsConstraint})
+	l.reverse = nil
+	if l.whole = b.quantization(l.QuantizationConfig, reverseActivations); l.whole.mode != "" {
+		l.buildQuantized(b)
+	} else {
+		l.embeddings = b.AddWeight("embeddings", ir.Shape{l.InputDim, l.OutputDim}, WeightOptions{Initializer: orDefault(l.EmbeddingsInitializer, "uniform"), Regularizer: l.EmbeddingsRegularizer, Constraint: l.EmbeddingsConstraint})
+	}
 	b.addLora(&l.lora, l.loraTarget(), l.LoraRank, LoraOptions{Alpha: l.LoraAlpha})
-	if l.UntiedWeights {
-		l.reverse = b.AddWeight("reverse_embeddings", ir.Shape{l.OutputDim, l.InputDim}, WeightOptions{Initializer: initializer})
+	if l.UntiedWeights && l.whole.mode == "" {
+		l.reverse = b.AddWeight("reverse_embeddings", ir.Shape{l.OutputDim, l.InputDim}, WeightOptions{Initializer: orDefault(l.EmbeddingsInitializer, "uniform")})
 	}
 	b.SetActivityRegularizer(l.ActivityRegularizer)
 }
@@ -83,11 +91,16 @@ func (l *ReversibleEmbedding) Build(b *Builder, _ []ir.Shape) {
 func (l *ReversibleEmbedding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
 	// Rows are cast after they are picked: casting the whole table would cost more than the look-up.
-	y := ops.Embedding(c.Read(l.embeddings), x)
-	if l.lora.a != nil {
-		y = ops.Add(y, l.lora.product(ops.Embedding(c.Read(l.lora.a), x), c.Read(l.lora.b)))
+	var y *ops.Tensor
+	if l.whole.mode != "" {
+		y = l.whole.rows(c, &l.lora, l.embeddings, x)
+	} else {
+		y = ops.Embedding(c.Read(l.embeddings), x)
+		if l.lora.a != nil {
+			y = ops.Add(y, l.lora.product(ops.Embedding(c.Read(l.lora.a), x), c.Read(l.lora.b)))
+		}
+		y = ops.Cast(y, c.ComputeDType())
 	}
-	y = ops.Cast(y, c.ComputeDType())
 	if !l.MaskZero {
 		return []*ops.Tensor{y.WithMask(nil)}
 	}
@@ -105,6 +118,20 @@ func (l *ReversibleEmbedding) backward(c *Context, in []*ops.Tensor) []*ops.Tens
 	}
 	dtype := c.ComputeDType()
 	x = ops.Cast(x, dtype)
+	var y *ops.Tensor
+	if l.whole.mode != "" {
+		y = l.quantizedScores(c, x)
+	} else {
+		y = l.scores(c, x)
+	}
+	if s := l.LogitSoftCap; s != nil {
+		y = ops.MultiplyScalar(ops.Tanh(ops.DivideScalar(y, *s)), *s)
+	}
+	return []*ops.Tensor{y.WithMask(nil)}
+}
+
+// scores multiplies x by the matrix for the way back.
+func (l *ReversibleEmbedding) scores(c *Context, x *ops.Tensor) *ops.Tensor {
 	kernel := l.reverse
 	if kernel == nil {
 		kernel = l.embeddings
@@ -119,11 +146,7 @@ func (l *ReversibleEmbedding) backward(c *Context, in []*ops.Tensor) []*ops.Tens
 	if l.reverse == nil {
 		w = ops.Transpose(w)
 	}
-	y := ops.Matmul(x, w)
-	if s := l.LogitSoftCap; s != nil {
-		y = ops.MultiplyScalar(ops.Tanh(ops.DivideScalar(y, *s)), *s)
-	}
-	return []*ops.Tensor{y.WithMask(nil)}
+	return ops.Matmul(x, w)
 }
 
 // ComputeMask keeps what the call made: the two ways have different masks.
@@ -137,10 +160,13 @@ func (l *ReversibleEmbedding) EnableLora(rank int, options ...LoraOptions) error
 }
 
 func (l *ReversibleEmbedding) loraTarget() loraTarget {
-	return loraTarget{"embeddings", l.embeddings, nil, l.EmbeddingsRegularizer, l.EmbeddingsConstraint}
+	return loraTarget{"embeddings", l.embeddings, ir.Shape{l.InputDim, l.OutputDim}, l.EmbeddingsRegularizer, l.EmbeddingsConstraint}
 }
 
 func (l *ReversibleEmbedding) weightsInFiles() *weightsInFiles {
+	if l.whole.mode != "" {
+		return l.whole.inFiles(&l.Base, &l.lora, l.embeddings, nil, l.whole.dequantizeRows, quantizeRows)
+	}
 	return l.lora.inFiles(&l.Base, l.embeddings)
 }
 

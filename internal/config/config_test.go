@@ -171,8 +171,9 @@ func TestErrors(t *testing.T) {
 		`{"test_colors":["red","blue"]}`: "element 1",
 		`{"impossible":1}`:               "this cannot be read",
 		`[1]`:                            "JSON object",
-		`{"plain":{"class_name":"QuantizedDTypePolicy","config":{"mode":"int8"}}}`: "quantized layers and maps of policies are not supported",
-		`{"kernel_test_color":{"a":[1]}}`:                                          "no such color",
+		`{"plain":{"class_name":"DTypePolicyMap","config":{"default_policy":null}}}`: "maps of policies",
+		`{"plain":{"class_name":"QuantizedDTypePolicy","config":{}}}`:                "expected a mode",
+		`{"kernel_test_color":{"a":[1]}}`:                                            "no such color",
 	} {
 		var s sample
 		assert.ErrorContains(t, config.Decode(json.RawMessage(text), &s), want, text)

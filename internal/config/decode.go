@@ -107,8 +107,9 @@ func (f field) decode(raw json.RawMessage, into reflect.Value) error {
 		return f.decodeInterfaces(raw, into)
 	}
 	if b := bytes.TrimSpace(raw); len(b) > 0 && b[0] == '{' && into.Kind() != reflect.Map {
-		if o, err := ParseObject(raw); err == nil && o.ClassName != "DTypePolicy" && strings.Contains(o.ClassName, "DTypePolicy") && !hasName(o) {
-			return fmt.Errorf("received the policy %s %s; quantized layers and maps of policies are not supported, save the model before it is quantized", o.ClassName, shorten(o.Config))
+		var err error
+		if raw, err = quantizedPolicy(raw); err != nil {
+			return err
 		}
 		raw = unwrap(raw)
 	}

@@ -224,8 +224,3 @@ func plainFloat(x float64) (any, error) {
 	}
 	return x, nil
 }
-
-// DTypePolicyObject returns the object that Keras writes for a dtype policy.
-func DTypePolicyObject(name string) map[string]any {
-	return map[string]any{"module": "keras", "class_name": "DTypePolicy", "config": map[string]any{"name": name}, "registered_name": nil}
-}

@@ -3,6 +3,7 @@ package ops
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -10,19 +11,27 @@ import (
 
 // DTypePolicy says in which type a layer computes and in which it keeps its variables.
 type DTypePolicy struct {
-	Name     string
-	Compute  ir.DType
-	Variable ir.DType
+	Name         string
+	Compute      ir.DType
+	Variable     ir.DType
+	Quantization Quantization
+}
+
+// Quantization is what a dtype policy says of weights that are kept in fewer bits: "int8_from_float32", "int4/128_from_mixed_bfloat16".
+type Quantization struct {
+	Mode    string // "int8", "int4" or "float8"; "": none
+	Block   int    // of int4: the inputs that share a scale; -1: all
+	History int    // of float8: the steps whose largest values decide about the scale
 }
 
 // dtypePolicies are the policies of Keras for floats: one type for both, or half precision arithmetic on float32 variables.
 var dtypePolicies = map[string]DTypePolicy{
-	"float16":        {"float16", ir.Float16, ir.Float16},
-	"bfloat16":       {"bfloat16", ir.BFloat16, ir.BFloat16},
-	"float32":        {"float32", ir.Float32, ir.Float32},
-	"float64":        {"float64", ir.Float64, ir.Float64},
-	"mixed_float16":  {"mixed_float16", ir.Float16, ir.Float32},
-	"mixed_bfloat16": {"mixed_bfloat16", ir.BFloat16, ir.Float32},
+	"float16":        {Name: "float16", Compute: ir.Float16, Variable: ir.Float16},
+	"bfloat16":       {Name: "bfloat16", Compute: ir.BFloat16, Variable: ir.BFloat16},
+	"float32":        {Name: "float32", Compute: ir.Float32, Variable: ir.Float32},
+	"float64":        {Name: "float64", Compute: ir.Float64, Variable: ir.Float64},
+	"mixed_float16":  {Name: "mixed_float16", Compute: ir.Float16, Variable: ir.Float32},
+	"mixed_bfloat16": {Name: "mixed_bfloat16", Compute: ir.BFloat16, Variable: ir.Float32},
 }
 
 // ParseDTypePolicy returns the policy of the given name; "" is float32. An integer type name gives a policy of that type, for
@@ -31,11 +40,14 @@ func ParseDTypePolicy(name string) (DTypePolicy, error) {
 	if name == "" {
 		name = "float32"
 	}
+	if mode, source, ok := strings.Cut(name, "_from_"); ok {
+		return quantizedPolicy(name, mode, source)
+	}
 	if p, ok := dtypePolicies[name]; ok {
 		return p, nil
 	}
 	if d, err := ir.ParseDType(name); err == nil {
-		return DTypePolicy{name, d, d}, nil
+		return DTypePolicy{Name: name, Compute: d, Variable: d}, nil
 	}
 	known := make([]string, 0, len(dtypePolicies))
 	for k := range dtypePolicies {
@@ -43,6 +55,50 @@ func ParseDTypePolicy(name string) (DTypePolicy, error) {
 	}
 	slices.Sort(known)
 	return DTypePolicy{}, fmt.Errorf("unknown dtype policy %q; known: %s", name, strings.Join(known, ", "))
+}
+
+// defaultHistory is the length of the histories of float8, as in Keras.
+const defaultHistory = 1024
+
+// quantizedPolicy returns the policy of the name mode_from_source.
+func quantizedPolicy(name, mode, source string) (DTypePolicy, error) {
+	p, err := ParseDTypePolicy(source)
+	if err == nil && p.Quantization.Mode != "" {
+		err = fmt.Errorf("it is quantized itself")
+	}
+	if err != nil {
+		return p, fmt.Errorf("dtype policy %q: the source %q: %w", name, source, err)
+	}
+	kind, setting, given := strings.Cut(mode, "/")
+	n := 0
+	if given {
+		if n, err = strconv.Atoi(setting); err != nil || n == 0 || n < -1 || n < 1 && kind != "int4" || kind == "int8" {
+			return p, fmt.Errorf("dtype policy %q: the setting %q of the mode %q; expected int8, int4/-1 or int4/128 (inputs that share a scale), or float8", name, setting, kind)
+		}
+	}
+	p.Name = name
+	switch kind {
+	case "int8":
+		if p.Compute == ir.Float16 {
+			return p, fmt.Errorf("dtype policy %q: int8 does not go with computing in float16, whose range is too small for its sums; use float32 or mixed_bfloat16", name)
+		}
+		p.Quantization = Quantization{Mode: kind}
+	case "int4":
+		if !given {
+			n = -1
+		}
+		p.Quantization = Quantization{Mode: kind, Block: n}
+	case "float8":
+		if !given {
+			n = defaultHistory
+		}
+		p.Quantization = Quantization{Mode: kind, History: n}
+	case "gptq", "awq":
+		return p, fmt.Errorf("dtype policy %q: the mode %s is not supported; expected int8, int4 or float8", name, kind)
+	default:
+		return p, fmt.Errorf("dtype policy %q: unknown mode %q; expected int8, int4 or float8", name, kind)
+	}
+	return p, nil
 }
 
 // Float returns the type in which losses and metrics are computed: that of the variables, at least float32.

@@ -17,7 +17,7 @@ import (
 
 // documented are the packages whose layers, losses, metrics, optimizers, callbacks and so on each need an example.
 var documented = []string{
-	"layers", "layers/initializers", "layers/regularizers", "layers/constraints", "losses", "metrics", "optimizers", "optimizers/schedules", "callbacks",
+	"layers", "layers/initializers", "layers/quantizers", "layers/regularizers", "layers/constraints", "losses", "metrics", "optimizers", "optimizers/schedules", "callbacks",
 }
 
 // configurable lists the exported types of a package that Keras has under some name: structs with fields for its configuration, and those

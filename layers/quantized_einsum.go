@@ -1,0 +1,272 @@
+package layers
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers/quantizers"
+)
+
+// einsumAxes are the axes of an EinsumDense by letters, with those that the equation leaves open named too.
+type einsumAxes struct {
+	input, weight, output string
+	kernel                ir.Shape // before it was packed
+}
+
+// axes names all axes for an input of the given rank.
+func (e einsumDense) axes(kernel ir.Shape, rank int) einsumAxes {
+	a := einsumAxes{input: e.input, weight: e.weight, output: e.output, kernel: kernel.Clone()}
+	open := ""
+	for letter := 'A'; len(open) < rank-len(e.input); letter++ {
+		if !strings.ContainsRune(e.input+e.weight+e.output, letter) {
+			open += string(letter)
+		}
+	}
+	if e.trailing > 0 {
+		a.input, a.output = a.input+open, a.output+open
+	} else {
+		a.input, a.output = open+a.input, open+a.output
+	}
+	return a
+}
+
+// reduced lists the axes of one operand that are summed over.
+func (a einsumAxes) reduced(operand string) (axes []int) {
+	for i, letter := range operand {
+		if !strings.ContainsRune(a.output, letter) {
+			axes = append(axes, i)
+		}
+	}
+	return axes
+}
+
+// order lists the axes of one operand that the result has, in the order of the result.
+func (a einsumAxes) order(operand string) (axes []int) {
+	for _, letter := range a.output {
+		if i := strings.IndexRune(operand, letter); i >= 0 {
+			axes = append(axes, i)
+		}
+	}
+	return axes
+}
+
+// scaleShape is the shape of the kernel's scale beside the result: 1 on axes that the kernel does not have.
+func (a einsumAxes) scaleShape() ir.Shape {
+	var s ir.Shape
+	for _, letter := range a.output {
+		if i := strings.IndexRune(a.weight, letter); i >= 0 {
+			s = append(s, a.kernel[i])
+		} else {
+			s = append(s, 1)
+		}
+	}
+	return s
+}
+
+// matrix is the kernel as rows, over which is summed, and columns.
+func (a einsumAxes) matrix() ir.Shape {
+	rows := 1
+	for _, i := range a.reduced(a.weight) {
+		rows *= a.kernel[i] //dim:known weights have fixed axes
+	}
+	return ir.Shape{rows, a.kernel.Size() / max(rows, 1)} //dim:known
+}
+
+// besideResult turns a scale of the input, with length 1 on the axes that are summed over, into one beside the result.
+func (a einsumAxes) besideResult(scale *ops.Tensor) *ops.Tensor {
+	if axes := a.reduced(a.input); len(axes) > 0 {
+		scale = ops.Squeeze(scale, axes...)
+	}
+	left := ""
+	for _, letter := range a.input {
+		if strings.ContainsRune(a.output, letter) {
+			left += string(letter)
+		}
+	}
+	if order := a.order(left); !slices.IsSorted(order) {
+		scale = ops.Transpose(scale, order...)
+	}
+	for i, letter := range a.output {
+		if !strings.ContainsRune(a.input, letter) {
+			scale = ops.ExpandDims(scale, i)
+		}
+	}
+	return scale
+}
+
+// kernelOrder tells for each axis of the kernel where its length stands in the scale beside the result; -1 for those summed over.
+func (a einsumAxes) kernelOrder() (at []int) {
+	for _, letter := range a.weight {
+		at = append(at, strings.IndexRune(a.output, letter))
+	}
+	return at
+}
+
+// besideKernel turns the kernel's scale beside the result into one beside the kernel.
+func (a einsumAxes) besideKernel(scale *ops.Tensor) *ops.Tensor {
+	var kept []int // axes of the scale that the kernel has
+	for i, letter := range a.output {
+		if strings.ContainsRune(a.weight, letter) {
+			kept = append(kept, i)
+		}
+	}
+	shape := ir.Shape{}
+	for _, i := range kept {
+		shape = append(shape, scale.Dim(i))
+	}
+	scale = ops.Reshape(scale, shape...)
+	var order []int
+	for _, at := range a.kernelOrder() {
+		if at >= 0 {
+			order = append(order, slices.Index(kept, at))
+		}
+	}
+	if !slices.IsSorted(order) {
+		scale = ops.Transpose(scale, order...)
+	}
+	for i, at := range a.kernelOrder() {
+		if at < 0 {
+			scale = ops.ExpandDims(scale, i)
+		}
+	}
+	return scale
+}
+
+// scaleIndex tells for each element of the kernel which element of its scale beside the result belongs to it.
+//
+//dim:known weights have fixed axes
+func (a einsumAxes) scaleIndex() []int {
+	strides, order := a.scaleShape().Strides(), a.kernelOrder()
+	out := make([]int, a.kernel.Size())
+	for i := range out {
+		rest := i
+		for axis := len(a.kernel) - 1; axis >= 0; axis-- {
+			if order[axis] >= 0 {
+				out[i] += rest % a.kernel[axis] * strides[order[axis]]
+			}
+			rest /= a.kernel[axis]
+		}
+	}
+	return out
+}
+
+func (l *EinsumDense) buildQuantized(b *Builder) {
+	m := l.axes.matrix()
+	p := packing{name: "kernel", shape: l.axes.kernel, axis: len(l.axes.kernel) - 1, scale: l.axes.scaleShape()}
+	if l.whole.mode == "int4" {
+		p = packing{name: "kernel", shape: m, axis: 1, scale: ir.Shape{m[1]}, grouped: ir.Shape{groupsOf(m[0], l.whole.block), m[1]}, zero: ir.Int8, length: m[0]}
+	}
+	l.kernel = b.addMatrix(&l.whole, p)
+}
+
+// quantizedProduct is the Einstein sum with a kernel in whole numbers, and what LoRA adds.
+func (l *EinsumDense) quantizedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
+	q, compute := &l.whole, c.ComputeDType()
+	w, scale := q.whole(c, l.kernel, 1), c.Weight(q.scale)
+	var floats *ops.Tensor // the kernel
+	switch {
+	case q.grouped():
+		floats = q.floats(c, w, scale, c.Read(q.zero), 0)
+	case q.mode == "int4":
+		floats = ops.Divide(ops.Cast(w, compute), scale)
+	default:
+		floats = ops.Divide(ops.Cast(w, compute), l.axes.besideKernel(scale))
+	}
+	floats = ops.Cast(ops.Reshape(floats, l.axes.kernel...), compute)
+	var y *ops.Tensor
+	if q.inputs == nil || q.grouped() {
+		y = ops.Einsum(l.Equation, x, floats)
+	} else {
+		y = ops.CustomGradient(func(xs ...*ops.Tensor) ([]*ops.Tensor, func([]*ops.Tensor) []*ops.Tensor) {
+			whole, by := q.inputs.Quantize(xs[0], l.axes.reduced(l.axes.input)...)
+			by = l.axes.besideResult(by)
+			var y *ops.Tensor
+			if q.mode == "int4" {
+				y = ops.Divide(ops.Einsum(l.Equation, ops.Cast(whole, compute), floats), by)
+			} else {
+				sums := ops.Einsum(l.Equation, ops.Cast(whole, ir.Int32), ops.Cast(w, ir.Int32))
+				y = ops.Divide(ops.Cast(sums, compute), ops.Multiply(by, scale))
+			}
+			return []*ops.Tensor{y}, func(dys []*ops.Tensor) []*ops.Tensor {
+				back := l.axes.output + "," + l.axes.weight + "->" + l.axes.input
+				return []*ops.Tensor{ops.Einsum(back, dys[0], floats)}
+			}
+		}, x)[0]
+	}
+	if l.lora.a == nil {
+		return y
+	}
+	change := ops.Einsum(l.Equation, x, l.lora.product(c.Weight(l.lora.a), c.Weight(l.lora.b)))
+	return ops.Cast(ops.Add(y, change), compute)
+}
+
+// quantize is quantizeMatrix for a kernel of any axes.
+//
+//dim:known weights have fixed axes
+func (l *EinsumDense) quantize(c quantizers.Config, kernel kernels.Array) ([]kernels.Array, error) {
+	if c.Mode() == "int4" {
+		return quantizeMatrix(c, reshaped(kernel, l.axes.matrix()...))
+	}
+	w, scale, err := weightQuantizer(c).QuantizeArray(kernel, l.axes.reduced(l.axes.weight)...)
+	if err != nil {
+		return nil, err
+	}
+	shape := l.axes.scaleShape()
+	beside, given := make([]float64, shape.Size()), scale.Float64s()
+	strides := scale.Type.Shape.Strides()
+	for i, at := range l.axes.scaleIndex() {
+		from, rest := 0, i
+		for axis := len(l.axes.kernel) - 1; axis >= 0; axis-- {
+			if scale.Type.Shape[axis] > 1 {
+				from += rest % l.axes.kernel[axis] * strides[axis]
+			}
+			rest /= l.axes.kernel[axis]
+		}
+		beside[at] = given[from]
+	}
+	scale, err = kernels.FromFloat64s(scale.Type.DType, shape, beside)
+	return []kernels.Array{w, scale}, err
+}
+
+// dequantize is the way back from quantize.
+func (l *EinsumDense) dequantize(parts []kernels.Array) (kernels.Array, error) {
+	if l.whole.mode == "int4" {
+		m, err := l.whole.dequantizeMatrix(parts)
+		if err != nil {
+			return m, err
+		}
+		return reshaped(m, l.axes.kernel...), nil
+	}
+	values, scales := parts[0].Float64s(), parts[1].Float64s()
+	for i, at := range l.axes.scaleIndex() {
+		values[i] /= scales[at]
+	}
+	return kernels.FromFloat64s(parts[1].Type.DType, l.axes.kernel, values)
+}
+
+// Quantize keeps the kernel of a built layer in whole numbers of eight or four bits from now on; see [Dense.Quantize]. Scales are shared along the axes
+// that are summed over. With int4 the kernel is a matrix of those axes and the others.
+func (l *EinsumDense) Quantize(how any) error {
+	if !l.built {
+		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)
+	}
+	kernel, before := l.kernel, l.whole
+	err := l.quantizeBase(how, []*distribute.Variable{kernel}, &l.DType, &l.QuantizationConfig, func(b *Builder) {
+		l.whole = b.quantization(l.QuantizationConfig, defaultActivations)
+		l.buildQuantized(b)
+	}, func(c quantizers.Config) ([]kernels.Array, error) {
+		value, err := kernel.Value()
+		if err != nil {
+			return nil, err
+		}
+		return l.quantize(c, value)
+	}, func() []*distribute.Variable { return l.whole.variables(l.kernel) })
+	if err != nil {
+		l.kernel, l.whole = kernel, before
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers/quantizers"
+)
+
+// packedRows is a table (n, length) with scales for each row, or for blocks of each row.
+func packedRows(n, length, block int) packing {
+	return packing{name: "embeddings", shape: ir.Shape{n, length}, axis: 1, scale: ir.Shape{n}, grouped: ir.Shape{n, groupsOf(length, block)}, zero: ir.Int8, length: length}
+}
+
+// rows looks vectors of a table up that is kept in whole numbers.
+func (q *quantized) rows(c *Context, r *lora, table *distribute.Variable, ids *ops.Tensor) *ops.Tensor {
+	compute := c.ComputeDType()
+	if !ids.DType().IsInteger() {
+		ids = ops.Cast(ids, ir.Int32)
+	}
+	rows := ops.Embedding(c.Read(table), ids)
+	if q.mode == "int4" {
+		rows = quantizers.UnpackInt4Tensor(rows, q.columns, -1)
+	}
+	scale := ops.Take(c.Read(q.scale), ids, 0)
+	var y *ops.Tensor
+	if q.grouped() {
+		y = q.floats(c, rows, scale, ops.Take(c.Read(q.zero), ids, 0), rows.Rank()-1)
+	} else {
+		y = ops.Divide(ops.Cast(rows, compute), ops.ExpandDims(scale, -1))
+	}
+	if r.a == nil {
+		return y
+	}
+	change := ops.Matmul(ops.Embedding(c.Read(r.a), ids), c.Read(r.b))
+	return ops.Cast(ops.Add(y, ops.MultiplyScalar(change, r.scale)), compute)
+}
+
+// quantizeRows is quantizeMatrix with scales for rows, as tables of vectors have them.
+func quantizeRows(c quantizers.Config, m kernels.Array) (parts []kernels.Array, err error) {
+	if four, ok := c.(*quantizers.Int4QuantizationConfig); ok && four.Block() > 0 {
+		g, err := quantizers.QuantizeGrouped(transposedArray(m), four.Block())
+		if err != nil {
+			return nil, err
+		}
+		packed, err := quantizers.PackInt4(transposedArray(g.Values), 1)
+		return []kernels.Array{packed, transposedArray(g.Scale), transposedArray(g.Zero)}, err
+	}
+	w, scale, err := weightQuantizer(c).QuantizeArray(m, -1)
+	if err == nil && c.Mode() == "int4" {
+		w, err = quantizers.PackInt4(w, 1)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []kernels.Array{w, reshaped(scale, m.Type.Shape[0])}, nil
+}
+
+// dequantizeRows is the way back from quantizeRows.
+//
+//dim:known weights have fixed axes
+func (q *quantized) dequantizeRows(parts []kernels.Array) (kernels.Array, error) {
+	w, scale := parts[0], parts[1]
+	if q.mode == "int4" {
+		var err error
+		if w, err = quantizers.UnpackInt4(w, q.columns, 1); err != nil {
+			return w, err
+		}
+	}
+	if q.grouped() {
+		m, err := quantizers.Grouped{Values: transposedArray(w), Scale: transposedArray(scale), Zero: transposedArray(parts[2])}.Dequantize(q.block)
+		if err != nil {
+			return m, err
+		}
+		return transposedArray(m), nil
+	}
+	values, scales := w.Float64s(), scale.Float64s()
+	for i := range values {
+		values[i] /= scales[i/w.Type.Shape[1]]
+	}
+	return kernels.FromFloat64s(scale.Type.DType, w.Type.Shape, values)
+}
+
+// reverseActivations are the quantizers of vectors on their way back to scores.
+var reverseActivations = map[string]quantizers.Quantizer{"int8": &quantizers.AbsMaxQuantizer{}, "int4": &quantizers.AbsMaxQuantizer{}}
+
+func (l *ReversibleEmbedding) buildQuantized(b *Builder) {
+	l.embeddings = b.addMatrix(&l.whole, packedRows(l.InputDim, l.OutputDim, l.whole.block))
+	l.wholeReverse = l.whole
+	if l.UntiedWeights {
+		l.reverse = b.addMatrix(&l.wholeReverse, packing{name: "reverse_embeddings", shape: ir.Shape{l.OutputDim, l.InputDim}, axis: 0,
+			scale: ir.Shape{l.InputDim}, grouped: ir.Shape{groupsOf(l.OutputDim, l.whole.block), l.InputDim}})
+	}
+}
+
+// quantizedScores is the way back with a matrix in whole numbers. As in Keras, LoRA changes the look-up alone then.
+func (l *ReversibleEmbedding) quantizedScores(c *Context, x *ops.Tensor) *ops.Tensor {
+	q := &l.wholeReverse
+	var w, scale, zero *ops.Tensor
+	if scale = c.Weight(q.scale); q.grouped() {
+		zero = c.Read(q.zero)
+	}
+	if l.reverse != nil {
+		w = q.whole(c, l.reverse, 0)
+	} else if w = ops.Transpose(q.whole(c, l.embeddings, 1)); q.grouped() {
+		scale, zero = ops.Transpose(scale), ops.Transpose(zero)
+	}
+	if !q.grouped() {
+		return q.scaled(c, x, w, scale)
+	}
+	return ops.Matmul(q.rounded(x), ops.Cast(q.floats(c, w, scale, zero, 0), c.ComputeDType()))
+}
+
+// rounded is x as its quantizer sees it, in floats. The gradient passes through.
+func (q *quantized) rounded(x *ops.Tensor) *ops.Tensor {
+	if q.inputs == nil {
+		return x
+	}
+	return ops.CustomGradient(func(xs ...*ops.Tensor) ([]*ops.Tensor, func([]*ops.Tensor) []*ops.Tensor) {
+		whole, by := q.inputs.Quantize(xs[0], -1)
+		return []*ops.Tensor{ops.Divide(ops.Cast(whole, by.DType()), by)}, func(dys []*ops.Tensor) []*ops.Tensor { return dys }
+	}, x)[0]
+}
+
+// Quantize keeps the embeddings of a built layer, and the matrix for the way back where it is another one, in whole numbers of eight or four bits
+// from now on; see [Dense.Quantize]. They are not trained. The gradient of vectors on their way back is that of the product with the floats that the
+// whole numbers stand for; Keras has none but through the scale.
+func (l *ReversibleEmbedding) Quantize(how any) error {
+	if !l.built {
+		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)
+	}
+	table, reverse, before, beforeReverse := l.embeddings, l.reverse, l.whole, l.wholeReverse
+	old := []*distribute.Variable{table}
+	if reverse != nil {
+		old = append(old, reverse)
+	}
+	err := l.quantizeBase(how, old, &l.DType, &l.QuantizationConfig, func(b *Builder) {
+		l.whole = b.quantization(l.QuantizationConfig, reverseActivations)
+		l.buildQuantized(b)
+	}, func(c quantizers.Config) ([]kernels.Array, error) {
+		value, err := values(old)
+		if err != nil {
+			return nil, err
+		}
+		parts, err := quantizeRows(c, value[0])
+		if err != nil || reverse == nil {
+			return parts, err
+		}
+		back, err := quantizePacked(c, value[1], 0)
+		return append(parts, back...), err
+	}, func() []*distribute.Variable {
+		all := l.whole.variables(l.embeddings)
+		if l.reverse != nil {
+			all = append(all, l.wholeReverse.variables(l.reverse)...)
+		}
+		return all
+	})
+	if err != nil {
+		l.embeddings, l.reverse, l.whole, l.wholeReverse = table, reverse, before, beforeReverse
+	}
+	return err
+}

@@ -1,0 +1,52 @@
+package layers_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/layers/quantizers"
+)
+
+// doubled is a layer of somebody else's.
+type doubled struct{ layers.Dense }
+
+// TestQuantizingIsRefusedWithAReason gives Quantize what it cannot do, and configurations that contradict themselves.
+func TestQuantizingIsRefusedWithAReason(t *testing.T) {
+	built := func(l layers.Layer) layers.Layer {
+		_, err := keras.NewSequential([]layers.Layer{l}, keras.InputShape(4))
+		require.NoError(t, err)
+		return l
+	}
+	twice := built(&layers.Dense{Units: 3}).(*layers.Dense)
+	require.NoError(t, twice.Quantize("int8"))
+	for want, err := range map[string]error{
+		"it is not built yet":               (&layers.Dense{Units: 3}).Quantize("int8"),
+		"it is quantized already":           twice.Quantize("int4"),
+		`unknown mode "int16"`:              built(&layers.Dense{Units: 3}).(*layers.Dense).Quantize("int16"),
+		"received a nil":                    built(&layers.Dense{Units: 3}).(*layers.Dense).Quantize((*quantizers.Int8QuantizationConfig)(nil)),
+		"a type that embeds another layer":  built(&doubled{layers.Dense{Units: 3}}).(*doubled).Quantize("int8"),
+		"does not go with computing in fl":  built(&layers.Dense{Units: 3, DType: "float16"}).(*layers.Dense).Quantize("int8"),
+		"is not built yet, so that there a": (&layers.Embedding{InputDim: 3, OutputDim: 2}).Quantize("int8"),
+		"so that there are no weights to q": (&layers.ReversibleEmbedding{InputDim: 3, OutputDim: 2}).Quantize("int8"),
+		"there are no weights to quantize":  (&layers.EinsumDense{Equation: "ab,bc->ac", OutputShape: []int{3}}).Quantize("int8"),
+	} {
+		require.ErrorContains(t, err, want)
+	}
+	for want, l := range map[string]layers.Layer{
+		`unknown mode "int7"`:      &layers.Dense{Units: 3, DType: "int7_from_float32"},
+		`unknown dtype policy`:     &layers.Dense{Units: 3, DType: "int8_from_float31"},
+		`the setting "0"`:          &layers.Dense{Units: 3, DType: "int4/0_from_float32"},
+		`the setting "x"`:          &layers.Dense{Units: 3, DType: "int4/x_from_float32"},
+		"is quantized itself":      &layers.Dense{Units: 3, DType: "int8_from_int8_from_float32"},
+		"the mode gptq is not":     &layers.Dense{Units: 3, DType: "gptq_from_float32"},
+		"leave one out":            &layers.Dense{Units: 3, DType: "int8_from_float32", QuantizationConfig: &quantizers.Int4QuantizationConfig{}},
+		"BlockSize must be":        &layers.Dense{Units: 3, DType: "int4_from_float32", QuantizationConfig: &quantizers.Int4QuantizationConfig{BlockSize: -5}},
+		"does not go with computi": &layers.Dense{Units: 3, DType: "int8_from_mixed_float16"},
+	} {
+		_, err := keras.NewSequential([]layers.Layer{l}, keras.InputShape(4))
+		require.ErrorContains(t, err, want)
+	}
+}

@@ -1,0 +1,166 @@
+package quantizers
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Quantizer turns floats into whole numbers with one scale for all elements along some axes.
+type Quantizer interface {
+	// Quantize returns whole numbers q and the scale, with x ≈ q/scale. The scale has length 1 on the axes along which it is shared. Without axes
+	// those of the quantizer count.
+	Quantize(x *ops.Tensor, axes ...int) (q, scale *ops.Tensor)
+	// QuantizeArray does so outside of a program, for weights.
+	QuantizeArray(x kernels.Array, axes ...int) (q, scale kernels.Array, err error)
+}
+
+// AbsMaxQuantizer maps the largest absolute value along the axes onto the end of the range:
+//
+//	scale = ValueRange[1] / (max|x| + Epsilon)
+//	q = clip(round(x·scale), ValueRange[0], ValueRange[1])
+//
+// Halves are rounded to even. The zero value is Keras's default. Behaviour of keras.quantizers.AbsMaxQuantizer.
+type AbsMaxQuantizer struct {
+	ValueRange  []int   `keras:"value_range,default=[-127,127]"`  // least and greatest q; nil is -127 to 127
+	Epsilon     float64 `keras:"epsilon,default=1e-07"`           // keeps the scale finite; 0 is 1e-7
+	OutputDType string  `keras:"output_dtype,plain,default=int8"` // "" is int8
+	Axis        []int   `keras:"axis,omitempty"`                  // along which one scale is shared, where a call names none; nil is the last
+}
+
+// settings are the fields with their defaults.
+func (q *AbsMaxQuantizer) settings() (low, high, epsilon float64, dtype ir.DType, err error) {
+	low, high, epsilon, dtype = -127, 127, q.Epsilon, ir.Int8
+	if epsilon == 0 {
+		epsilon = 1e-7
+	}
+	if q.OutputDType != "" {
+		if dtype, err = ir.ParseDType(q.OutputDType); err != nil {
+			return low, high, epsilon, dtype, fmt.Errorf("quantizers: OutputDType: %w", err)
+		}
+	}
+	if q.ValueRange != nil {
+		if len(q.ValueRange) != 2 || q.ValueRange[0] >= q.ValueRange[1] || q.ValueRange[1] <= 0 {
+			return low, high, epsilon, dtype, fmt.Errorf("quantizers: ValueRange must be two numbers, the second greater than the first and than 0, received %v", q.ValueRange)
+		}
+		low, high = float64(q.ValueRange[0]), float64(q.ValueRange[1])
+	}
+	if dtype == ir.Int8 && (low < -128 || high > 127) {
+		return low, high, epsilon, dtype, fmt.Errorf("quantizers: OutputDType int8 holds -128 to 127, received the ValueRange %v", q.ValueRange)
+	}
+	return low, high, epsilon, dtype, nil
+}
+
+func (q *AbsMaxQuantizer) axes(given []int) []int {
+	if len(given) > 0 {
+		return given
+	}
+	if q.Axis != nil {
+		return q.Axis
+	}
+	return []int{-1}
+}
+
+// Quantize is [AbsMaxQuantizer] inside a program.
+func (q *AbsMaxQuantizer) Quantize(x *ops.Tensor, axes ...int) (quantized, scale *ops.Tensor) {
+	low, high, epsilon, dtype, err := q.settings()
+	if err != nil {
+		ops.Fail(x.Graph(), err)
+	}
+	largest := ops.Max(ops.Abs(x), q.axes(axes)...)
+	for _, a := range sortedAxes(q.axes(axes), x.Rank()) {
+		largest = ops.ExpandDims(largest, a)
+	}
+	largest = ops.AddScalar(largest, epsilon)
+	scale = ops.Divide(ops.Scalar(largest, high), largest)
+	return ops.Cast(ops.Clip(ops.Round(ops.Multiply(x, scale)), low, high), dtype), scale
+}
+
+// sortedAxes counts axes from the front, in ascending order.
+func sortedAxes(axes []int, rank int) []int {
+	out := make([]int, len(axes))
+	for i, a := range axes {
+		out[i] = a
+		if a < 0 {
+			out[i] += rank
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// QuantizeArray is [AbsMaxQuantizer] outside of a program.
+func (q *AbsMaxQuantizer) QuantizeArray(x kernels.Array, axes ...int) (quantized, scale kernels.Array, err error) {
+	low, high, epsilon, dtype, err := q.settings()
+	if err == nil && !x.Type.DType.IsFloat() {
+		err = fmt.Errorf("quantizers: expected an array of a float type, received %v", x.Type)
+	}
+	rank := len(x.Type.Shape)
+	by := sortedAxes(q.axes(axes), rank)
+	for i, a := range by {
+		if a < 0 || a >= rank || i > 0 && by[i-1] == a {
+			err = fmt.Errorf("quantizers: the axes %v are not those of an array of shape %v", q.axes(axes), x.Type.Shape)
+		}
+	}
+	if err != nil {
+		return quantized, scale, err
+	}
+	shape := x.Type.Shape.Clone()
+	for _, a := range by {
+		shape[a] = 1
+	}
+	round := rounding(x.Type.DType)
+	values := x.Float64s()
+	at := sharedIndex(x.Type.Shape, shape)
+	scales := make([]float64, shape.Size())
+	for i, v := range values {
+		scales[at[i]] = max(scales[at[i]], math.Abs(v))
+	}
+	for i, m := range scales {
+		scales[i] = round(high / round(m+round(epsilon)))
+	}
+	for i, v := range values {
+		values[i] = min(max(math.RoundToEven(round(v*scales[at[i]])), low), high)
+	}
+	if quantized, err = kernels.FromFloat64s(dtype, x.Type.Shape, values); err != nil {
+		return quantized, scale, err
+	}
+	scale, err = kernels.FromFloat64s(x.Type.DType, shape, scales)
+	return quantized, scale, err
+}
+
+// sharedIndex tells for each element of an array of shape which element of one of shape shared belongs to it, whose axes are as long or 1.
+func sharedIndex(shape, shared ir.Shape) []int32 {
+	out := make([]int32, shape.Size())
+	strides := shared.Strides()
+	for i := range out {
+		rest, at := i, 0
+		for a := len(shape) - 1; a >= 0; a-- {
+			if shared[a] > 1 {
+				at += rest % shape[a] * strides[a]
+			}
+			rest /= shape[a]
+		}
+		out[i] = int32(at)
+	}
+	return out
+}
+
+// rounding returns what arithmetic in a type does to each exact result.
+func rounding(d ir.DType) func(float64) float64 {
+	switch d {
+	case ir.Float64:
+		return func(x float64) float64 { return x }
+	case ir.Float32:
+		return func(x float64) float64 { return float64(float32(x)) }
+	}
+	one := kernels.NewArray(ir.Type{DType: d, Shape: ir.Shape{1}})
+	return func(x float64) float64 {
+		_ = one.SetFloat64s(0, []float64{x})
+		return one.At(0)
+	}
+}

@@ -1,0 +1,80 @@
+package quantizers
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Grouped is a matrix in whole numbers with a scale and a zero for each group of rows in each column:
+//
+//	x[i, j] ≈ (q[i, j] - zero[g, j])·scale[g, j],   g = floor(i / block size)
+type Grouped struct {
+	Values kernels.Array // q (rows, columns), int8 between -8 and 7
+	Scale  kernels.Array // (groups, columns), of the type of the matrix
+	Zero   kernels.Array // (groups, columns), int8
+}
+
+// QuantizeGrouped quantizes a matrix (rows, columns) to four bits in groups of blockSize rows, the last of which may be shorter; it counts as if zeros
+// filled it up. Behaviour of keras.quantizers.abs_max_quantize_grouped_with_zero_point.
+func QuantizeGrouped(x kernels.Array, blockSize int) (Grouped, error) {
+	if len(x.Type.Shape) != 2 || !x.Type.DType.IsFloat() {
+		return Grouped{}, fmt.Errorf("quantizers: QuantizeGrouped: expected a matrix of a float type, received %v", x.Type)
+	}
+	if blockSize < 1 {
+		return Grouped{}, fmt.Errorf("quantizers: QuantizeGrouped: the block size must be positive, received %d", blockSize)
+	}
+	const low, high, epsilon = -8.0, 7.0, 1e-7
+	rows, columns := x.Type.Shape[0], x.Type.Shape[1]
+	groups := (rows + blockSize - 1) / blockSize //dim:known of an array
+	round := rounding(x.Type.DType)
+	values := x.Float64s()
+	scales, zeros := make([]float64, groups*columns), make([]float64, groups*columns)
+	for g := range groups {
+		for j := range columns {
+			least, greatest := math.Inf(1), math.Inf(-1)
+			for i := g * blockSize; i < (g+1)*blockSize; i++ {
+				v := 0.0
+				if i < rows {
+					v = values[i*columns+j]
+				}
+				least, greatest = min(least, v), max(greatest, v)
+			}
+			scale := round(round(round(greatest-least)+round(epsilon)) / (high - low))
+			zero := min(max(round(math.RoundToEven(round(-least/scale))+low), low), high)
+			scales[g*columns+j], zeros[g*columns+j] = scale, zero
+			for i := g * blockSize; i < min((g+1)*blockSize, rows); i++ {
+				at := i*columns + j
+				values[at] = min(max(math.RoundToEven(round(values[at]/scale))+zero, low), high)
+			}
+		}
+	}
+	var out Grouped
+	var err error
+	if out.Values, err = kernels.FromFloat64s(ir.Int8, x.Type.Shape, values); err != nil {
+		return out, err
+	}
+	if out.Scale, err = kernels.FromFloat64s(x.Type.DType, ir.Shape{groups, columns}, scales); err != nil {
+		return out, err
+	}
+	out.Zero, err = kernels.FromFloat64s(ir.Int8, ir.Shape{groups, columns}, zeros)
+	return out, err
+}
+
+// Dequantize returns the matrix that g stands for, in the type of the scale.
+func (g Grouped) Dequantize(blockSize int) (kernels.Array, error) {
+	if len(g.Values.Type.Shape) != 2 || len(g.Scale.Type.Shape) != 2 || !g.Zero.Type.Shape.Equal(g.Scale.Type.Shape) || blockSize < 1 ||
+		(g.Values.Type.Shape[0]+blockSize-1)/blockSize != g.Scale.Type.Shape[0] || g.Values.Type.Shape[1] != g.Scale.Type.Shape[1] { //dim:known of arrays
+		return kernels.Array{}, fmt.Errorf("quantizers: Dequantize: values %v, scale %v and zero %v do not belong together with blocks of %d", g.Values.Type, g.Scale.Type, g.Zero.Type, blockSize)
+	}
+	columns := g.Values.Type.Shape[1]
+	round := rounding(g.Scale.Type.DType)
+	values, scales, zeros := g.Values.Float64s(), g.Scale.Float64s(), g.Zero.Float64s()
+	for i := range values {
+		at := i/columns/blockSize*columns + i%columns
+		values[i] = round((values[i] - zeros[at]) * scales[at])
+	}
+	return kernels.FromFloat64s(g.Scale.Type.DType, g.Values.Type.Shape, values)
+}
