@@ -2,7 +2,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -82,6 +82,10 @@ FAULTS ?= 42
 chaos: ## train on 3 and 5 workers under random kills, freezes and restarts, started by hand and by keras launch: FAULTS of them in each of five runs
 	$(GO) test ./distribute/multiworker -run TestChaos -count=1 -v -timeout 60m -faults $(FAULTS)
 	$(GO) test ./cmd/keras -run TestLaunchChaos -count=1 -v -timeout 60m -faults $(FAULTS)
+
+chaos-ps: FAULTS = 300
+chaos-ps: ## train a recommender on parameter servers under FAULTS random kills and freezes of real processes, and under a quarter of that in synchronous rounds
+	$(GO) test ./examples/parameterserver -run TestChaos -count=1 -v -timeout 60m -faults $(FAULTS)
 
 PLACES ?= 60
 mutants: ## break the numeric core in PLACES places, one at a time, and report what no test notices

@@ -3,6 +3,7 @@ package distribute
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gokeras/gokeras/distribute/parameters"
@@ -19,6 +20,9 @@ type ParameterServerStrategy struct {
 	*local
 	job   parameters.Job
 	calls atomic.Int64
+
+	companionOnce sync.Once
+	companion     any
 }
 
 var _ Strategy = (*ParameterServerStrategy)(nil)
@@ -59,6 +63,12 @@ func (s *ParameterServerStrategy) Worker() int { return s.job.Worker() }
 
 // NextCall numbers the calls that all processes make in the same order, from 1.
 func (s *ParameterServerStrategy) NextCall() int { return int(s.calls.Add(1)) }
+
+// Companion returns what the first call's function made. Package coordinator keeps its ClusterCoordinator here, of which a strategy has one.
+func (s *ParameterServerStrategy) Companion(first func() any) any {
+	s.companionOnce.Do(func() { s.companion = first() })
+	return s.companion
+}
 
 // Close ends the job if this is the coordinator, and leaves it otherwise.
 func (s *ParameterServerStrategy) Close() error { return s.job.Close() }

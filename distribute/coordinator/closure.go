@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -24,6 +25,7 @@ type Closure struct {
 	remote  *parameters.Closure
 	changes []parameters.Change
 	seen    map[*parameters.Variable][]uint64
+	plan    *lookupPlan
 }
 
 // Context ends when the call is given up.
@@ -81,11 +83,19 @@ func (cl *Closure) Lookup(v *Variable, ids []int64) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, r, err := lookup(cl.ctx, cl.c.job, remote, ids)
+	rows, r, err := lookup(cl.ctx, cl.c.job, remote, cl.planOf(ids))
 	if err == nil {
 		cl.saw(remote, r.Seen)
 	}
 	return rows, err
+}
+
+// planOf returns the plan for ids. One that is at hand for others is left to the changes that use it.
+func (cl *Closure) planOf(ids []int64) *lookupPlan {
+	if cl.plan == nil || !slices.Equal(cl.plan.ids, ids) {
+		cl.plan = planLookup(ids)
+	}
+	return cl.plan
 }
 
 // Assign replaces the value of a variable. One number stands for all elements.
@@ -143,7 +153,7 @@ func (cl *Closure) scatter(v *Variable, op parameters.Op, rate float64, ids []in
 	if err != nil {
 		return err
 	}
-	change, err := scattered(remote, op, ids, rows)
+	change, err := scattered(remote, op, cl.planOf(ids), rows)
 	if err == nil {
 		change.Rate, change.Seen = rate, cl.seen[remote]
 		cl.changes = append(cl.changes, change)

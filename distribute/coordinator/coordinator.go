@@ -24,25 +24,15 @@ type ClusterCoordinator struct {
 	datasets map[string]*PerWorkerDataset
 }
 
-var (
-	coordinators   = map[*distribute.ParameterServerStrategy]*ClusterCoordinator{}
-	coordinatorsMu sync.Mutex
-)
-
 // New returns the coordinator of a strategy: always the same one. On workers it is the place where functions are registered.
 func New(s distribute.Strategy) (*ClusterCoordinator, error) {
 	p, ok := s.(*distribute.ParameterServerStrategy)
 	if !ok {
 		return nil, fmt.Errorf("coordinator: a ClusterCoordinator needs a ParameterServerStrategy, received %T; make one with parameterserver.NewStrategy", s)
 	}
-	coordinatorsMu.Lock()
-	defer coordinatorsMu.Unlock()
-	c := coordinators[p]
-	if c == nil {
-		c = &ClusterCoordinator{strategy: p, job: p.Job(), names: map[string]bool{}, datasets: map[string]*PerWorkerDataset{}}
-		coordinators[p] = c
-	}
-	return c, nil
+	return p.Companion(func() any {
+		return &ClusterCoordinator{strategy: p, job: p.Job(), names: map[string]bool{}, datasets: map[string]*PerWorkerDataset{}}
+	}).(*ClusterCoordinator), nil
 }
 
 // Strategy is the strategy that the coordinator belongs to.

@@ -3,6 +3,7 @@ package coordinator
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/gokeras/gokeras/distribute/parameters"
@@ -96,21 +97,32 @@ func (v *Variable) Lookup(ctx context.Context, ids []int64) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, _, err := lookup(ctx, v.c.job, remote, ids)
+	rows, _, err := lookup(ctx, v.c.job, remote, planLookup(ids))
 	return rows, err
 }
 
-func lookup(ctx context.Context, job parameters.Job, v *parameters.Variable, ids []int64) ([]float32, *parameters.Read, error) {
-	distinct, places := parameters.Distinct(ids)
-	r := &parameters.Read{Variable: v, IDs: distinct}
-	if distinct == nil {
-		r.IDs = []int64{}
+// lookupPlan is which rows are meant by ids. The gradient of a look-up has the same ids, so that closures keep the last plan.
+type lookupPlan struct {
+	ids      []int64
+	distinct []int64 // not nil
+	places   []int32
+}
+
+func planLookup(ids []int64) *lookupPlan {
+	p := &lookupPlan{ids: slices.Clone(ids)}
+	if p.distinct, p.places = parameters.Distinct(ids); p.distinct == nil {
+		p.distinct = []int64{}
 	}
+	return p
+}
+
+func lookup(ctx context.Context, job parameters.Job, v *parameters.Variable, plan *lookupPlan) ([]float32, *parameters.Read, error) {
+	r := &parameters.Read{Variable: v, IDs: plan.distinct}
 	if err := job.Pull(ctx, r); err != nil {
 		return nil, nil, err
 	}
-	out := make([]float32, 0, len(ids)*v.Width)
-	for _, p := range places {
+	out := make([]float32, 0, len(plan.places)*v.Width)
+	for _, p := range plan.places {
 		out = append(out, r.Values[int(p)*v.Width:(int(p)+1)*v.Width]...)
 	}
 	return out, r, nil
@@ -168,7 +180,7 @@ func (v *Variable) scatter(ctx context.Context, op parameters.Op, ids []int64, r
 	if err != nil {
 		return err
 	}
-	change, err := scattered(remote, op, ids, rows)
+	change, err := scattered(remote, op, planLookup(ids), rows)
 	if err != nil {
 		return err
 	}
@@ -189,16 +201,12 @@ func spread(v *parameters.Variable, sign float32, values []float32) ([]float32, 
 }
 
 // scattered makes a change of rows: those of equal ids are summed.
-func scattered(v *parameters.Variable, op parameters.Op, ids []int64, rows []float32) (parameters.Change, error) {
-	if len(rows) != len(ids)*v.Width {
-		return parameters.Change{}, fmt.Errorf("coordinator: variable %s has rows of %d numbers; received %d numbers for %d rows", v.Name, v.Width, len(rows), len(ids))
+func scattered(v *parameters.Variable, op parameters.Op, plan *lookupPlan, rows []float32) (parameters.Change, error) {
+	if len(rows) != len(plan.ids)*v.Width {
+		return parameters.Change{}, fmt.Errorf("coordinator: variable %s has rows of %d numbers; received %d numbers for %d rows", v.Name, v.Width, len(rows), len(plan.ids))
 	}
-	distinct, places := parameters.Distinct(ids)
-	if op == parameters.Assign && len(distinct) != len(ids) {
+	if op == parameters.Assign && len(plan.distinct) != len(plan.ids) {
 		return parameters.Change{}, fmt.Errorf("coordinator: variable %s: a row is to be replaced twice; name each once", v.Name)
 	}
-	if distinct == nil {
-		distinct = []int64{}
-	}
-	return parameters.Change{Variable: v, Op: op, IDs: distinct, Values: parameters.SumRows(len(distinct), places, v.Width, rows)}, nil
+	return parameters.Change{Variable: v, Op: op, IDs: plan.distinct, Values: parameters.SumRows(len(plan.distinct), plan.places, v.Width, rows)}, nil
 }

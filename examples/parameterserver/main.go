@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"time"
 
 	"gorgonia.org/tensor"
 
@@ -31,8 +32,11 @@ import (
 type flags struct {
 	users, items, examples int
 	epochs, steps, batch   int
+	noise                  float64
 	synchronous            bool
+	deadline               time.Duration
 	output                 string
+	fit                    []keras.FitOption // for tests
 }
 
 func main() {
@@ -44,6 +48,8 @@ func main() {
 	flag.IntVar(&f.steps, "steps", 400, "batches of an epoch, of all workers together")
 	flag.IntVar(&f.batch, "batch-size", 256, "examples of a batch")
 	flag.BoolVar(&f.synchronous, "synchronous", false, "apply the gradients of all workers as one")
+	flag.Float64Var(&f.noise, "noise", 0, "part of the examples whose label is wrong")
+	flag.DurationVar(&f.deadline, "deadline", 0, "silence after which a task counts as lost; 0: 5s")
 	flag.StringVar(&f.output, "output", "", "file for the trained model")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
@@ -58,6 +64,7 @@ func run(ctx context.Context, f flags, out io.Writer) error {
 	options := parameterserver.Options{
 		VariablePartitioner: partitioners.MinSize{MinShardBytes: 64 << 10, MaxShards: 2}, // large tables in two shards
 		Consistency:         parameterserver.Consistency{Synchronous: f.synchronous},
+		Deadline:            f.deadline,
 		Observe:             func(text string) { fmt.Fprintln(os.Stderr, text) },
 	}
 	if secret := strings.TrimSpace(os.Getenv("KERAS_SECRET")); secret != "" { // keras launch makes one for the job
@@ -76,7 +83,8 @@ func train(ctx context.Context, f flags, s *distribute.ParameterServerStrategy, 
 	if err := model.Compile(keras.CompileConfig{Optimizer: &optimizers.Adam{LearningRate: 0.01}, Loss: &losses.BinaryCrossentropy{FromLogits: true}, Metrics: []string{"accuracy"}}); err != nil {
 		return err
 	}
-	history, err := model.Fit(ctx, examples(f), keras.BatchSize(f.batch), keras.StepsPerEpoch(f.steps), keras.Epochs(f.epochs))
+	options := append([]keras.FitOption{keras.BatchSize(f.batch), keras.StepsPerEpoch(f.steps), keras.Epochs(f.epochs)}, f.fit...)
+	history, err := model.Fit(ctx, examples(f), options...)
 	if err != nil || !s.IsCoordinator() {
 		return err
 	}
@@ -107,7 +115,7 @@ func examples(f flags) data.Dataset {
 	users, items, likes := make([]int32, f.examples), make([]int32, f.examples), make([]float32, f.examples)
 	for i := range f.examples {
 		users[i], items[i] = int32(r.IntN(f.users)), int32(r.IntN(f.items))
-		if users[i]%3 == items[i]%3 {
+		if users[i]%3 == items[i]%3 != (r.Float64() < f.noise) {
 			likes[i] = 1
 		}
 	}

@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 		os.Exit(m.Run())
 	}
 	f := flags{users: 300, items: 100, examples: 20000, epochs: 4, steps: 2000, batch: 64, output: os.Args[1]}
+	if os.Getenv(role) != "1" {
+		f = chaosFlags(os.Getenv(role), os.Args[1])
+	}
 	if err := run(context.Background(), f, os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -40,12 +43,12 @@ type task struct {
 }
 
 // start runs a task as a process, with variables of servers in dir.
-func start(t *testing.T, spec *cluster.Spec, name cluster.Task, dir string) *task {
+func start(t *testing.T, spec *cluster.Spec, name cluster.Task, dir, kind string) *task {
 	t.Helper()
 	config, err := cluster.FormatTFConfig(spec, name)
 	require.NoError(t, err)
 	p := &task{Task: name, command: exec.Command(os.Args[0], filepath.Join(dir, "model.keras"))}
-	p.command.Env = append(os.Environ(), role+"=1", cluster.TFConfigVariable+"="+config, parameterserver.DirectoryVariable+"="+dir, "GOMAXPROCS=1")
+	p.command.Env = append(os.Environ(), role+"="+kind, cluster.TFConfigVariable+"="+config, parameterserver.DirectoryVariable+"="+dir, "GOMAXPROCS=1")
 	p.command.Stdout, p.command.Stderr = &p.out, &p.out
 	require.NoError(t, p.command.Start())
 	t.Cleanup(func() { _ = p.command.Process.Kill() })
@@ -62,7 +65,7 @@ func TestKilledTasks(t *testing.T) {
 	dir := t.TempDir()
 	tasks := map[string]*task{}
 	for _, name := range []cluster.Task{{Type: "ps"}, {Type: "ps", Index: 1}, {Type: "worker"}, {Type: "worker", Index: 1}, {Type: "chief"}} {
-		tasks[name.String()] = start(t, spec, name, dir)
+		tasks[name.String()] = start(t, spec, name, dir, "1")
 	}
 	for _, name := range []string{"worker:0", "ps:1", "chief:0", "ps:0"} {
 		time.Sleep(500 * time.Millisecond)
@@ -72,7 +75,7 @@ func TestKilledTasks(t *testing.T) {
 			continue
 		}
 		_ = victim.command.Wait() // it was killed
-		tasks[name] = start(t, spec, victim.Task, dir)
+		tasks[name] = start(t, spec, victim.Task, dir, "1")
 	}
 	for name, p := range tasks {
 		ended := make(chan error, 1)
