@@ -22,6 +22,7 @@ type Backend struct {
 	find    func() (string, error) // the plugin's file
 	prepare func() error           // says why there is no use in opening it; may be nil
 	options []Option
+	meshes  *meshes
 
 	once   sync.Once
 	client *capi.Client
@@ -37,7 +38,7 @@ var flagsOf = map[string]map[string]bool{
 // New makes a backend for devices of the given kind, "xla" say, from a plugin's file. The plugin is opened at the first use; its options are for
 // the connection to the devices.
 func New(kind, path string, options ...Option) *Backend {
-	return &Backend{kind: kind, find: func() (string, error) { return path, nil }, options: options}
+	return &Backend{kind: kind, find: func() (string, error) { return path, nil }, options: options, meshes: newMeshes(kind)}
 }
 
 // Kind is the kind of device that the backend was made for.

@@ -12,8 +12,8 @@ import (
 )
 
 func init() {
-	kernels.Register(&Backend{kind: "tpu", find: findTPU, prepare: prepareTPU})
-	kernels.Register(&Backend{kind: "xla", find: findNamed})
+	kernels.Register(&Backend{kind: "tpu", find: findTPU, prepare: prepareTPU, meshes: newMeshes("tpu")})
+	kernels.Register(&Backend{kind: "xla", find: findNamed, meshes: newMeshes("xla")})
 }
 
 // findNamed returns the plugin that the environment names.

@@ -16,6 +16,11 @@ type Options struct {
 	// Donate marks inputs that outputs replace, so that their memory holds the new values. Without it a run leaves all inputs as
 	// they are.
 	Donate bool
+	// Partitions is the number of devices that a compiler spreads each replica over; 0 means 1. The program stays that of one device.
+	Partitions int
+	// Shardings says for each input how it is cut over them, as XLA writes it ("{devices=[2,1]0,1}"). An output that replaces an input lies as that
+	// input; others are whole on every device.
+	Shardings []string
 }
 
 // Module is a program in StableHLO.
@@ -74,14 +79,14 @@ func Lower(p *ir.Program, o Options) (m *Module, err error) {
 		}
 	}()
 	e := &emitter{replicas: max(o.Replicas, 1), number: o.Number, locations: map[string]int{}, functions: map[string]string{}, text: &strings.Builder{}}
-	e.main(p, o.Donate)
-	return &Module{Text: e.module(p.Name), Checks: e.checks, number: o.Number}, nil
+	e.main(p, o)
+	return &Module{Text: e.module(p.Name, max(o.Partitions, 1)), Checks: e.checks, number: o.Number}, nil
 }
 
 // module puts the functions together.
-func (e *emitter) module(name string) string {
+func (e *emitter) module(name string, partitions int) string {
 	var out strings.Builder
-	fmt.Fprintf(&out, "module @%s attributes {mhlo.num_replicas = %d : i32, mhlo.num_partitions = 1 : i32} {\n", symbol(name), e.replicas)
+	fmt.Fprintf(&out, "module @%s attributes {mhlo.num_replicas = %d : i32, mhlo.num_partitions = %d : i32} {\n", symbol(name), e.replicas, partitions)
 	out.WriteString(e.text.String())
 	for _, name := range e.functionOrder {
 		out.WriteString(e.functions[name])
@@ -123,7 +128,7 @@ func quoted(s string) string {
 }
 
 // main writes the function that holds the program.
-func (e *emitter) main(p *ir.Program, donate bool) {
+func (e *emitter) main(p *ir.Program, o Options) {
 	arguments := make([]value, len(p.Inputs))
 	declared := make([]string, len(p.Inputs))
 	replacedBy := map[int]int{}
@@ -135,20 +140,50 @@ func (e *emitter) main(p *ir.Program, donate bool) {
 	for i, in := range p.Inputs {
 		arguments[i] = value{fmt.Sprintf("%%arg%d", i), p.Type(in.Value)}
 		declared[i] = arguments[i].name + ": " + tensor(arguments[i].typ)
-		if output, ok := replacedBy[i]; ok && donate {
-			declared[i] += fmt.Sprintf(" {tf.aliasing_output = %d : i32}", output)
+		var attributes []string
+		if o.Shardings != nil {
+			attributes = append(attributes, "mhlo.sharding = "+quoted(o.Shardings[i]))
 		}
+		if output, ok := replacedBy[i]; ok && o.Donate {
+			attributes = append(attributes, fmt.Sprintf("tf.aliasing_output = %d : i32", output))
+		}
+		declared[i] += within(attributes)
 	}
 	flag := value{fmt.Sprintf("%%arg%d", len(arguments)), FlagType}
 	declared = append(declared, flag.name+": "+tensor(flag.typ))
+	if o.Shardings != nil {
+		declared[len(arguments)] += within([]string{whole})
+	}
 	body := &emitter{replicas: e.replicas, number: e.number, locations: e.locations, functions: e.functions, text: &strings.Builder{}, indent: 2, flag: flag}
 	results := body.inline(p, arguments)
 	body.keepOnFailure(p, arguments, results)
 	results = append(results, body.flag)
 	types := typesOf(results)
 	body.linef("return %s : %s", names(results), tensors(types))
-	fmt.Fprintf(e.text, "  func.func public @main(%s) -> (%s) {\n%s  }\n", strings.Join(declared, ", "), tensors(types), body.text)
+	returned := make([]string, len(types))
+	for i, t := range types {
+		returned[i] = tensor(t)
+		switch {
+		case o.Shardings == nil:
+		case i < len(p.Outputs) && p.Outputs[i].Alias >= 0:
+			returned[i] += within([]string{"mhlo.sharding = " + quoted(o.Shardings[p.Outputs[i].Alias])})
+		default:
+			returned[i] += within([]string{whole})
+		}
+	}
+	fmt.Fprintf(e.text, "  func.func public @main(%s) -> (%s) {\n%s  }\n", strings.Join(declared, ", "), strings.Join(returned, ", "), body.text)
 	e.checks, e.scopes, e.functionOrder = body.checks, body.scopes, body.functionOrder
+}
+
+// whole is the attribute of what lies on every device of a mesh.
+const whole = `mhlo.sharding = "{replicated}"`
+
+// within writes attributes of an argument or result, nothing where there are none.
+func within(attributes []string) string {
+	if len(attributes) == 0 {
+		return ""
+	}
+	return " {" + strings.Join(attributes, ", ") + "}"
 }
 
 // keepOnFailure makes outputs that replace inputs repeat these where the failure flag of any replica is set.

@@ -12,7 +12,7 @@ import (
 // packages are the folders whose names users write.
 var packages = []string{
 	"keras", "keras/applications", "keras/boundingboxes", "keras/features", "keras/ops", "keras/plot", "keras/saving", "layers", "layers/activations", "layers/constraints", "layers/initializers", "layers/quantizers", "layers/regularizers", "losses",
-	"metrics", "optimizers", "optimizers/schedules", "callbacks", "data", "data/datasets", "distribute", "kernels",
+	"metrics", "optimizers", "optimizers/schedules", "callbacks", "data", "data/datasets", "distribute", "keras/distribution", "kernels",
 }
 
 // exported returns the exported names of the packages: "layers.Dense", "keras.Model.Fit".

@@ -13,8 +13,10 @@ import (
 
 // CompileOptions say for how many devices a program is compiled.
 type CompileOptions struct {
-	Replicas int   // at least 1
-	Devices  []int // numbers of the replicas' devices; nil leaves the choice to the plugin
+	Replicas int // at least 1
+	// Partitions is how many devices each replica is spread over; 0 is 1.
+	Partitions int
+	Devices    []int // numbers of the devices, one for each replica, or for each partition of the only one; nil leaves the choice to the plugin
 	// Flags are settings of XLA by name, for this program.
 	Flags map[string]bool
 }
@@ -23,8 +25,16 @@ type CompileOptions struct {
 func (o CompileOptions) encode() []byte {
 	build := field(nil, 1, math.MaxUint64) // device ordinal -1: unset
 	build = field(build, 4, uint64(o.Replicas))
-	build = field(build, 5, 1) // partitions
-	if o.Devices != nil {
+	build = field(build, 5, uint64(max(o.Partitions, 1)))
+	if o.Partitions > 1 {
+		build = field(build, 6, 1) // XLA inserts what the partitions exchange
+		assignment := field(nil, 1, 1)
+		assignment = field(assignment, 2, uint64(o.Partitions))
+		for _, d := range o.Devices {
+			assignment = message(assignment, 3, message(nil, 1, varint(nil, uint64(d))))
+		}
+		build = message(build, 9, assignment)
+	} else if o.Devices != nil {
 		var ids []byte
 		for _, d := range o.Devices {
 			ids = varint(ids, uint64(d))

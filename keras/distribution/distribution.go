@@ -1,0 +1,156 @@
+package distribution
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// parallel is what both distributions are: a strategy over a mesh.
+type parallel struct {
+	distribute.Strategy
+	mesh    *DeviceMesh
+	batch   string
+	layouts *LayoutMap
+}
+
+// DataParallel copies all variables to every device and cuts the batches: keras.distribution.DataParallel.
+type DataParallel struct{ parallel }
+
+// NewDataParallel cuts batches along the first axis of the mesh.
+func NewDataParallel(mesh *DeviceMesh) (*DataParallel, error) {
+	if mesh == nil {
+		return nil, errors.New("distribution: DataParallel needs a mesh; make one with NewDeviceMesh")
+	}
+	d := &DataParallel{parallel{mesh: mesh, batch: mesh.names[0], layouts: NewLayoutMap(mesh)}}
+	backend, err := kernels.Lookup(mesh.devices[0].Kind)
+	if err != nil {
+		return nil, fmt.Errorf("distribution: DataParallel: %w", err)
+	}
+	if _, ok := backend.(kernels.Partitioner); ok {
+		return d, d.place("DataParallel")
+	}
+	names := make([]string, len(mesh.devices))
+	for i, device := range mesh.devices {
+		names[i] = device.String()
+	}
+	d.Strategy, err = distribute.NewMirroredStrategyWith(distribute.MirroredOptions{Devices: names, SameRandomNumbers: true})
+	return d, err
+}
+
+// ModelParallel cuts variables as a layout map says, and batches along one axis of the mesh: keras.distribution.ModelParallel.
+type ModelParallel struct{ parallel }
+
+// NewModelParallel makes the strategy. Variables that the map does not know are copied to all devices; slots of optimizers lie as their variables do.
+// batchDimName is the axis of the mesh that cuts batches; "" is the first. A batch that does not divide is copied to all devices. Devices whose compiler
+// cannot cut arrays are an error.
+func NewModelParallel(layouts *LayoutMap, batchDimName string) (*ModelParallel, error) {
+	if layouts == nil || layouts.mesh == nil {
+		return nil, errors.New("distribution: ModelParallel needs a layout map with a mesh; make one with NewLayoutMap")
+	}
+	if batchDimName == "" {
+		batchDimName = layouts.mesh.names[0]
+	}
+	if !slices.Contains(layouts.mesh.names, batchDimName) {
+		return nil, fmt.Errorf("distribution: ModelParallel: the batch axis %q is none of the mesh's, %q", batchDimName, layouts.mesh.names)
+	}
+	d := &ModelParallel{parallel{mesh: layouts.mesh, batch: batchDimName, layouts: layouts}}
+	return d, d.place("ModelParallel")
+}
+
+// place makes the mesh one device and the strategy one on it.
+func (d *parallel) place(what string) error {
+	backend, err := kernels.Lookup(d.mesh.devices[0].Kind)
+	if err != nil {
+		return fmt.Errorf("distribution: %s: %w", what, err)
+	}
+	p, ok := backend.(kernels.Partitioner)
+	if !ok {
+		return fmt.Errorf("distribution: %s: devices of kind %q cannot hold parts of arrays; use those of a PJRT plugin (\"tpu\", or \"xla\" with kernels/pjrt), or DataParallel", what, d.mesh.devices[0].Kind)
+	}
+	device, err := p.NewMesh(kernels.MeshOptions{Devices: d.mesh.devices, Shape: d.mesh.shape, Layouts: d.inputs})
+	if err != nil {
+		return fmt.Errorf("distribution: %s: %w", what, err)
+	}
+	d.Strategy, err = distribute.NewOneDeviceStrategy(device.String())
+	return err
+}
+
+// DeviceMesh is the mesh.
+func (d *parallel) DeviceMesh() *DeviceMesh { return d.mesh }
+
+// BatchDimName is the axis of the mesh that cuts batches.
+func (d *parallel) BatchDimName() string { return d.batch }
+
+// DataLayout is the layout of data with a number of axes, the first of which counts the examples.
+func (d *parallel) DataLayout(rank int) *TensorLayout {
+	axes := make([]string, rank)
+	if rank > 0 {
+		axes[0] = d.batch
+	}
+	return &TensorLayout{axes, d.mesh}
+}
+
+// VariableLayout is the layout of a variable of the given path and number of axes.
+func (d *parallel) VariableLayout(path string, rank int) (*TensorLayout, error) {
+	l, err := d.layouts.Get(path)
+	if err != nil {
+		return nil, err
+	}
+	if l == nil {
+		return &TensorLayout{make([]string, rank), d.mesh}, nil
+	}
+	if len(l.axes) != rank {
+		return nil, fmt.Errorf("distribution: the layout of %s names %d axes, %q; the variable has %d", path, len(l.axes), l.axes, rank)
+	}
+	return l, nil
+}
+
+// inputs gives each input of a program its layout.
+func (d *parallel) inputs(p *ir.Program) ([][]int, error) {
+	all := make([][]int, len(p.Inputs))
+	for i, in := range p.Inputs {
+		shape := p.Type(in.Value).Shape
+		switch {
+		case isData(in.Name):
+			l := d.DataLayout(len(shape)).numbers()
+			if len(shape) > 0 && shape[0]%d.mesh.shape[l[0]] == 0 {
+				all[i] = l
+			}
+		case in.Name != "random_state":
+			l, err := d.VariableLayout(d.variableOf(p, in.Name, shape), len(shape))
+			if err != nil {
+				return nil, err
+			}
+			all[i] = l.numbers()
+		}
+	}
+	return all, nil
+}
+
+// isData reports whether an input is data: in0, in1, ...
+func isData(name string) bool {
+	number, ok := strings.CutPrefix(name, "in")
+	return ok && number != "" && strings.Trim(number, "0123456789") == ""
+}
+
+// variableOf is the path under which a variable is looked up. A slot of an optimizer, "adam/dense_kernel_velocity", lies as the variable of the
+// program that it belongs to, "dense/kernel".
+func (d *parallel) variableOf(p *ir.Program, path string, shape ir.Shape) string {
+	_, slot, ok := strings.Cut(path, "/")
+	if !ok {
+		return path
+	}
+	best := path
+	for _, in := range p.Inputs {
+		if !isData(in.Name) && in.Name != path && p.Type(in.Value).Shape.Equal(shape) && strings.HasPrefix(slot, strings.ReplaceAll(in.Name, "/", "_")+"_") && (best == path || len(in.Name) > len(best)) {
+			best = in.Name
+		}
+	}
+	return best
+}

@@ -1,0 +1,136 @@
+package distribution
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/gokeras/gokeras/kernels"
+)
+
+// ListDevices names the devices of a kind ("cpu", "gpu", "tpu", "xla"), "tpu:0" and so on. "" is the kind of the accelerators of imported backends, or
+// else "cpu".
+func ListDevices(kind string) []string {
+	all := kernels.Devices()
+	if kind == "" {
+		kind = "cpu"
+		for _, d := range all {
+			if d.Kind != "cpu" {
+				kind = d.Kind
+				break
+			}
+		}
+	}
+	var names []string
+	for _, d := range all {
+		if d.Kind == strings.ToLower(kind) {
+			names = append(names, d.String())
+		}
+	}
+	return names
+}
+
+// DeviceMesh is an array of devices with a name for each of its axes.
+type DeviceMesh struct {
+	shape   []int
+	names   []string
+	devices []kernels.Device
+}
+
+// NewDeviceMesh arranges devices in row-major order; none stands for [ListDevices] of "".
+func NewDeviceMesh(shape []int, axisNames []string, devices ...string) (*DeviceMesh, error) {
+	if len(shape) == 0 || len(axisNames) == 0 {
+		return nil, fmt.Errorf("distribution: the shape %v and the axis names %q of a mesh cannot be empty", shape, axisNames)
+	}
+	if len(shape) != len(axisNames) {
+		return nil, fmt.Errorf("distribution: a mesh of shape %v with the axis names %q; expected one name for each axis", shape, axisNames)
+	}
+	places := 1
+	for i, name := range axisNames {
+		if name == "" || slices.Contains(axisNames[:i], name) {
+			return nil, fmt.Errorf("distribution: the axis names %q; expected different names that are not empty", axisNames)
+		}
+		if shape[i] < 1 {
+			return nil, fmt.Errorf("distribution: a mesh of shape %v; expected positive numbers", shape)
+		}
+		places *= shape[i]
+	}
+	if devices == nil {
+		devices = ListDevices("")
+	}
+	if places != len(devices) {
+		return nil, fmt.Errorf("distribution: a mesh of shape %v has %d places; received %d devices", shape, places, len(devices))
+	}
+	m := &DeviceMesh{shape: slices.Clone(shape), names: slices.Clone(axisNames)}
+	for _, name := range devices {
+		d, err := kernels.ParseDevice(name)
+		if err != nil {
+			return nil, fmt.Errorf("distribution: %w", err)
+		}
+		if slices.Contains(m.devices, d) {
+			return nil, fmt.Errorf("distribution: device %v is in the mesh twice", d)
+		}
+		if len(m.devices) > 0 && d.Kind != m.devices[0].Kind {
+			return nil, fmt.Errorf("distribution: devices %v and %v of one mesh are of different kinds", m.devices[0], d)
+		}
+		m.devices = append(m.devices, d)
+	}
+	return m, nil
+}
+
+// Shape is the number of devices along each axis.
+func (m *DeviceMesh) Shape() []int { return slices.Clone(m.shape) }
+
+// AxisNames names the axes.
+func (m *DeviceMesh) AxisNames() []string { return slices.Clone(m.names) }
+
+// Devices lists the devices in row-major order.
+func (m *DeviceMesh) Devices() []kernels.Device { return slices.Clone(m.devices) }
+
+// String gives shape and names.
+func (m *DeviceMesh) String() string {
+	return fmt.Sprintf("DeviceMesh(shape %v, axes %s)", m.shape, strings.Join(m.names, ", "))
+}
+
+// TensorLayout says along which axis of a mesh each axis of a tensor is cut.
+type TensorLayout struct {
+	axes []string // "": not cut
+	mesh *DeviceMesh
+}
+
+// NewTensorLayout makes a layout of the names of the mesh's axes; "" leaves an axis whole.
+func NewTensorLayout(mesh *DeviceMesh, axes ...string) (*TensorLayout, error) {
+	if mesh == nil {
+		return nil, fmt.Errorf("distribution: a layout needs a mesh")
+	}
+	for i, name := range axes {
+		if name == "" {
+			continue
+		}
+		if !slices.Contains(mesh.names, name) {
+			return nil, fmt.Errorf("distribution: the layout %q names the axis %q; the mesh has %q", axes, name, mesh.names)
+		}
+		if slices.Contains(axes[:i], name) {
+			return nil, fmt.Errorf("distribution: the layout %q names the axis %q twice; an axis of the mesh can cut one axis", axes, name)
+		}
+	}
+	return &TensorLayout{slices.Clone(axes), mesh}, nil
+}
+
+// Axes names the axes of the mesh, "" where the tensor is whole.
+func (l *TensorLayout) Axes() []string { return slices.Clone(l.axes) }
+
+// Mesh is the mesh that the names belong to.
+func (l *TensorLayout) Mesh() *DeviceMesh { return l.mesh }
+
+// String lists the axes.
+func (l *TensorLayout) String() string { return fmt.Sprintf("TensorLayout(%q, %v)", l.axes, l.mesh) }
+
+// numbers are the axes by their numbers, -1 where the tensor is whole.
+func (l *TensorLayout) numbers() []int {
+	out := make([]int, len(l.axes))
+	for i, name := range l.axes {
+		out[i] = slices.Index(l.mesh.names, name)
+	}
+	return out
+}

@@ -1,0 +1,252 @@
+//go:build linux
+
+package pjrt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
+	"github.com/gokeras/gokeras/kernels/stablehlo"
+)
+
+// meshes is a backend whose devices are each a mesh of devices of a plugin: XLA spreads a program over them. A launch returns when the run is over.
+type meshes struct {
+	kind string
+	mu   sync.Mutex
+	all  []*mesh
+}
+
+// mesh is one of its devices.
+type mesh struct {
+	backend *Backend
+	client  *capi.Client
+	name    kernels.Device
+	shape   []int
+	places  []uintptr // the plugin's devices, in row-major order of shape
+	ids     []int     // their numbers
+	layouts func(p *ir.Program) ([][]int, error)
+
+	mu   sync.Mutex
+	flag *spread // zeros, for the failure flag
+}
+
+// NewMesh makes one device of several; see [kernels.Partitioner].
+func (b *Backend) NewMesh(o kernels.MeshOptions) (kernels.Device, error) {
+	n := 1
+	for _, size := range o.Shape {
+		if size < 1 {
+			return kernels.Device{}, fmt.Errorf("pjrt: a mesh of shape %v; expected positive numbers", o.Shape)
+		}
+		n *= size
+	}
+	if len(o.Shape) == 0 || n != len(o.Devices) || o.Layouts == nil {
+		return kernels.Device{}, fmt.Errorf("pjrt: a mesh of shape %v with %d devices; expected as many devices as it has places, and layouts", o.Shape, len(o.Devices))
+	}
+	m := &mesh{backend: b, shape: o.Shape, layouts: o.Layouts}
+	for i, d := range o.Devices {
+		client, place, err := b.device(d)
+		if err != nil {
+			return kernels.Device{}, err
+		}
+		if slices.Contains(o.Devices[:i], d) {
+			return kernels.Device{}, fmt.Errorf("pjrt: device %v is in the mesh twice", d)
+		}
+		info, err := client.Describe(place)
+		if err != nil {
+			return kernels.Device{}, err
+		}
+		m.client, m.places, m.ids = client, append(m.places, place), append(m.ids, info.ID)
+	}
+	return b.meshes.add(m)
+}
+
+func newMeshes(kind string) *meshes { return &meshes{kind: kind + "_mesh"} }
+
+// add gives a mesh a name. The first one makes the kind known.
+func (s *meshes) add(m *mesh) (kernels.Device, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if other, err := kernels.Lookup(s.kind); err != nil {
+		kernels.Register(s)
+	} else if other != kernels.Backend(s) {
+		return kernels.Device{}, fmt.Errorf("pjrt: there are two backends for devices of one kind, and both want to make meshes called %q", s.kind)
+	}
+	m.name = kernels.Device{Kind: s.kind, Index: len(s.all)}
+	s.all = append(s.all, m)
+	return m.name, nil
+}
+
+func (s *meshes) at(d kernels.Device) (*mesh, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d.Kind != s.kind || d.Index < 0 || d.Index >= len(s.all) {
+		return nil, fmt.Errorf("pjrt: there is no mesh %v", d)
+	}
+	return s.all[d.Index], nil
+}
+
+func (s *meshes) Kind() string { return s.kind }
+
+// Devices is empty: meshes are made by those who use them.
+func (s *meshes) Devices() []kernels.Device { return nil }
+
+func (s *meshes) Open(d kernels.Device) error {
+	_, err := s.at(d)
+	return err
+}
+
+func (s *meshes) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) {
+	m, err := s.at(d)
+	if err != nil {
+		return nil, err
+	}
+	return &meshBuffer{mesh: m, typ: t}, nil
+}
+
+// NewCommunicators is not supported: a mesh is one device.
+func (s *meshes) NewCommunicators(context.Context, kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
+	return nil, fmt.Errorf("pjrt: meshes cannot be replicas of each other; make one mesh of all devices: %w", errors.ErrUnsupported)
+}
+
+// NewQueue opens a queue, which is the caller.
+func (s *meshes) NewQueue(d kernels.Device) (kernels.Queue, error) {
+	if _, err := s.at(d); err != nil {
+		return nil, err
+	}
+	return meshQueue{d}, nil
+}
+
+type meshQueue struct{ device kernels.Device }
+
+func (q meshQueue) Device() kernels.Device         { return q.device }
+func (q meshQueue) Inline() bool                   { return true }
+func (q meshQueue) Wait(ctx context.Context) error { return ctx.Err() }
+func (q meshQueue) Close()                         {}
+
+// Compile compiles a program for all devices of the mesh together.
+func (s *meshes) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Executable, error) {
+	m, err := s.at(o.Device)
+	if err != nil {
+		return nil, err
+	}
+	if o.Replicas > 1 {
+		return nil, fmt.Errorf("pjrt: program %q for %d replicas; a mesh is one", p.Name, o.Replicas)
+	}
+	layouts, err := m.layouts(p)
+	if err != nil {
+		return nil, err
+	}
+	if len(layouts) != len(p.Inputs) {
+		return nil, fmt.Errorf("pjrt: program %q has %d inputs, the mesh gave layouts for %d", p.Name, len(p.Inputs), len(layouts))
+	}
+	texts := make([]string, len(layouts))
+	for i, l := range layouts {
+		if err := m.fits(p.Inputs[i].Name, p.Type(p.Inputs[i].Value), l); err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(l, func(axis int) bool { return axis >= 0 && m.shape[axis] > 1 }) {
+			layouts[i] = nil // whole on every device
+		}
+		texts[i] = m.sharding(layouts[i])
+	}
+	module, err := stablehlo.Lower(p, stablehlo.Options{Donate: true, Number: 1, Partitions: len(m.places), Shardings: texts})
+	if err != nil {
+		return nil, err
+	}
+	code, err := m.client.Compile([]byte(module.Text), capi.CompileOptions{Replicas: 1, Partitions: len(m.places), Devices: m.ids, Flags: m.backend.flags})
+	if err != nil {
+		return nil, fmt.Errorf("pjrt: compiling program %q for a mesh of shape %v: %w", p.Name, m.shape, err)
+	}
+	return &meshExecutable{mesh: m, program: p, module: module, layouts: layouts, code: code}, nil
+}
+
+// fits checks that an array can be cut as its layout says.
+func (m *mesh) fits(name string, t ir.Type, layout []int) error {
+	if layout == nil {
+		return nil
+	}
+	if len(layout) != len(t.Shape) {
+		return fmt.Errorf("pjrt: the layout of %s names %d axes; it has the shape %v", name, len(layout), t.Shape)
+	}
+	used := map[int]bool{}
+	for i, axis := range layout {
+		if axis < 0 {
+			continue
+		}
+		if axis >= len(m.shape) || used[axis] {
+			return fmt.Errorf("pjrt: the layout %v of %s: each axis of a mesh of shape %v can cut one axis", layout, name, m.shape)
+		}
+		used[axis] = true
+		if t.Shape[i]%m.shape[axis] != 0 {
+			return fmt.Errorf("pjrt: axis %d of %s has length %d and cannot be cut into %d equal parts", i, name, t.Shape[i], m.shape[axis])
+		}
+	}
+	return nil
+}
+
+// coordinates is the place of a device in the mesh.
+func (m *mesh) coordinates(device int) []int {
+	at := make([]int, len(m.shape))
+	for axis := len(m.shape) - 1; axis >= 0; axis-- {
+		at[axis] = device % m.shape[axis]
+		device /= m.shape[axis]
+	}
+	return at
+}
+
+// sharding writes a layout as XLA does: the parts of each axis, then the devices in the order of the parts. Devices that have equal parts follow each
+// other, along a last axis of their own.
+func (m *mesh) sharding(layout []int) string {
+	if layout == nil {
+		return "{replicated}"
+	}
+	parts, copies := make([]string, len(layout)), len(m.places)
+	for i, axis := range layout {
+		size := 1
+		if axis >= 0 {
+			size = m.shape[axis]
+		}
+		parts[i] = fmt.Sprint(size)
+		copies /= size
+	}
+	last := ""
+	if copies > 1 {
+		parts, last = append(parts, fmt.Sprint(copies)), " last_tile_dim_replicate"
+	}
+	order := make([]int, len(m.places))
+	for i := range order {
+		order[i] = i
+	}
+	part := func(device int) int {
+		at, n := m.coordinates(device), 0
+		for _, axis := range layout {
+			if axis >= 0 {
+				n = n*m.shape[axis] + at[axis]
+			}
+		}
+		return n
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return part(a) - part(b) })
+	return fmt.Sprintf("{devices=[%s]%s%s}", strings.Join(parts, ","), strings.ReplaceAll(strings.Trim(fmt.Sprint(order), "[]"), " ", ","), last)
+}
+
+// zeros is the failure flag of a run before which none failed.
+func (m *mesh) zeros() (*spread, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.flag == nil {
+		f, err := m.spread(stablehlo.FlagType, nil, make([]byte, stablehlo.FlagType.Bytes()))
+		if err != nil {
+			return nil, err
+		}
+		m.flag = f
+	}
+	return m.flag, nil
+}

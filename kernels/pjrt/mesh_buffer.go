@@ -1,0 +1,237 @@
+//go:build linux
+
+package pjrt
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/pjrt/internal/capi"
+)
+
+// spread is an array in parts on the devices of a mesh.
+type spread struct {
+	layout  []int
+	handles []uintptr // by device
+}
+
+// part is the shape of each part.
+func (m *mesh) part(t ir.Type, layout []int) []int {
+	shape := slices.Clone([]int(t.Shape))
+	for i, axis := range layout {
+		if axis >= 0 {
+			shape[i] /= m.shape[axis]
+		}
+	}
+	return shape
+}
+
+// rows calls f for each run of bytes that a part and the whole array share: n bytes at place inPart of the part and inWhole of the array.
+func (m *mesh) rows(t ir.Type, layout []int, device int, f func(inPart, inWhole, n int)) {
+	part, at := m.part(t, layout), m.coordinates(device)
+	size := t.DType.Size()
+	if len(part) == 0 {
+		f(0, 0, size)
+		return
+	}
+	first := make([]int, len(part)) // of the part in the whole
+	for i, axis := range layout {
+		if axis >= 0 {
+			first[i] = at[axis] * part[i]
+		}
+	}
+	last := len(part) - 1
+	lines := 1
+	for _, n := range part[:last] {
+		lines *= n
+	}
+	run := part[last] * size
+	for line := range lines {
+		place, rest, stride := first[last], line, t.Shape[last]
+		for i := last - 1; i >= 0; i-- {
+			place += (first[i] + rest%part[i]) * stride
+			stride *= t.Shape[i]
+			rest /= part[i]
+		}
+		f(line*run, place*size, run)
+	}
+}
+
+// spread puts an array on the devices.
+func (m *mesh) spread(t ir.Type, layout []int, data []byte) (*spread, error) {
+	s := &spread{layout: layout}
+	shape := m.part(t, layout)
+	own := make([]byte, ir.Type{DType: t.DType, Shape: shape}.Bytes())
+	for device, place := range m.places {
+		if layout == nil {
+			own = data
+		} else if len(own) > 0 {
+			m.rows(t, layout, device, func(inPart, inWhole, n int) { copy(own[inPart:inPart+n], data[inWhole:]) })
+		}
+		handle, err := m.client.Upload(place, elementTypes[t.DType], shape, own)
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("pjrt: writing %v to %v: %w", t, m.name, err), s.free(m.client))
+		}
+		s.handles = append(s.handles, handle)
+	}
+	return s, nil
+}
+
+// gather reads an array back.
+func (m *mesh) gather(t ir.Type, s *spread, into []byte) error {
+	if len(into) == 0 {
+		return nil
+	}
+	if s.layout == nil {
+		return m.client.Download(s.handles[0], into)
+	}
+	own := make([]byte, ir.Type{DType: t.DType, Shape: m.part(t, s.layout)}.Bytes())
+	for device, handle := range s.handles {
+		if err := m.client.Download(handle, own); err != nil {
+			return fmt.Errorf("pjrt: reading %v from %v: %w", t, m.name, err)
+		}
+		m.rows(t, s.layout, device, func(inPart, inWhole, n int) { copy(into[inWhole:inWhole+n], own[inPart:]) })
+	}
+	return nil
+}
+
+func (s *spread) free(client *capi.Client) error {
+	if s == nil {
+		return nil
+	}
+	var err error
+	for _, handle := range s.handles {
+		err = errors.Join(err, client.Free(handle))
+	}
+	s.handles = nil
+	return err
+}
+
+// meshBuffer is an array on a mesh. How it is cut is known when a program uses it; until then its contents wait in host memory.
+type meshBuffer struct {
+	mesh *mesh
+	typ  ir.Type
+
+	mu     sync.Mutex
+	host   []byte  // contents that are not on the devices yet; nil with nil spread is zeros
+	spread *spread // nil where host counts
+}
+
+func (b *meshBuffer) Type() ir.Type          { return b.typ }
+func (b *meshBuffer) Device() kernels.Device { return b.mesh.name }
+func (b *meshBuffer) Bytes() []byte          { return nil }
+
+func (b *meshBuffer) check(what string, n int) error {
+	if want := b.typ.Bytes(); n != want {
+		return fmt.Errorf("pjrt: %s a buffer %v on %v: received %d bytes, expected %d", what, b.typ, b.mesh.name, n, want)
+	}
+	return nil
+}
+
+// Write keeps a copy for the next launch.
+func (b *meshBuffer) Write(src []byte) error {
+	if err := b.check("writing", len(src)); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.host = append(b.host[:0], src...)
+	return b.replace(nil)
+}
+
+// replace gives the parts up for others. The caller holds mu.
+func (b *meshBuffer) replace(s *spread) error {
+	old := b.spread
+	b.spread = s
+	return old.free(b.mesh.client)
+}
+
+// Read copies the whole array to host memory.
+func (b *meshBuffer) Read(dst []byte) error {
+	if err := b.check("reading", len(dst)); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.read(dst)
+}
+
+func (b *meshBuffer) read(dst []byte) error {
+	if b.spread != nil {
+		return b.mesh.gather(b.typ, b.spread, dst)
+	}
+	clear(dst)
+	copy(dst, b.host)
+	return nil
+}
+
+func (b *meshBuffer) Upload(src []byte) kernels.Event   { return kernels.Completed(b.Write(src)) }
+func (b *meshBuffer) Download(dst []byte) kernels.Event { return kernels.Completed(b.Read(dst)) }
+
+// CopyFrom copies another buffer by way of the host.
+func (b *meshBuffer) CopyFrom(src kernels.Buffer) kernels.Event {
+	if !src.Type().Equal(b.typ) {
+		return kernels.Completed(fmt.Errorf("pjrt: a buffer %v on %v cannot be a copy of %v on %v", b.typ, b.mesh.name, src.Type(), src.Device()))
+	}
+	data := make([]byte, b.typ.Bytes())
+	if err := src.Read(data); err != nil {
+		return kernels.Completed(err)
+	}
+	return kernels.Completed(b.Write(data))
+}
+
+// Exchange swaps the contents with those of another buffer of the same type and mesh.
+func (b *meshBuffer) Exchange(other kernels.Buffer) error {
+	o, ok := other.(*meshBuffer)
+	if !ok || o.mesh != b.mesh || !o.typ.Equal(b.typ) {
+		return fmt.Errorf("pjrt: a buffer %v on %v cannot be exchanged with one of %v on %v", b.typ, b.mesh.name, other.Type(), other.Device())
+	}
+	if o == b {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	o.mu.Lock() // who exchanges uses neither buffer elsewhere, so the order of the locks does not matter
+	defer o.mu.Unlock()
+	b.host, o.host = o.host, b.host
+	b.spread, o.spread = o.spread, b.spread
+	return nil
+}
+
+// placed returns the parts, cut as a program wants them. The caller holds mu.
+func (b *meshBuffer) placed(layout []int) (*spread, error) {
+	if b.spread != nil && slices.Equal(b.spread.layout, layout) && (b.spread.layout == nil) == (layout == nil) {
+		return b.spread, nil
+	}
+	data := make([]byte, b.typ.Bytes())
+	if err := b.read(data); err != nil {
+		return nil, err
+	}
+	s, err := b.mesh.spread(b.typ, layout, data)
+	if err != nil {
+		return nil, err
+	}
+	return s, b.replace(s)
+}
+
+// PartShape is the shape of what lies on each device; that of the whole array where no program has used it yet.
+func (b *meshBuffer) PartShape() []int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.spread == nil {
+		return b.mesh.part(b.typ, nil)
+	}
+	return b.mesh.part(b.typ, b.spread.layout)
+}
+
+// Free gives the memory back.
+func (b *meshBuffer) Free() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.host = nil
+	_ = b.replace(nil) // nobody waits for the outcome
+}
