@@ -122,6 +122,9 @@ func record(n *Node) []*KerasTensor {
 			return failedAll(in.err)
 		}
 	}
+	if err := refusesComplex(n); err != nil {
+		return failedAll(err)
+	}
 	specs := make([]ir.Type, len(n.Inputs))
 	for i, in := range n.Inputs {
 		specs[i] = ir.Type{DType: in.dtype, Shape: in.shape}

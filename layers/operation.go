@@ -320,6 +320,11 @@ func (o *Operation) compute(g *ops.Graph, call Arguments, spread bool, value fun
 	if len(positional) > 0 || used < len(call.Keywords) {
 		ops.Failf(a.graph, "%s takes other arguments than it was given: %d too many by position, %v by name", o.kind.name, len(positional), slices.Sorted(maps.Keys(call.Keywords)))
 	}
+	for _, t := range call.tensors() {
+		if isComplex(t) && ofComplex[o.kind.class] != nil {
+			return complexResult(o.kind.class, value(t))
+		}
+	}
 	return o.kind.compute(a)
 }
 

@@ -121,7 +121,7 @@ var special = map[string]shape{
 	"map_coordinates": func(n int) []argument {
 		return []argument{one(rows(n)), one(tensor{"float32", []int{2, n}, 0, 15}), value(1)}
 	},
-	"fft": complexes, "fft2": complexes, "ifft2": complexes, "irfft": complexes,
+	"fft": complexes, "view_as_real": complexes, "view_as_complex": on(func(n int) tensor { return floats(n/2, 2) }), "fft2": complexes, "ifft2": complexes, "irfft": complexes,
 	"stft": on(rows, value(64), value(16), value(64)), "istft": func(n int) []argument {
 		x := floats(max(n/(33*16), 1), 16, 33)
 		return []argument{{Tensors: []tensor{x, x}, List: true}, value(64), value(16), value(64)}

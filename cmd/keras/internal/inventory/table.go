@@ -206,7 +206,7 @@ var explicit = map[string]entry{
 	"applications.imagenet_utils.decode_predictions": {"applications.DecodePredictions", "names are downloaded on request only"},
 	"models.clone_model":                             {"keras.Model.ToJSON, keras.ModelFromJSON", ""},
 
-	"random.binomial":                                     {"", "sum Bernoulli draws, RandomUniform below p"},
+	"random.binomial":                                     {"ops.RandomBinomial", "as above; the parameters are tensors"},
 	"utils.array_to_img":                                  {"", "data.Rows gives numbers, package image of Go the picture"},
 	"utils.save_img":                                      {"", "package image/png of Go"},
 	"preprocessing.image.array_to_img":                    {"", "data.Rows gives numbers, package image of Go the picture"},

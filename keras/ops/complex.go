@@ -1,0 +1,24 @@
+package ops
+
+// Polar returns the complex numbers of the given absolute values and angles, as real and imaginary parts:
+//
+//	re = abs·cos(angle),   im = abs·sin(angle)
+func Polar(abs, angle *Tensor) (re, im *Tensor) {
+	abs, angle = common(float(abs), float(angle))
+	return Multiply(abs, Cos(angle)), Multiply(abs, Sin(angle))
+}
+
+// ViewAsComplex takes the last axis of x (..., 2) apart, which holds the real and the imaginary parts of complex numbers.
+func ViewAsComplex(x *Tensor) (re, im *Tensor) {
+	if x.Rank() < 1 || x.Dim(-1) != 2 {
+		Failf(x.g, "view as complex: needs a last axis of 2, the real and the imaginary part, received shape %v", x.Shape())
+	}
+	x = float(x)
+	return Index(x, -1, 0), Index(x, -1, 1)
+}
+
+// ViewAsReal puts real and imaginary parts beside each other along a new last axis, (..., 2).
+func ViewAsReal(re, im *Tensor) *Tensor {
+	re, im = common(re, im)
+	return Stack(-1, re, im)
+}
