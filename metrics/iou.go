@@ -145,7 +145,8 @@ func (o *overlap) Direction() string { return better }
 
 // IoU is the intersection over union TP/(TP+FP+FN) of classes, averaged over TargetClassIDs; classes that occur neither in the
 // labels nor in the predictions are left out. Class numbers outside [0, NumClasses), and labels equal to IgnoreClass, do not
-// count. Float sample weights need DType "float32". Name: "io_u". Behaviour of keras.metrics.IoU.
+// count. Name: "io_u". Behaviour of keras.metrics.IoU, but for sample weights that are floats: they need DType "float32" and are an error
+// otherwise, where Keras warns and cuts them to integers, so that an example of weight 0.5 would not count at all.
 //
 // Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest along
 // Axis counts.
@@ -185,6 +186,8 @@ func (m *IoU) MetricName() string { return m.NameOr(m.Name, "io_u") }
 //
 // Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest along
 // Axis counts.
+//
+// Sample weights that are floats need DType "float32", see [IoU].
 type MeanIoU struct {
 	overlap
 	NumClasses  int    `keras:"num_classes"`
@@ -215,6 +218,8 @@ func (m *MeanIoU) MetricName() string { return m.NameOr(m.Name, "mean_io_u") }
 // keras.metrics.BinaryIoU.
 //
 // Shapes: labels, 0 or 1, and predictions (batch, ...).
+//
+// Sample weights that are floats need DType "float32", see [IoU].
 type BinaryIoU struct {
 	overlap
 	TargetClassIDs []int    `keras:"target_class_ids,default=[0,1]"` // nil is 0 and 1
@@ -244,6 +249,8 @@ func (m *BinaryIoU) MetricName() string { return m.NameOr(m.Name, "binary_io_u")
 //
 // Shapes: labels and predictions (batch, ..., classes), of which the largest along Axis counts; with SparseYPred predictions
 // are class numbers (batch, ...).
+//
+// Sample weights that are floats need DType "float32", see [IoU].
 type OneHotIoU struct {
 	overlap
 	NumClasses     int    `keras:"num_classes"`
@@ -279,6 +286,8 @@ func (m *OneHotIoU) MetricName() string { return m.NameOr(m.Name, "one_hot_io_u"
 //
 // Shapes: labels and predictions (batch, ..., classes), of which the largest along Axis counts; with SparseYPred predictions
 // are class numbers (batch, ...).
+//
+// Sample weights that are floats need DType "float32", see [IoU].
 type OneHotMeanIoU struct {
 	overlap
 	NumClasses  int    `keras:"num_classes"`
