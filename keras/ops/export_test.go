@@ -26,3 +26,8 @@ func WatchGradients(f func(op ir.Op, operand int, grad *Tensor) *Tensor) (restor
 	}
 	return func() { rules = saved }
 }
+
+// Elastic is ElasticTransform for given noise.
+func Elastic(images, across, down *Tensor, alpha, sigma float64, s ImageSampling) *Tensor {
+	return elastic(images, across, down, alpha, sigma, s)
+}

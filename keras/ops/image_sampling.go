@@ -260,11 +260,18 @@ func ElasticTransform(x *Tensor, alpha, sigma float64, seed uint64, s ImageSampl
 		Failf(x.g, "elastic transform: sigma must be above 0 and at most 10000, received %v", sigma)
 	}
 	d := single(images).DType()
+	noise := func() *Tensor { return RandomNormal(x, d, 0, sigma, seed, n, h, w, 1) }
+	across := noise()
+	return Cast(unbatched(elastic(images, across, noise(), alpha, sigma, s)), x.DType())
+}
+
+// elastic is ElasticTransform for given noise (batch, height, width, 1) along the columns and along the rows.
+func elastic(images, across, down *Tensor, alpha, sigma float64, s ImageSampling) *Tensor {
 	size := int(6*sigma) | 1
-	move := func() *Tensor {
-		noise := RandomNormal(x, d, 0, sigma, seed, n, h, w, 1)
+	move := func(noise *Tensor) *Tensor {
 		return MultiplyScalar(Squeeze(GaussianBlur(noise, [2]int{size, size}, [2]float64{sigma, sigma}), 3), alpha)
 	}
-	columns, rows := Add(move(), Iota(x, d, 2, 1, 1, w)), Add(move(), Iota(x, d, 1, 1, h, 1))
-	return Cast(unbatched(SampleImages(images, rows, columns, s)), x.DType())
+	d, h, w := across.DType(), images.Dim(1), images.Dim(2)
+	columns, rows := Add(move(across), Iota(images, d, 2, 1, 1, w)), Add(move(down), Iota(images, d, 1, 1, h, 1))
+	return SampleImages(images, rows, columns, s)
 }
