@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -23,6 +24,7 @@ type Backend struct {
 	prepare func() error           // says why there is no use in opening it; may be nil
 	options []Option
 	meshes  *meshes
+	loaded  atomic.Int64 // programs that came from the cache
 
 	once   sync.Once
 	client *capi.Client

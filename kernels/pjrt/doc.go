@@ -9,5 +9,8 @@
 // GOKERAS_PJRT_PLUGIN names the file of another plugin. Nothing is loaded before a device is asked for. The package works on Linux; elsewhere it
 // registers nothing. It makes a program dynamic, as opening libraries needs the system's loader.
 //
+// Where GOKERAS_PJRT_CACHE names a folder, compiled programs are kept there, and later processes load them instead of compiling. It must be one's own:
+// what lies there is code.
+//
 // Where libtpu is sought: TPU_LIBRARY_PATH, the site-packages folders of $VIRTUAL_ENV and $CONDA_PREFIX, /lib/libtpu.so, /usr/lib/libtpu.so.
 package pjrt

@@ -79,7 +79,7 @@ func (e *executable) on(devices []kernels.Device) (*compiled, error) {
 		}
 		ids[i] = info.ID
 	}
-	code, err := e.client.Compile([]byte(e.module.Text), capi.CompileOptions{Replicas: e.replicas, Devices: ids, Flags: e.backend.flags})
+	code, err := e.backend.compile(e.client, []byte(e.module.Text), capi.CompileOptions{Replicas: e.replicas, Devices: ids, Flags: e.backend.flags})
 	if err != nil {
 		return nil, fmt.Errorf("pjrt: compiling program %q for %v: %w", e.program.Name, devices, err)
 	}

@@ -33,8 +33,8 @@ type mesh struct {
 	ids     []int     // their numbers
 	layouts func(p *ir.Program) ([][]int, error)
 
-	mu   sync.Mutex
-	flag *spread // zeros, for the failure flag
+	mu   sync.Mutex // one run, or one look at a buffer, at a time
+	flag *spread    // zeros, for the failure flag
 }
 
 // NewMesh makes one device of several; see [kernels.Partitioner].
@@ -160,7 +160,7 @@ func (s *meshes) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Execu
 	if err != nil {
 		return nil, err
 	}
-	code, err := m.client.Compile([]byte(module.Text), capi.CompileOptions{Replicas: 1, Partitions: len(m.places), Devices: m.ids, Flags: m.backend.flags})
+	code, err := m.backend.compile(m.client, []byte(module.Text), capi.CompileOptions{Replicas: 1, Partitions: len(m.places), Devices: m.ids, Flags: m.backend.flags})
 	if err != nil {
 		return nil, fmt.Errorf("pjrt: compiling program %q for a mesh of shape %v: %w", p.Name, m.shape, err)
 	}
@@ -237,10 +237,8 @@ func (m *mesh) sharding(layout []int) string {
 	return fmt.Sprintf("{devices=[%s]%s%s}", strings.Join(parts, ","), strings.ReplaceAll(strings.Trim(fmt.Sprint(order), "[]"), " ", ","), last)
 }
 
-// zeros is the failure flag of a run before which none failed.
+// zeros is the failure flag of a run before which none failed. The caller holds the mesh.
 func (m *mesh) zeros() (*spread, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if m.flag == nil {
 		f, err := m.spread(stablehlo.FlagType, nil, make([]byte, stablehlo.FlagType.Bytes()))
 		if err != nil {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -116,7 +115,7 @@ type meshBuffer struct {
 	mesh *mesh
 	typ  ir.Type
 
-	mu     sync.Mutex
+	// guarded by the mesh
 	host   []byte  // contents that are not on the devices yet; nil with nil spread is zeros
 	spread *spread // nil where host counts
 }
@@ -137,13 +136,13 @@ func (b *meshBuffer) Write(src []byte) error {
 	if err := b.check("writing", len(src)); err != nil {
 		return err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.mesh.mu.Lock()
+	defer b.mesh.mu.Unlock()
 	b.host = append(b.host[:0], src...)
 	return b.replace(nil)
 }
 
-// replace gives the parts up for others. The caller holds mu.
+// replace gives the parts up for others. The caller holds the mesh.
 func (b *meshBuffer) replace(s *spread) error {
 	old := b.spread
 	b.spread = s
@@ -155,8 +154,8 @@ func (b *meshBuffer) Read(dst []byte) error {
 	if err := b.check("reading", len(dst)); err != nil {
 		return err
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.mesh.mu.Lock()
+	defer b.mesh.mu.Unlock()
 	return b.read(dst)
 }
 
@@ -193,16 +192,14 @@ func (b *meshBuffer) Exchange(other kernels.Buffer) error {
 	if o == b {
 		return nil
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	o.mu.Lock() // who exchanges uses neither buffer elsewhere, so the order of the locks does not matter
-	defer o.mu.Unlock()
+	b.mesh.mu.Lock()
+	defer b.mesh.mu.Unlock()
 	b.host, o.host = o.host, b.host
 	b.spread, o.spread = o.spread, b.spread
 	return nil
 }
 
-// placed returns the parts, cut as a program wants them. The caller holds mu.
+// placed returns the parts, cut as a program wants them. The caller holds the mesh.
 func (b *meshBuffer) placed(layout []int) (*spread, error) {
 	if b.spread != nil && slices.Equal(b.spread.layout, layout) && (b.spread.layout == nil) == (layout == nil) {
 		return b.spread, nil
@@ -220,8 +217,8 @@ func (b *meshBuffer) placed(layout []int) (*spread, error) {
 
 // PartShape is the shape of what lies on each device; that of the whole array where no program has used it yet.
 func (b *meshBuffer) PartShape() []int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.mesh.mu.Lock()
+	defer b.mesh.mu.Unlock()
 	if b.spread == nil {
 		return b.mesh.part(b.typ, nil)
 	}
@@ -230,8 +227,8 @@ func (b *meshBuffer) PartShape() []int {
 
 // Free gives the memory back.
 func (b *meshBuffer) Free() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.mesh.mu.Lock()
+	defer b.mesh.mu.Unlock()
 	b.host = nil
 	_ = b.replace(nil) // nobody waits for the outcome
 }

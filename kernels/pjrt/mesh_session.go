@@ -92,15 +92,15 @@ func (s *meshSession) run(l kernels.Launch) error {
 	if err != nil {
 		return err
 	}
+	s.mesh.mu.Lock() // a run may take the memory of what others want to read
+	defer s.mesh.mu.Unlock()
 	flag, err := s.mesh.zeros()
 	if err != nil {
 		return err
 	}
 	spreads := make([]*spread, 0, len(inputs)+1)
 	for i, b := range inputs {
-		b.mu.Lock()
 		placed, err := b.placed(s.layouts[i])
-		b.mu.Unlock()
 		if err != nil {
 			return err
 		}
@@ -188,9 +188,7 @@ func (s *meshSession) take(outputs []*meshBuffer) error {
 		if in := s.program.Outputs[i].Alias; in >= 0 {
 			layout = s.layouts[in]
 		}
-		b.mu.Lock()
 		err = errors.Join(err, b.replace(result(i, layout)))
-		b.mu.Unlock()
 	}
 	flag, data := result(n, nil), make([]byte, stablehlo.FlagType.Bytes())
 	err = errors.Join(err, s.mesh.client.Download(flag.handles[0], data), flag.free(s.mesh.client))

@@ -123,6 +123,31 @@ func TestDataParallel(t *testing.T) {
 	require.InDeltaSlice(t, wantPredictions, predictions, 1e-3)
 }
 
+// Predictions from many goroutines, and beside them a training run that replaces the weights, all find whole arrays.
+func TestMeshFromManyGoroutines(t *testing.T) {
+	d, err := distribution.NewDataParallel(xlaMesh(t, 4))
+	require.NoError(t, err)
+	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 3}}, keras.InputShape(2), distribute.Scope(d), keras.Seed(3))
+	require.NoError(t, err)
+	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}))
+	x, y := [][]float32{{1, 2}, {3, 4}, {5, 6}, {7, 8}}, [][]float32{{1, 2, 3}, {1, 2, 3}, {1, 2, 3}, {1, 2, 3}}
+	failed := make(chan error, 4)
+	for range 4 {
+		go func() {
+			var err error
+			for i := 0; i < 20 && err == nil; i++ {
+				_, err = m.PredictOnBatch(t.Context(), data.Arrays(x, nil))
+			}
+			failed <- err
+		}()
+	}
+	_, err = m.Fit(t.Context(), data.Arrays(x, y), keras.Epochs(20))
+	require.NoError(t, err)
+	for range 4 {
+		require.NoError(t, <-failed)
+	}
+}
+
 // Layouts that cannot be are errors that name the variable.
 func TestMeshMistakes(t *testing.T) {
 	mesh := xlaMesh(t, 2, 2)
