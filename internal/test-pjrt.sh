@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of kernels/pjrt on XLA's plugin for CPUs, and those that compile for TPUs with libtpu, and fails when one of them does not run.
+# Runs the tests of kernels/pjrt and keras/distribution on XLA's plugin for CPUs, and those that compile for TPUs with libtpu, and fails when one of them does not run.
 # GOKERAS_PJRT_CPU and GOKERAS_LIBTPU name the libraries; without them, the Python packages that hold them are downloaded into a cache folder
 # (PJRT_TEST_DIR) and unpacked there. "test-pjrt.sh plugin" and "test-pjrt.sh libtpu" only do that and print the file.
 set -euo pipefail
@@ -34,7 +34,7 @@ export GOKERAS_PJRT_CPU GOKERAS_LIBTPU
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0
-go test -count=1 -v -timeout 40m ./kernels/pjrt >"$log" 2>&1 || status=$?
+go test -count=1 -v -timeout 40m ./kernels/pjrt ./keras/distribution >"$log" 2>&1 || status=$?
 if [ $status != 0 ]; then
 	grep -vE '^ *(=== |--- PASS)' "$log" || true
 	exit $status
