@@ -3,6 +3,7 @@ GO ?= go
 export CGO_ENABLED ?= 0
 
 .PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
+.PHONY: help build test test-python test-pjrt test-cuda test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -21,6 +22,9 @@ test-python: ## the tests that compare with Keras, h5py, TensorBoard and ONNX Ru
 
 test-pjrt: ## the tests of devices of PJRT plugins, on one for CPUs, and of compiling for TPUs; downloads both libraries into a cache folder (needs Python's pip)
 	./internal/test-pjrt.sh
+
+test-cuda: ## NVIDIA's assembler compiles the kernels of the suite for all architectures; downloads it into a cache folder (needs Python's pip)
+	./internal/test-cuda.sh
 
 PATHS ?= portable avx2
 test-paths: ## the tests of everything that computes, once for each lower family of kernels

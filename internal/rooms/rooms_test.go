@@ -29,6 +29,7 @@ var floors = map[string]int{
 	"kernels/kernelstest":      4,
 	"kernels/cpu":              3,
 	"kernels/pjrt":             3,
+	"kernels/cuda":             3,
 	"keras/ops":                4,
 	"keras/boundingboxes":      5,
 	"kernels/exec":             5,

@@ -1,0 +1,140 @@
+//go:build linux
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Kind is the kind of device that the backend serves.
+const Kind = "cuda"
+
+func init() { kernels.Register(newBackend(Kind, driver.Open)) }
+
+// backend runs programs through the driver. It is opened at the first use.
+type backend struct {
+	kind string
+	open func() (driver.API, error)
+
+	once    sync.Once
+	api     driver.API
+	err     error
+	mu      sync.Mutex
+	devices []*device // by index; nil where it was not used yet
+	numbers map[int64]*executable
+	next    int64
+}
+
+func newBackend(kind string, open func() (driver.API, error)) *backend {
+	return &backend{kind: kind, open: open, numbers: map[int64]*executable{}}
+}
+
+// Kind is "cuda".
+func (b *backend) Kind() string { return b.kind }
+
+func (b *backend) connect() error {
+	b.once.Do(func() {
+		if b.api, b.err = b.open(); b.err != nil {
+			return
+		}
+		var n int
+		if n, b.err = driver.Count(b.api); b.err == nil {
+			b.devices = make([]*device, n)
+		}
+	})
+	return b.err
+}
+
+// Devices lists the GPUs; none where there is no driver.
+func (b *backend) Devices() []kernels.Device {
+	if b.connect() != nil {
+		return nil
+	}
+	all := make([]kernels.Device, len(b.devices))
+	for i := range all {
+		all[i] = kernels.Device{Kind: b.kind, Index: i}
+	}
+	return all
+}
+
+// Open reports why a device cannot be used.
+func (b *backend) Open(d kernels.Device) error {
+	_, err := b.device(d)
+	return err
+}
+
+// device opens a GPU once.
+func (b *backend) device(d kernels.Device) (*device, error) {
+	if d.Kind != b.kind {
+		return nil, fmt.Errorf("cuda: device %v is not one of this backend, whose devices are called %q", d, b.kind)
+	}
+	if err := b.connect(); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if d.Index < 0 || d.Index >= len(b.devices) {
+		return nil, fmt.Errorf("cuda: there is no device %v: the driver has %d of them, counted from 0", d, len(b.devices))
+	}
+	if b.devices[d.Index] == nil {
+		opened, err := driver.NewDevice(b.api, d.Index)
+		if err != nil {
+			return nil, err
+		}
+		own := &device{Device: opened, name: d, limit: opened.Facts.Memory}
+		if own.limit, err = memoryLimit(own.limit); err != nil {
+			return nil, errors.Join(err, opened.Close())
+		}
+		b.devices[d.Index] = own
+	}
+	return b.devices[d.Index], nil
+}
+
+// memoryLimit reads the limit that the user has set, a number of bytes.
+func memoryLimit(all int64) (int64, error) {
+	const variable = "GOKERAS_CUDA_MEMORY"
+	text := os.Getenv(variable)
+	if text == "" {
+		return all, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n <= 0 {
+		return 0, fmt.Errorf("cuda: %s is %q; expected a number of bytes that a device may use", variable, text)
+	}
+	return n, nil
+}
+
+// close gives all devices back, for tests: buffers, sessions and queues must be gone.
+func (b *backend) close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var all []error
+	for _, d := range b.devices {
+		if d != nil {
+			all = append(all, d.close())
+		}
+	}
+	b.devices = nil
+	return errors.Join(all...)
+}
+
+// NewBuffer allocates memory filled with zeros.
+func (b *backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error) {
+	own, err := b.device(d)
+	if err != nil {
+		return nil, err
+	}
+	if !t.DType.Valid() || slices.ContainsFunc(t.Shape, func(d int) bool { return d < 0 }) {
+		return nil, fmt.Errorf("cuda: a buffer of type %v: expected an element type of %v and axis lengths of 0 or more", t, ir.DTypes())
+	}
+	return own.newBuffer(t)
+}

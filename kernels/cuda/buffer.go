@@ -1,0 +1,208 @@
+//go:build linux
+
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// buffer is memory on a device.
+type buffer struct {
+	device  *device
+	typ     ir.Type
+	address driver.Address
+	freed   bool
+}
+
+var _ kernels.Exchanger = (*buffer)(nil)
+
+func (d *device) newBuffer(t ir.Type) (*buffer, error) {
+	bytes := int64(t.Bytes())
+	a, err := d.alloc(bytes, fmt.Sprintf("a value of type %v", t))
+	if err != nil {
+		return nil, err
+	}
+	b := &buffer{device: d, typ: t, address: a}
+	if bytes > 0 {
+		if err := d.enqueue(func() error { return d.Err(d.API.Fill(a, 0, bytes, d.Stream), "cuMemsetD8Async") }); err != nil {
+			b.Free()
+			return nil, err
+		}
+	}
+	return b, nil
+}
+
+func (b *buffer) Type() ir.Type          { return b.typ }
+func (b *buffer) Device() kernels.Device { return b.device.name }
+
+// Bytes is nil: the memory is the device's.
+func (b *buffer) Bytes() []byte { return nil }
+
+func (b *buffer) check(what string, n int) error {
+	if b.freed {
+		return fmt.Errorf("cuda: %s a buffer %v on %v that was freed", what, b.typ, b.device.name)
+	}
+	if want := b.typ.Bytes(); n != want {
+		return fmt.Errorf("cuda: %s a buffer %v on %v: received %d bytes, expected %d", what, b.typ, b.device.name, n, want)
+	}
+	return nil
+}
+
+// Write copies src to host memory that the device reads later.
+func (b *buffer) Write(src []byte) error {
+	if err := b.check("writing", len(src)); err != nil || len(src) == 0 {
+		return err
+	}
+	d := b.device
+	h, err := d.takeBlock(len(src))
+	if err != nil {
+		return err
+	}
+	defer d.keepBlock(h)
+	copy(h.memory, src)
+	d.Order.Lock()
+	defer d.Order.Unlock()
+	if err := d.Enter(); err != nil {
+		return err
+	}
+	defer d.Leave()
+	if err := d.Err(d.API.CopyToDevice(b.address, h.memory[:len(src)], d.Stream), "cuMemcpyHtoDAsync_v2"); err != nil {
+		return err
+	}
+	return d.record(h)
+}
+
+// fetch begins a copy to host memory.
+func (b *buffer) fetch(n int) (*block, error) {
+	d := b.device
+	h, err := d.takeBlock(n)
+	if err != nil {
+		return nil, err
+	}
+	err = d.enqueue(func() error {
+		if err := d.Err(d.API.CopyToHost(h.memory[:n], b.address, d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
+			return err
+		}
+		return d.record(h)
+	})
+	if err != nil {
+		d.keepBlock(h)
+		return nil, err
+	}
+	return h, nil
+}
+
+// arrive waits for a copy to host memory and hands it on.
+func (d *device) arrive(h *block, dst []byte) error {
+	defer d.keepBlock(h)
+	if err := d.Enter(); err != nil {
+		return err
+	}
+	defer d.Leave()
+	if err := d.Err(d.API.SynchronizeEvent(h.event), "cuEventSynchronize"); err != nil {
+		return err
+	}
+	copy(dst, h.memory)
+	return nil
+}
+
+// Read copies the buffer to host memory.
+func (b *buffer) Read(dst []byte) error {
+	if err := b.check("reading", len(dst)); err != nil || len(dst) == 0 {
+		return err
+	}
+	h, err := b.fetch(len(dst))
+	if err != nil {
+		return err
+	}
+	return b.device.arrive(h, dst)
+}
+
+// Upload is Write: what the device reads late is a copy.
+func (b *buffer) Upload(src []byte) kernels.Event { return kernels.Completed(b.Write(src)) }
+
+// Download begins Read.
+func (b *buffer) Download(dst []byte) kernels.Event {
+	if err := b.check("reading", len(dst)); err != nil || len(dst) == 0 {
+		return kernels.Completed(err)
+	}
+	h, err := b.fetch(len(dst))
+	if err != nil {
+		return kernels.Completed(err)
+	}
+	e := &copying{over: make(chan struct{})}
+	go func() {
+		defer close(e.over)
+		e.err = b.device.arrive(h, dst)
+	}()
+	return e
+}
+
+// copying is the event of a copy to the host.
+type copying struct {
+	over chan struct{}
+	err  error
+}
+
+func (e *copying) Wait(ctx context.Context) error {
+	select {
+	case <-e.over:
+		return e.err
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (e *copying) Done() bool {
+	select {
+	case <-e.over:
+		return true
+	default:
+		return false
+	}
+}
+
+// CopyFrom copies another buffer, through host memory where it lies on another device.
+func (b *buffer) CopyFrom(src kernels.Buffer) kernels.Event {
+	from, ok := src.(*buffer)
+	if !ok || !from.typ.Equal(b.typ) || from.freed || b.freed {
+		return kernels.Completed(fmt.Errorf("cuda: a buffer %v on %v cannot be a copy of %v on %v: expected the same type and a device of the same kind", b.typ, b.device.name, src.Type(), src.Device()))
+	}
+	n := int64(b.typ.Bytes())
+	if n == 0 || from == b {
+		return kernels.Completed(nil)
+	}
+	d := b.device
+	if from.device != d {
+		data := make([]byte, n)
+		return kernels.Completed(errors.Join(from.Read(data), b.Write(data)))
+	}
+	return kernels.Completed(d.enqueue(func() error {
+		return d.Err(d.API.CopyOnDevice(b.address, from.address, n, d.Stream), "cuMemcpyDtoDAsync_v2")
+	}))
+}
+
+// Exchange swaps the contents with those of another buffer of the same type and device.
+func (b *buffer) Exchange(other kernels.Buffer) error {
+	o, ok := other.(*buffer)
+	if !ok || !o.typ.Equal(b.typ) || o.device != b.device || o.freed || b.freed {
+		return fmt.Errorf("cuda: a buffer %v on %v cannot be exchanged with one of %v on %v", b.typ, b.device.name, other.Type(), other.Device())
+	}
+	b.address, o.address = o.address, b.address
+	return nil
+}
+
+// Free gives the memory back when what was asked for so far is over.
+func (b *buffer) Free() {
+	if b.freed {
+		return
+	}
+	b.freed = true
+	b.device.free(b.address, int64(b.typ.Bytes()))
+}

@@ -1,0 +1,183 @@
+//go:build linux
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+)
+
+// device is a GPU with its memory and the host memory that copies go through.
+type device struct {
+	*driver.Device
+	name kernels.Device
+
+	mu    sync.Mutex
+	limit int64 // bytes that may be used
+	used  int64
+	idle  []*block
+}
+
+// block is host memory that the device can reach. The event tells when the last copy is over.
+type block struct {
+	memory []byte
+	event  driver.Handle
+	busy   bool // the event was recorded
+}
+
+// enqueue runs f, which puts work into the stream.
+func (d *device) enqueue(f func() error) error {
+	d.Order.Lock()
+	defer d.Order.Unlock()
+	if err := d.Enter(); err != nil {
+		return err
+	}
+	defer d.Leave()
+	return f()
+}
+
+// OutOfMemoryError says what was asked of a device's memory and what there is.
+type OutOfMemoryError struct {
+	Device      kernels.Device
+	What        string // what the memory is for
+	Asked, Used int64  // bytes
+	Limit, Free int64  // what may be used; what the driver says is free
+	Driver      error  // the driver's refusal; nil where the limit is the reason
+}
+
+func (e *OutOfMemoryError) Error() string {
+	s := fmt.Sprintf("cuda: out of memory on %v: %s needs %d bytes, %d of %d are in use and the device has %d free; a smaller batch or model, or mixed precision, needs less", e.Device, e.What, e.Asked, e.Used, e.Limit, e.Free)
+	if e.Driver != nil {
+		s += fmt.Sprintf(" (%v)", e.Driver)
+	}
+	return s
+}
+
+// Unwrap is the driver's refusal.
+func (e *OutOfMemoryError) Unwrap() error { return e.Driver }
+
+// alloc takes memory of the device.
+func (d *device) alloc(bytes int64, what string) (driver.Address, error) {
+	if bytes == 0 {
+		bytes = 1
+	}
+	d.mu.Lock()
+	used, limit := d.used, d.limit
+	if used+bytes <= limit {
+		d.used += bytes
+	}
+	d.mu.Unlock()
+	if used+bytes > limit {
+		return 0, d.outOfMemory(bytes, used, what, nil)
+	}
+	var a driver.Address
+	err := d.enqueue(func() error {
+		var r driver.Result
+		a, r = d.API.Alloc(bytes, d.Stream)
+		if r == driver.OutOfMemory {
+			return d.outOfMemoryInside(bytes, used, what, d.Err(r, "cuMemAllocAsync"))
+		}
+		return d.Err(r, "cuMemAllocAsync")
+	})
+	if err != nil {
+		d.mu.Lock()
+		d.used -= bytes
+		d.mu.Unlock()
+	}
+	return a, err
+}
+
+func (d *device) outOfMemory(bytes, used int64, what string, cause error) error {
+	var out error
+	err := d.enqueue(func() error {
+		out = d.outOfMemoryInside(bytes, used, what, cause)
+		return nil
+	})
+	return errors.Join(out, err)
+}
+
+func (d *device) outOfMemoryInside(bytes, used int64, what string, cause error) error {
+	free, _, _ := d.API.MemoryInfo()
+	return &OutOfMemoryError{Device: d.name, What: what, Asked: bytes, Used: used, Limit: d.limit, Free: free, Driver: cause}
+}
+
+// free gives memory back when what was put into the stream so far is over.
+func (d *device) free(a driver.Address, bytes int64) error {
+	if bytes == 0 {
+		bytes = 1
+	}
+	d.mu.Lock()
+	d.used -= bytes
+	d.mu.Unlock()
+	return d.enqueue(func() error { return d.Err(d.API.Free(a, d.Stream), "cuMemFreeAsync") })
+}
+
+// minBlock is the size of the smallest blocks of host memory.
+const minBlock = 4096
+
+// takeBlock returns host memory for a copy: one that is idle, where there is one, else another one.
+func (d *device) takeBlock(bytes int) (*block, error) {
+	size := minBlock
+	for size < bytes {
+		size *= 2
+	}
+	d.mu.Lock()
+	for i, b := range d.idle {
+		if len(b.memory) != size || b.busy && d.API.QueryEvent(b.event) != driver.Success {
+			continue
+		}
+		last := len(d.idle) - 1
+		d.idle[i] = d.idle[last]
+		d.idle = d.idle[:last]
+		d.mu.Unlock()
+		b.busy = false
+		return b, nil
+	}
+	d.mu.Unlock()
+	b := &block{}
+	if err := d.Enter(); err != nil {
+		return nil, err
+	}
+	defer d.Leave()
+	var r driver.Result
+	if b.memory, r = d.API.HostAlloc(size); r != driver.Success {
+		return nil, d.Err(r, "cuMemHostAlloc")
+	}
+	if b.event, r = d.API.NewEvent(); r != driver.Success {
+		d.API.HostFree(b.memory)
+		return nil, d.Err(r, "cuEventCreate")
+	}
+	return b, nil
+}
+
+// keepBlock makes a block available again, when its event is over.
+func (d *device) keepBlock(b *block) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.idle = append(d.idle, b)
+}
+
+// record marks the end of the copy that uses the block; the caller holds the order.
+func (d *device) record(b *block) error {
+	err := d.Err(d.API.RecordEvent(b.event, d.Stream), "cuEventRecord")
+	b.busy = err == nil
+	return err
+}
+
+// close gives back what the device holds.
+func (d *device) close() error {
+	var all []error
+	if err := d.Enter(); err == nil {
+		all = append(all, d.Err(d.API.SynchronizeStream(d.Stream), "cuStreamSynchronize"))
+		for _, b := range d.idle {
+			all = append(all, d.Err(d.API.HostFree(b.memory), "cuMemFreeHost"), d.Err(d.API.DestroyEvent(b.event), "cuEventDestroy_v2"))
+		}
+		d.Leave()
+	}
+	d.idle = nil
+	return errors.Join(append(all, d.Device.Close())...)
+}

@@ -1,0 +1,144 @@
+//go:build linux
+
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// executable is a program in kernels, with the modules that devices have loaded.
+type executable struct {
+	backend *backend
+	program *ir.Program
+	plan    *lower.Plan
+	number  int64 // in failure flags
+
+	mu     sync.Mutex
+	loaded map[*device]*loaded
+	users  int // the executable itself, and its sessions
+}
+
+// loaded is the program on one device.
+type loaded struct {
+	module    driver.Handle
+	functions map[string]driver.Handle
+	constants driver.Address
+}
+
+// Compile lowers a program. The driver compiles its kernels when a session of it is made.
+func (b *backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Executable, error) {
+	if err := b.Open(o.Device); err != nil {
+		return nil, err
+	}
+	plan, err := lower.Program(p, lower.Options{Replicas: o.Replicas})
+	if err != nil {
+		return nil, err
+	}
+	e := &executable{backend: b, program: p, plan: plan, loaded: map[*device]*loaded{}, users: 1}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.next++
+	e.number = b.next
+	b.numbers[e.number] = e
+	return e, nil
+}
+
+// Stats describes the plan.
+func (e *executable) Stats() kernels.Stats {
+	return kernels.Stats{Nodes: e.plan.Nodes, Steps: e.plan.Launches, ArenaBytes: e.plan.ArenaBytes}
+}
+
+// Close forgets the program when the last session is closed.
+func (e *executable) Close() { e.release() }
+
+func (e *executable) release() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.users--; e.users != 0 {
+		return
+	}
+	for d, l := range e.loaded {
+		l.unload(d, int64(len(e.plan.Constants)))
+	}
+	e.loaded = nil
+	e.backend.mu.Lock()
+	defer e.backend.mu.Unlock()
+	delete(e.backend.numbers, e.number)
+}
+
+func (l *loaded) unload(d *device, constants int64) {
+	if l.constants != 0 {
+		d.free(l.constants, constants)
+	}
+	d.enqueue(func() error {
+		d.API.SynchronizeStream(d.Stream)
+		return d.Err(d.API.UnloadModule(l.module), "cuModuleUnload")
+	})
+}
+
+// on loads the program onto a device, once.
+func (e *executable) on(d *device) (*loaded, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if l := e.loaded[d]; l != nil {
+		e.users++
+		return l, nil
+	}
+	l := &loaded{functions: map[string]driver.Handle{}}
+	err := d.enqueue(func() error {
+		var r driver.Result
+		var log string
+		if l.module, log, r = d.API.LoadModule(e.plan.Text); r != driver.Success {
+			return driver.Check(d.API, r, "cuModuleLoadDataEx", "program %q on %v: %s", e.program.Name, d.name, log)
+		}
+		return e.functions(d, l, e.plan.Steps)
+	})
+	if err == nil && len(e.plan.Constants) > 0 {
+		err = e.constants(d, l)
+	}
+	if err != nil {
+		if l.module != 0 {
+			l.unload(d, int64(len(e.plan.Constants)))
+		}
+		return nil, err
+	}
+	e.loaded[d] = l
+	e.users++
+	return l, nil
+}
+
+// functions looks up the kernels of steps.
+func (e *executable) functions(d *device, l *loaded, steps []lower.Step) error {
+	for i := range steps {
+		s := &steps[i]
+		if s.Kind == lower.Launch && l.functions[s.Kernel] == 0 {
+			f, r := d.API.Function(l.module, s.Kernel)
+			if r != driver.Success {
+				return driver.Check(d.API, r, "cuModuleGetFunction", "%s of program %q", s.Kernel, e.program.Name)
+			}
+			l.functions[s.Kernel] = f
+		}
+		if err := errors.Join(e.functions(d, l, s.Head), e.functions(d, l, s.Body)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// constants copies the program's constants to the device.
+func (e *executable) constants(d *device, l *loaded) error {
+	n := len(e.plan.Constants)
+	var err error
+	if l.constants, err = d.alloc(int64(n), fmt.Sprintf("the constants of program %q", e.program.Name)); err != nil {
+		return err
+	}
+	t := ir.Type{DType: ir.Uint8, Shape: ir.Shape{n}}
+	return (&buffer{device: d, typ: t, address: l.constants}).Write(e.plan.Constants)
+}

@@ -1,0 +1,122 @@
+package driver
+
+import "fmt"
+
+// Result is the status of a call, CUresult.
+type Result int32
+
+// Results that are looked at.
+const (
+	Success           Result = 0
+	InvalidValue      Result = 1
+	OutOfMemory       Result = 2
+	NoDevice          Result = 100
+	InvalidContext    Result = 201
+	UnsupportedPTX    Result = 222
+	NotFound          Result = 500
+	NotReady          Result = 600
+	IllegalAddress    Result = 700
+	LaunchFailed      Result = 719
+	SystemNotReady    Result = 802
+	VersionMismatch   Result = 803
+	NoPermission      Result = 800
+	CaptureInvalidate Result = 901
+)
+
+// Handle is an object of the driver's: a context, stream, event, module, function or graph.
+type Handle uint64
+
+// Address is a place in a device's memory.
+type Address uint64
+
+// Device attributes.
+const (
+	AttributeProcessors   = 16
+	AttributeMajor        = 75
+	AttributeMinor        = 76
+	AttributeMemoryPools  = 115
+	AttributeClock        = 13
+	AttributeMemoryClock  = 36
+	AttributeMemoryWidth  = 37
+	AttributeIntegratedIs = 18
+)
+
+// Config is the shape of a launch.
+type Config struct {
+	Grid   [3]uint32
+	Block  uint32 // threads
+	Shared uint32 // bytes besides those of the kernel
+	Stream Handle
+}
+
+// API is the driver. Calls that work on a context want it current on the thread; see [Device]. All may be called by many threads.
+type API interface {
+	Init() Result
+	Version() (int, Result)
+	DeviceCount() (int, Result)
+	DeviceName(device int) (string, Result)
+	DeviceAttribute(attribute, device int) (int, Result)
+	DeviceMemory(device int) (int64, Result)
+
+	RetainContext(device int) (Handle, Result)
+	ReleaseContext(device int) Result
+	SetContext(context Handle) Result
+
+	MemoryInfo() (free, total int64, r Result)
+	Alloc(bytes int64, stream Handle) (Address, Result)
+	Free(a Address, stream Handle) Result
+	// HostAlloc returns memory that does not move and that the device can reach.
+	HostAlloc(bytes int) ([]byte, Result)
+	HostFree(memory []byte) Result
+	// The copies go on after the call; host memory must come from HostAlloc.
+	CopyToDevice(to Address, from []byte, stream Handle) Result
+	CopyToHost(to []byte, from Address, stream Handle) Result
+	CopyOnDevice(to, from Address, bytes int64, stream Handle) Result
+	Fill(to Address, value byte, bytes int64, stream Handle) Result
+
+	NewStream() (Handle, Result)
+	DestroyStream(stream Handle) Result
+	SynchronizeStream(stream Handle) Result
+	NewEvent() (Handle, Result)
+	DestroyEvent(event Handle) Result
+	RecordEvent(event, stream Handle) Result
+	SynchronizeEvent(event Handle) Result
+	QueryEvent(event Handle) Result
+
+	// LoadModule compiles PTX for the current context's device. The log says why it does not.
+	LoadModule(text string) (module Handle, log string, r Result)
+	UnloadModule(module Handle) Result
+	Function(module Handle, name string) (Handle, Result)
+	Launch(function Handle, c Config, args []uint64) Result
+
+	BeginCapture(stream Handle) Result
+	EndCapture(stream Handle) (graph Handle, r Result)
+	Instantiate(graph Handle) (executable Handle, r Result)
+	LaunchGraph(executable, stream Handle) Result
+	DestroyGraph(graph Handle) Result
+	DestroyExecutable(executable Handle) Result
+
+	// Describe returns the name and the explanation of a result.
+	Describe(r Result) (name, text string)
+}
+
+// Error is a call that failed.
+type Error struct {
+	Call   string // the driver's name of it
+	Result Result
+	Name   string // "CUDA_ERROR_OUT_OF_MEMORY"
+	Text   string
+	Detail string // what was asked
+}
+
+// Error names the call and the result.
+func (e *Error) Error() string {
+	s := fmt.Sprintf("cuda: %s: %s (%d)", e.Call, e.Name, e.Result)
+	if e.Text != "" {
+		s += ": " + e.Text
+	}
+	if e.Detail != "" {
+		s += "; " + e.Detail
+	}
+	return s
+}

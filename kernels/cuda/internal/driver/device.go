@@ -1,0 +1,156 @@
+package driver
+
+import (
+	"fmt"
+	"runtime"
+	"sync"
+)
+
+// MinimumVersion is that of the oldest driver that is used, as the driver counts: 11.2, whose devices have pools of memory.
+const MinimumVersion = 11020
+
+// MinimumCapability is the oldest architecture, as major·10+minor: Turing.
+const MinimumCapability = 75
+
+// Facts describe a device.
+type Facts struct {
+	Name       string
+	Memory     int64 // bytes
+	Capability int   // major·10+minor
+	Processors int
+	Driver     int // version, 12040 for 12.4
+}
+
+// Device is one GPU with its primary context and one stream. Work in the stream goes on in the order of the calls.
+type Device struct {
+	API     API
+	Index   int
+	Facts   Facts
+	context Handle
+	Stream  Handle
+	// Order is held by who puts work into the stream, so that captures hold what belongs to them.
+	Order sync.Mutex
+}
+
+// Check makes an error of a result.
+func Check(api API, r Result, call, format string, args ...any) error {
+	if r == Success {
+		return nil
+	}
+	name, text := api.Describe(r)
+	e := &Error{Call: call, Result: r, Name: name, Text: text}
+	if format != "" {
+		e.Detail = fmt.Sprintf(format, args...)
+	}
+	return e
+}
+
+// Count initializes the driver and returns how many devices there are.
+func Count(api API) (int, error) {
+	switch r := api.Init(); r {
+	case Success:
+	case NoDevice:
+		return 0, fmt.Errorf("cuda: the driver finds no GPU on this machine (%w)", Check(api, r, "cuInit", ""))
+	case NoPermission, 304:
+		return 0, fmt.Errorf("cuda: this process may not use the GPUs; give it access to /dev/nvidia* (%w)", Check(api, r, "cuInit", ""))
+	default:
+		return 0, Check(api, r, "cuInit", "")
+	}
+	version, r := api.Version()
+	if err := Check(api, r, "cuDriverGetVersion", ""); err != nil {
+		return 0, err
+	}
+	if version < MinimumVersion {
+		return 0, fmt.Errorf("cuda: the driver is for CUDA %s, which is too old; install one for CUDA %s or later", Version(version), Version(MinimumVersion))
+	}
+	n, r := api.DeviceCount()
+	return n, Check(api, r, "cuDeviceGetCount", "")
+}
+
+// Version writes a version as people do, "12.4".
+func Version(v int) string { return fmt.Sprintf("%d.%d", v/1000, v%1000/10) }
+
+// Describe looks up the facts about a device, without a context.
+func Describe(api API, index int) (Facts, error) {
+	var f Facts
+	var r Result
+	if f.Name, r = api.DeviceName(index); r != Success {
+		return f, Check(api, r, "cuDeviceGetName", "device %d", index)
+	}
+	if f.Memory, r = api.DeviceMemory(index); r != Success {
+		return f, Check(api, r, "cuDeviceTotalMem_v2", "device %d", index)
+	}
+	var major, minor int
+	for _, a := range []struct {
+		attribute int
+		to        *int
+	}{{AttributeMajor, &major}, {AttributeMinor, &minor}, {AttributeProcessors, &f.Processors}} {
+		if *a.to, r = api.DeviceAttribute(a.attribute, index); r != Success {
+			return f, Check(api, r, "cuDeviceGetAttribute", "attribute %d of device %d", a.attribute, index)
+		}
+	}
+	f.Capability = major*10 + minor
+	f.Driver, r = api.Version()
+	return f, Check(api, r, "cuDriverGetVersion", "")
+}
+
+// NewDevice opens a device.
+func NewDevice(api API, index int) (*Device, error) {
+	facts, err := Describe(api, index)
+	if err != nil {
+		return nil, err
+	}
+	if facts.Capability < MinimumCapability {
+		return nil, fmt.Errorf("cuda: device %d (%s) has compute capability %d.%d; %d.%d or later is needed", index, facts.Name, facts.Capability/10, facts.Capability%10, MinimumCapability/10, MinimumCapability%10)
+	}
+	d := &Device{API: api, Index: index, Facts: facts}
+	var r Result
+	if d.context, r = api.RetainContext(index); r != Success {
+		return nil, Check(api, r, "cuDevicePrimaryCtxRetain", "device %d", index)
+	}
+	if err = d.Enter(); err == nil {
+		defer d.Leave()
+		d.Stream, r = api.NewStream()
+		err = Check(api, r, "cuStreamCreateWithPriority", "device %d", index)
+	}
+	if err != nil {
+		api.ReleaseContext(index)
+		return nil, err
+	}
+	return d, nil
+}
+
+// Close gives the device back. What is on it is lost.
+func (d *Device) Close() error {
+	if err := d.Enter(); err != nil {
+		return err
+	}
+	defer d.Leave()
+	r := d.API.DestroyStream(d.Stream)
+	err := Check(d.API, r, "cuStreamDestroy_v2", "")
+	if r := d.API.ReleaseContext(d.Index); err == nil {
+		err = Check(d.API, r, "cuDevicePrimaryCtxRelease_v2", "")
+	}
+	return err
+}
+
+// Enter makes the device's context current on this thread, to which the goroutine is bound until Leave.
+func (d *Device) Enter() error {
+	runtime.LockOSThread()
+	if r := d.API.SetContext(d.context); r != Success {
+		runtime.UnlockOSThread()
+		return Check(d.API, r, "cuCtxSetCurrent", "device %d", d.Index)
+	}
+	return nil
+}
+
+// Leave ends what Enter began.
+func (d *Device) Leave() { runtime.UnlockOSThread() }
+
+// Err is the error of a call on the device.
+func (d *Device) Err(r Result, call string) error {
+	if r == Success {
+		return nil
+	}
+	return Check(d.API, r, call, "device %d", d.Index)
+}

@@ -1,0 +1,380 @@
+//go:build linux
+
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"unsafe"
+
+	"github.com/ebitengine/purego"
+	"golang.org/x/sys/unix"
+)
+
+// places are where the driver's library lies, besides where the loader looks.
+var places = []string{"libcuda.so.1", "/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/usr/lib/aarch64-linux-gnu/libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/usr/lib64/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"}
+
+// Open loads the driver. The folders of GOKERAS_CUDA_PATH are looked through first.
+func Open() (API, error) {
+	var candidates []string
+	for _, folder := range filepath.SplitList(os.Getenv("GOKERAS_CUDA_PATH")) {
+		candidates = append(candidates, filepath.Join(folder, "libcuda.so.1"))
+	}
+	var failures []error
+	for _, path := range append(candidates, places...) {
+		l, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		return bind(l, path)
+	}
+	return nil, fmt.Errorf("cuda: NVIDIA's driver is not installed: there is no libcuda.so.1 (%w)", failures[0])
+}
+
+// library is libcuda. Calls of set-up go through functions with types, those of each step through addresses with arguments in a kept slice.
+type library struct {
+	init                                                         func(uint32) Result
+	driverGetVersion, deviceGetCount                             func(*int32) Result
+	deviceGet                                                    func(*int32, int32) Result
+	deviceGetName                                                func(*byte, int32, int32) Result
+	deviceGetAttribute                                           func(*int32, int32, int32) Result
+	deviceTotalMem                                               func(*uint64, int32) Result
+	primaryRetain                                                func(*Handle, int32) Result
+	primaryRelease                                               func(int32) Result
+	memGetInfo                                                   func(*uint64, *uint64) Result
+	memHostAlloc                                                 func(*unsafe.Pointer, uint64, uint32) Result
+	memFreeHost                                                  func(unsafe.Pointer) Result
+	streamCreate                                                 func(*Handle, uint32, int32) Result
+	streamDestroy, eventDestroy, moduleUnload, graphDestroy, exe func(Handle) Result
+	eventCreate                                                  func(*Handle, uint32) Result
+	moduleLoad                                                   func(*Handle, *byte, uint32, *int32, *uintptr) Result
+	moduleGetFunction                                            func(*Handle, Handle, *byte) Result
+	beginCapture                                                 func(Handle, int32) Result
+	endCapture                                                   func(Handle, *Handle) Result
+	instantiate                                                  func(*Handle, Handle, uint64) Result
+	memAllocAsync                                                func(*Address, uint64, Handle) Result
+	defaultPool                                                  func(*Handle, int32) Result
+	poolSetAttribute                                             func(Handle, int32, *uint64) Result
+	errorName, errorString                                       func(Result, **byte) Result
+
+	hot [hotCalls]uintptr
+	mu  sync.Mutex
+	// block is memory that does not move, for what the driver reads through pointers: a launch's configuration, pointers to arguments, arguments.
+	block []uint64
+	args  [hotCalls][]uintptr
+}
+
+const (
+	setCurrent = iota
+	freeAsync
+	toDevice
+	toHost
+	onDevice
+	fill
+	streamSynchronize
+	eventRecord
+	eventSynchronize
+	eventQuery
+	launchKernel
+	graphLaunch
+	hotCalls
+)
+
+var hotNames = [hotCalls]string{"cuCtxSetCurrent", "cuMemFreeAsync", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuStreamSynchronize", "cuEventRecord", "cuEventSynchronize", "cuEventQuery", "cuLaunchKernel", "cuGraphLaunch"}
+
+// maxArgs is how many arguments a kernel may have here.
+const maxArgs = 512
+
+func bind(handle uintptr, path string) (API, error) {
+	l := &library{}
+	var missing []error
+	for name, to := range map[string]any{
+		"cuInit": &l.init, "cuDriverGetVersion": &l.driverGetVersion, "cuDeviceGetCount": &l.deviceGetCount, "cuDeviceGet": &l.deviceGet,
+		"cuDeviceGetName": &l.deviceGetName, "cuDeviceGetAttribute": &l.deviceGetAttribute, "cuDeviceTotalMem_v2": &l.deviceTotalMem,
+		"cuDevicePrimaryCtxRetain": &l.primaryRetain, "cuDevicePrimaryCtxRelease_v2": &l.primaryRelease, "cuMemGetInfo_v2": &l.memGetInfo,
+		"cuMemHostAlloc": &l.memHostAlloc, "cuMemFreeHost": &l.memFreeHost, "cuStreamCreateWithPriority": &l.streamCreate,
+		"cuStreamDestroy_v2": &l.streamDestroy, "cuEventDestroy_v2": &l.eventDestroy, "cuModuleUnload": &l.moduleUnload, "cuGraphDestroy": &l.graphDestroy,
+		"cuGraphExecDestroy": &l.exe, "cuEventCreate": &l.eventCreate, "cuModuleLoadDataEx": &l.moduleLoad, "cuModuleGetFunction": &l.moduleGetFunction,
+		"cuStreamBeginCapture_v2": &l.beginCapture, "cuStreamEndCapture": &l.endCapture, "cuGraphInstantiateWithFlags": &l.instantiate,
+		"cuMemAllocAsync": &l.memAllocAsync, "cuDeviceGetDefaultMemPool": &l.defaultPool, "cuMemPoolSetAttribute": &l.poolSetAttribute,
+		"cuGetErrorName": &l.errorName, "cuGetErrorString": &l.errorString,
+	} {
+		symbol, err := purego.Dlsym(handle, name)
+		if err != nil {
+			missing = append(missing, err)
+			continue
+		}
+		purego.RegisterFunc(to, symbol)
+	}
+	for i, name := range hotNames {
+		symbol, err := purego.Dlsym(handle, name)
+		missing = append(missing, err)
+		l.hot[i] = symbol
+		l.args[i] = make([]uintptr, 11)
+	}
+	if err := errors.Join(missing...); err != nil {
+		return nil, fmt.Errorf("cuda: the driver %s is too old; install one for CUDA %s or later (%w)", path, Version(MinimumVersion), err)
+	}
+	memory, err := unix.Mmap(-1, 0, 16*maxArgs+4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: memory for arguments: %w", err)
+	}
+	l.block = unsafe.Slice((*uint64)(unsafe.Pointer(&memory[0])), len(memory)/8)
+	return l, nil
+}
+
+// call makes one of the calls of each step. It allocates nothing, unless it waits.
+func (l *library) call(which int, args ...uintptr) Result {
+	if which == streamSynchronize || which == eventSynchronize { // waiting must not keep the others out
+		one := []uintptr{args[0]}
+		r, _, _ := purego.SyscallN(l.hot[which], one...)
+		return Result(int32(r))
+	}
+	l.mu.Lock()
+	kept := l.args[which][:len(args)]
+	copy(kept, args)
+	r, _, _ := purego.SyscallN(l.hot[which], kept...)
+	l.mu.Unlock()
+	return Result(int32(r))
+}
+
+func (l *library) Init() Result { return l.init(0) }
+
+func (l *library) Version() (int, Result) {
+	var v int32
+	r := l.driverGetVersion(&v)
+	return int(v), r
+}
+
+func (l *library) DeviceCount() (int, Result) {
+	var n int32
+	r := l.deviceGetCount(&n)
+	return int(n), r
+}
+
+func (l *library) ordinal(device int) (int32, Result) {
+	var d int32
+	r := l.deviceGet(&d, int32(device))
+	return d, r
+}
+
+func (l *library) DeviceName(device int) (string, Result) {
+	d, r := l.ordinal(device)
+	if r != Success {
+		return "", r
+	}
+	name := make([]byte, 256)
+	r = l.deviceGetName(&name[0], int32(len(name)), d)
+	return unix.ByteSliceToString(name), r
+}
+
+func (l *library) DeviceAttribute(attribute, device int) (int, Result) {
+	d, r := l.ordinal(device)
+	if r != Success {
+		return 0, r
+	}
+	var v int32
+	r = l.deviceGetAttribute(&v, int32(attribute), d)
+	return int(v), r
+}
+
+func (l *library) DeviceMemory(device int) (int64, Result) {
+	d, r := l.ordinal(device)
+	if r != Success {
+		return 0, r
+	}
+	var n uint64
+	r = l.deviceTotalMem(&n, d)
+	return int64(n), r
+}
+
+// RetainContext also tells the device's pool to keep memory that is given back, up to all of it.
+func (l *library) RetainContext(device int) (Handle, Result) {
+	d, r := l.ordinal(device)
+	if r != Success {
+		return 0, r
+	}
+	var c, pool Handle
+	if r = l.primaryRetain(&c, d); r != Success {
+		return 0, r
+	}
+	if l.defaultPool(&pool, d) == Success {
+		const releaseThreshold = 4
+		all := ^uint64(0)
+		l.poolSetAttribute(pool, releaseThreshold, &all) // without it memory is given back at each synchronization, which is slower only
+	}
+	return c, r
+}
+
+func (l *library) ReleaseContext(device int) Result {
+	d, r := l.ordinal(device)
+	if r != Success {
+		return r
+	}
+	return l.primaryRelease(d)
+}
+
+func (l *library) SetContext(c Handle) Result { return l.call(setCurrent, uintptr(c)) }
+
+func (l *library) MemoryInfo() (free, total int64, r Result) {
+	var a, b uint64
+	r = l.memGetInfo(&a, &b)
+	return int64(a), int64(b), r
+}
+
+func (l *library) Alloc(bytes int64, stream Handle) (Address, Result) {
+	var a Address
+	r := l.memAllocAsync(&a, uint64(bytes), stream)
+	return a, r
+}
+
+func (l *library) Free(a Address, stream Handle) Result {
+	return l.call(freeAsync, uintptr(a), uintptr(stream))
+}
+
+func (l *library) HostAlloc(bytes int) ([]byte, Result) {
+	var p unsafe.Pointer
+	const portable = 1
+	if r := l.memHostAlloc(&p, uint64(bytes), portable); r != Success {
+		return nil, r
+	}
+	return unsafe.Slice((*byte)(p), bytes), Success
+}
+
+func (l *library) HostFree(memory []byte) Result { return l.memFreeHost(unsafe.Pointer(&memory[0])) }
+
+func pointer(memory []byte) uintptr { return uintptr(unsafe.Pointer(unsafe.SliceData(memory))) }
+
+func (l *library) CopyToDevice(to Address, from []byte, stream Handle) Result {
+	return l.call(toDevice, uintptr(to), pointer(from), uintptr(len(from)), uintptr(stream))
+}
+
+func (l *library) CopyToHost(to []byte, from Address, stream Handle) Result {
+	return l.call(toHost, pointer(to), uintptr(from), uintptr(len(to)), uintptr(stream))
+}
+
+func (l *library) CopyOnDevice(to, from Address, bytes int64, stream Handle) Result {
+	return l.call(onDevice, uintptr(to), uintptr(from), uintptr(bytes), uintptr(stream))
+}
+
+func (l *library) Fill(to Address, value byte, bytes int64, stream Handle) Result {
+	return l.call(fill, uintptr(to), uintptr(value), uintptr(bytes), uintptr(stream))
+}
+
+func (l *library) NewStream() (Handle, Result) {
+	var s Handle
+	const nonBlocking = 1
+	r := l.streamCreate(&s, nonBlocking, 0)
+	return s, r
+}
+
+func (l *library) DestroyStream(s Handle) Result     { return l.streamDestroy(s) }
+func (l *library) SynchronizeStream(s Handle) Result { return l.call(streamSynchronize, uintptr(s)) }
+
+func (l *library) NewEvent() (Handle, Result) {
+	var e Handle
+	const noTiming = 2
+	r := l.eventCreate(&e, noTiming)
+	return e, r
+}
+
+func (l *library) DestroyEvent(e Handle) Result { return l.eventDestroy(e) }
+func (l *library) RecordEvent(e, s Handle) Result {
+	return l.call(eventRecord, uintptr(e), uintptr(s))
+}
+func (l *library) SynchronizeEvent(e Handle) Result { return l.call(eventSynchronize, uintptr(e)) }
+func (l *library) QueryEvent(e Handle) Result       { return l.call(eventQuery, uintptr(e)) }
+
+// LoadModule asks for the compiler's messages.
+func (l *library) LoadModule(text string) (Handle, string, Result) {
+	image := append([]byte(text), 0)
+	log := make([]byte, 8192)
+	const errorLog, errorLogBytes = 5, 6
+	options := []int32{errorLog, errorLogBytes}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var m Handle
+	r := l.loadWithLog(&m, image, log, options)
+	return m, unix.ByteSliceToString(log), r
+}
+
+func (l *library) loadWithLog(m *Handle, image, log []byte, options []int32) Result {
+	pinned := unsafe.Slice((*byte)(unsafe.Pointer(&l.block[2*maxArgs])), 2048) // does not move
+	clear(pinned)
+	values := []uintptr{uintptr(unsafe.Pointer(&pinned[0])), uintptr(len(pinned))}
+	r := l.moduleLoad(m, &image[0], uint32(len(options)), &options[0], &values[0])
+	copy(log, pinned)
+	return r
+}
+
+func (l *library) UnloadModule(m Handle) Result { return l.moduleUnload(m) }
+
+func (l *library) Function(m Handle, name string) (Handle, Result) {
+	var f Handle
+	text := append([]byte(name), 0)
+	r := l.moduleGetFunction(&f, m, &text[0])
+	return f, r
+}
+
+// Launch puts the arguments where they do not move; the driver copies them before it returns.
+func (l *library) Launch(f Handle, c Config, args []uint64) Result {
+	if len(args) > maxArgs {
+		return InvalidValue
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	pointers, values := l.block[:maxArgs], l.block[maxArgs:2*maxArgs]
+	for i, a := range args {
+		values[i] = a
+		pointers[i] = uint64(uintptr(unsafe.Pointer(&values[i])))
+	}
+	k := l.args[launchKernel][:11]
+	k[0] = uintptr(f)
+	k[1], k[2], k[3] = uintptr(c.Grid[0]), uintptr(c.Grid[1]), uintptr(c.Grid[2])
+	k[4], k[5], k[6] = uintptr(c.Block), 1, 1
+	k[7], k[8] = uintptr(c.Shared), uintptr(c.Stream)
+	k[9], k[10] = uintptr(unsafe.Pointer(&pointers[0])), 0
+	r, _, _ := purego.SyscallN(l.hot[launchKernel], k...)
+	return Result(int32(r))
+}
+
+func (l *library) BeginCapture(s Handle) Result {
+	const threadLocal = 1
+	return l.beginCapture(s, threadLocal)
+}
+
+func (l *library) EndCapture(s Handle) (Handle, Result) {
+	var g Handle
+	r := l.endCapture(s, &g)
+	return g, r
+}
+
+func (l *library) Instantiate(g Handle) (Handle, Result) {
+	var e Handle
+	r := l.instantiate(&e, g, 0)
+	return e, r
+}
+
+func (l *library) LaunchGraph(e, s Handle) Result {
+	return l.call(graphLaunch, uintptr(e), uintptr(s))
+}
+func (l *library) DestroyGraph(g Handle) Result      { return l.graphDestroy(g) }
+func (l *library) DestroyExecutable(e Handle) Result { return l.exe(e) }
+
+func (l *library) Describe(r Result) (name, text string) {
+	read := func(f func(Result, **byte) Result) string {
+		var p *byte
+		if f(r, &p) != Success || p == nil {
+			return ""
+		}
+		return unix.BytePtrToString(p)
+	}
+	if name = read(l.errorName); name == "" {
+		name = "unknown error"
+	}
+	return name, read(l.errorString)
+}

@@ -1,0 +1,321 @@
+package lower
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// side is an operand of a contraction C[b,m,n] = Σ_k A[b,m,k]·B[b,k,n]: how its elements are found. What depends on the outer number (m or n, with the
+// batch) is worked out once, what depends on k in each step, and both are joined for each element.
+type side struct {
+	value ir.Value
+	outer func(b, m ptx.Operand) []ptx.Operand
+	inner func(k ptx.Operand) []ptx.Operand
+	// join returns the element's number and whether there is one; without an answer there always is.
+	join func(outer, inner []ptx.Operand) (number, valid ptx.Operand)
+	fast bool // neighbours along k are neighbours in memory
+}
+
+// contraction is a product of matrices, one for each b.
+type contraction struct {
+	batch, m, n, k int
+	a, b           side
+	// number is that of an element of the result.
+	number func(b, m, n ptx.Operand) ptx.Operand
+}
+
+// axis is a length and the distance of its elements in memory.
+type axis struct{ length, stride int }
+
+// collapse joins neighbouring axes that are one in memory.
+func collapse(axes []axis) []axis {
+	var out []axis
+	for _, a := range axes {
+		if a.length == 1 {
+			continue
+		}
+		if last := len(out) - 1; last >= 0 && out[last].stride == a.length*a.stride {
+			out[last] = axis{out[last].length * a.length, a.stride}
+			continue
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// distance is the place of element i of a few axes.
+func (g *gen) distance(axes []axis, i ptx.Operand) ptx.Operand {
+	shape, strides := make(ir.Shape, len(axes)), make([]int, len(axes))
+	for j, a := range axes {
+		shape[j], strides[j] = a.length, a.stride
+	}
+	return g.sum(g.decompose(i, shape), strides)
+}
+
+// axesOf picks axes of a dense value.
+func axesOf(shape ir.Shape, which []int) []axis {
+	strides := shape.Strides()
+	axes := make([]axis, len(which))
+	for i, w := range which {
+		axes[i] = axis{shape[w], strides[w]}
+	}
+	return collapse(axes)
+}
+
+func lengthOf(shape ir.Shape, which []int) int {
+	n := 1
+	for _, w := range which {
+		n *= shape[w]
+	}
+	return n
+}
+
+// strided is a side whose elements lie at distances along its axes.
+func (g *gen) strided(v ir.Value, batch, outer, inner []int) side {
+	shape := g.p.Type(v).Shape
+	b, o, k := axesOf(shape, batch), axesOf(shape, outer), axesOf(shape, inner)
+	return side{
+		value: v,
+		outer: func(batch, m ptx.Operand) []ptx.Operand {
+			return []ptx.Operand{g.add(g.distance(b, batch), g.distance(o, m))}
+		},
+		inner: func(i ptx.Operand) []ptx.Operand { return []ptx.Operand{g.distance(k, i)} },
+		join: func(outer, inner []ptx.Operand) (ptx.Operand, ptx.Operand) {
+			return g.add(outer[0], inner[0]), ptx.Operand{}
+		},
+		fast: len(k) > 0 && k[len(k)-1].stride == 1,
+	}
+}
+
+// dot is the contraction of a Dot.
+func (g *gen) dot(n *ir.Node) contraction {
+	a := n.Attrs.(ir.DotAttrs)
+	x, y := g.p.Type(n.Inputs[0]).Shape, g.p.Type(n.Inputs[1]).Shape
+	free := func(rank int, used ...[]int) []int {
+		var f []int
+		for i := range rank {
+			if !slices.Contains(slices.Concat(used...), i) {
+				f = append(f, i)
+			}
+		}
+		return f
+	}
+	lhs, rhs := free(len(x), a.LhsBatch, a.LhsContract), free(len(y), a.RhsBatch, a.RhsContract)
+	c := contraction{batch: lengthOf(x, a.LhsBatch), m: lengthOf(x, lhs), n: lengthOf(y, rhs), k: lengthOf(x, a.LhsContract)}
+	c.a = g.strided(n.Inputs[0], a.LhsBatch, lhs, a.LhsContract)
+	c.b = g.strided(n.Inputs[1], a.RhsBatch, rhs, a.RhsContract)
+	c.number = func(b, m, n ptx.Operand) ptx.Operand {
+		return g.add(g.times(g.add(g.times(b, c.m), m), c.n), n)
+	}
+	return c
+}
+
+// splits is the number of parts of k that blocks of their own add up, where there are too few blocks otherwise.
+func (c contraction) splits(tiles int) int {
+	s := 1
+	for s < 64 && c.k/(2*s) >= 128 && tiles*c.batch*s < 128 {
+		s *= 2
+	}
+	return s
+}
+
+// contract writes the kernel of a contraction: blocks of 256 threads make square tiles of the result from strips of 16 columns and rows in
+// shared memory. Large results have tiles of 64, of which a thread makes 16 elements. Sums of 16-bit floats are float32; each is added up in the order
+// of k, parts of k in their order.
+func (s *scope) contract(n *ir.Node, root ir.Value, describe func(g *gen, n *ir.Node) contraction) {
+	g := s.kernel(n)
+	c := describe(g, n)
+	out := s.p.Type(n.Outputs[0])
+	if out.Shape.Size() == 0 {
+		return
+	}
+	tile := 16
+	if c.m >= 48 && c.n >= 48 && c.m*c.n*c.batch >= 1<<16 {
+		tile = 64
+	}
+	rows, columns := (c.m+tile-1)/tile, (c.n+tile-1)/tile
+	parts := c.splits(rows * columns)
+	sum := ir.Type{DType: out.DType, Shape: append(ir.Shape{parts}, out.Shape...)}
+	if out.DType.Size() == 2 && out.DType.IsFloat() {
+		sum.DType = ir.Float32
+	}
+	var partial Place
+	var to ptx.Operand
+	if parts == 1 {
+		g.commit(root)
+		to = g.place(g.places[root])
+	} else {
+		partial = Place{Space: Arena, Offset: s.arena.take(sum.Bytes())}
+		to = g.place(partial)
+	}
+	g.tiles(c, out, tile, rows, columns, parts, func(b, m, nn, part, result ptx.Operand) {
+		number := c.number(b, m, nn)
+		if parts > 1 {
+			number = g.add(g.times(part, out.Shape.Size()), number)
+			g.store(sum.DType, g.element(to, number, sum.DType.Size()), result)
+			return
+		}
+		g.finish(n.Outputs[0], root, at(out.Shape, number), result, to)
+	})
+	g.launch([3]int{rows * columns * c.batch * parts, 1, 1}, 256)
+	if parts == 1 {
+		return
+	}
+	g = s.kernel(n)
+	g.commit(root)
+	from, to := g.place(partial), g.place(g.places[root])
+	thread, grid, block := g.threads(out.Shape.Size())
+	total := g.load(sum.DType, g.element(from, thread, sum.DType.Size()))
+	for part := 1; part < parts; part++ {
+		e := g.load(sum.DType, g.element(from, g.add(thread, ptx.Int32(int64(part*out.Shape.Size()))), sum.DType.Size()))
+		total = g.combine(ir.Sum, sum.DType, total, e)
+	}
+	g.finish(n.Outputs[0], root, at(out.Shape, thread), total, to)
+	g.launch(grid, block)
+	s.arena.give(partial.Offset, sum.Bytes())
+}
+
+const depth = 16 // columns of A in shared memory
+
+// tiles writes the loop over k and hands out the results.
+func (g *gen) tiles(c contraction, out ir.Type, tile, rows, columns, parts int, result func(b, m, n, part, sum ptx.Operand)) {
+	k := g.k
+	class := classOf(out.DType)
+	size := sizeOf(class)
+	pitch := tile + 1
+	sharedA, sharedB := k.Shared(depth*pitch*size), k.Shared(depth*pitch*size)
+	tid := k.Op(ptx.B32, "mov.u32", special("%tid.x"))
+	cta := g.mov(ptx.B32, special("%ctaid.x"))
+	column, rest := g.mod(cta, columns), g.over(cta, columns)
+	row, rest := g.mod(rest, rows), g.over(rest, rows)
+	batch, part := g.mod(rest, c.batch), g.over(rest, c.batch)
+	firstM, firstN := g.times(row, tile), g.times(column, tile)
+	tx, ty := g.mod(tid, 16), g.over(tid, 16)
+	each := tile / 16
+	sums := make([]ptx.Operand, each*each)
+	for i := range sums {
+		sums[i] = g.mov(class, g.constantOf(class))
+	}
+	length := (c.k + parts - 1) / parts
+	length = (length + depth - 1) / depth * depth
+	first := g.times(part, length)
+	limit := g.add(first, ptx.Int32(int64(length)))
+	if parts*length != c.k || parts > 1 {
+		limit = k.Op(ptx.B32, "min.u32", g.mov(ptx.B32, limit), ptx.Int32(int64(c.k)))
+	}
+	baseA, baseB := g.shared(sharedA), g.shared(sharedB)
+	loadA := g.strip(c.a, batch, firstM, c.m, tile, pitch, class, baseA)
+	loadB := g.strip(c.b, batch, firstN, c.n, tile, pitch, class, baseB)
+	readA := k.Op(ptx.B32, "mad.lo.s32", g.mov(ptx.B32, ty), ptx.Int32(int64(size)), baseA)
+	readB := k.Op(ptx.B32, "mad.lo.s32", g.mov(ptx.B32, tx), ptx.Int32(int64(size)), baseB)
+	g.loop(first, limit, depth, func(at ptx.Operand) {
+		loadA(tid, at, limit)
+		loadB(tid, at, limit)
+		k.Barrier()
+		for step := range depth {
+			a, b := make([]ptx.Operand, each), make([]ptx.Operand, each)
+			for i := range each {
+				offset := "+" + itoa((step*pitch+16*i)*size) + "]"
+				a[i] = k.Op(class, "ld.shared."+sharedType(class), ptx.Raw("["+readA.String()+offset))
+				b[i] = k.Op(class, "ld.shared."+sharedType(class), ptx.Raw("["+readB.String()+offset))
+			}
+			for i := range each {
+				for j := range each {
+					g.k.To(sums[i*each+j], multiplyAdd(class), a[i], b[j], sums[i*each+j])
+				}
+			}
+		}
+		k.Barrier()
+	})
+	for i := range each {
+		m := g.add(firstM, g.add(ty, ptx.Int32(int64(16*i))))
+		insideM := g.compare("lt", "u32", g.mov(ptx.B32, m), ptx.Int32(int64(c.m)))
+		for j := range each {
+			n := g.add(firstN, g.add(tx, ptx.Int32(int64(16*j))))
+			skip := k.Label()
+			k.BranchUnless(g.both(insideM, g.compare("lt", "u32", g.mov(ptx.B32, n), ptx.Int32(int64(c.n)))), skip)
+			saved := maps.Clone(g.memo)
+			result(batch, m, n, part, g.wrap(out.DType, sums[i*each+j]))
+			g.memo = saved
+			k.Place(skip)
+		}
+	}
+}
+
+func (g *gen) constantOf(c ptx.Class) ptx.Operand {
+	switch c {
+	case ptx.F32:
+		return ptx.Float32(0)
+	case ptx.F64:
+		return ptx.Float64(0)
+	}
+	return g.integer(c, 0)
+}
+
+func multiplyAdd(c ptx.Class) string {
+	return [...]string{ptx.B32: "mad.lo.s32", ptx.B64: "mad.lo.s64", ptx.F32: "fma.rn.f32", ptx.F64: "fma.rn.f64"}[c]
+}
+
+// strip prepares the loads of a strip of an operand into shared memory, [depth][pitch], and returns what does them for a k. Elements outside are 0.
+func (g *gen) strip(s side, batch, first ptx.Operand, outerLength, tile, pitch int, class ptx.Class, base ptx.Operand) func(tid, at, limit ptx.Operand) {
+	k := g.k
+	d := g.p.Type(s.value).DType
+	size := sizeOf(class)
+	memory := g.pointer(s.value)
+	tid := k.Op(ptx.B32, "mov.u32", special("%tid.x"))
+	count := tile * depth / 256
+	type lane struct {
+		outer  []ptx.Operand
+		inside ptx.Operand
+		row    ptx.Operand // in the strip
+		column ptx.Operand // of k
+	}
+	lanes := make([]lane, count)
+	for e := range lanes {
+		l := &lanes[e]
+		if s.fast {
+			l.column, l.row = g.mod(tid, depth), g.add(g.over(tid, depth), ptx.Int32(int64(e*256/depth)))
+		} else {
+			l.row, l.column = g.mod(tid, tile), g.add(g.over(tid, tile), ptx.Int32(int64(e*256/tile)))
+		}
+		if !s.fast && e > 0 {
+			l.outer, l.inside = lanes[0].outer, lanes[0].inside
+			continue
+		}
+		m := g.mov(ptx.B32, g.add(first, l.row))
+		l.inside = g.compare("lt", "u32", m, ptx.Int32(int64(outerLength)))
+		l.outer = s.outer(batch, m)
+	}
+	return func(_, at, limit ptx.Operand) {
+		var inner []ptx.Operand
+		var insideK ptx.Operand
+		for e, l := range lanes {
+			if e == 0 || !s.fast {
+				i := k.Op(ptx.B32, "add.s32", at, l.column)
+				insideK = g.compare("lt", "u32", i, limit)
+				inner = s.inner(i)
+			}
+			valid := g.both(l.inside, insideK)
+			number, there := s.join(l.outer, inner)
+			if !there.IsZero() {
+				valid = g.both(valid, there)
+			}
+			x := g.loadIf(d, valid, memory, number)
+			slot := g.add(g.times(g.add(g.times(l.column, pitch), l.row), size), base)
+			k.To(address(slot), "st.shared."+sharedType(class), x)
+		}
+	}
+}
+
+// loadIf reads an element where it is there, and 0 elsewhere.
+func (g *gen) loadIf(d ir.DType, valid, memory, number ptx.Operand) ptx.Operand {
+	r := g.mov(accumulator(d), g.constantOf(accumulator(d)))
+	skip := g.k.Label()
+	g.k.BranchUnless(valid, skip)
+	g.assign(r, g.toAccumulator(d, g.load(d, g.element(memory, number, d.Size()))))
+	g.k.Place(skip)
+	return r
+}

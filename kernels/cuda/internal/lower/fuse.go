@@ -1,0 +1,241 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// fusion says which nodes have kernels, and what is computed inside of them.
+type fusion struct {
+	kernel []bool         // by node: it has a kernel of its own
+	anchor []*ir.Node     // the node whose kernel computes this one too, from its results
+	checks [][]indexCheck // by node: indices to look at before it
+	last   [][]ir.Value   // by node: values that its kernel is the last one to read
+	users  []map[int]bool // by value: the nodes that read it
+	weight []int          // by value: nodes that are computed again where it is inlined
+}
+
+type indexCheck struct {
+	where        ir.Value
+	axis, length int
+}
+
+// maxWeight bounds what one kernel computes for an element.
+const maxWeight = 64
+
+// fuse decides what is inlined.
+func (s *scope) fuse(to []Place) *fusion {
+	p := s.p
+	f := &fusion{
+		kernel: make([]bool, len(p.Nodes)), anchor: make([]*ir.Node, len(p.Nodes)), checks: make([][]indexCheck, len(p.Nodes)),
+		last: make([][]ir.Value, len(p.Nodes)), users: make([]map[int]bool, p.NumValues()), weight: make([]int, p.NumValues()),
+	}
+	live := p.Live()
+	for i := range p.Nodes {
+		if !live[i] {
+			continue
+		}
+		for _, v := range p.Nodes[i].Inputs {
+			if f.users[v] == nil {
+				f.users[v] = map[int]bool{}
+			}
+			f.users[v][i] = true
+		}
+		s.findChecks(f, i)
+	}
+	output := make([]bool, p.NumValues())
+	for _, out := range p.Outputs {
+		output[out.Value] = true
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		if !live[i] {
+			continue
+		}
+		v := n.Outputs[0]
+		if inlined[n.Op] == nil {
+			f.kernel[i] = true
+			continue
+		}
+		f.weight[v] = s.weigh(f, n)
+		f.kernel[i] = output[v] || f.weight[v] > maxWeight || s.needsMemory(f, v, n)
+	}
+	for i := range p.Nodes {
+		if f.kernel[i] && inlined[p.Nodes[i].Op] != nil {
+			s.attach(f, i, output)
+		}
+	}
+	s.lifetimes(f, live)
+	return f
+}
+
+// findChecks lists the indices that the op of a node looks at, where it is an error that they are outside.
+func (s *scope) findChecks(f *fusion, i int) {
+	n := &s.p.Nodes[i]
+	add := func(where ir.Value, axis int) {
+		length := s.p.Type(n.Inputs[0]).Shape[axis]
+		f.checks[i] = append(f.checks[i], indexCheck{where, axis, length})
+	}
+	switch a := n.Attrs.(type) {
+	case ir.GatherAttrs:
+		if a.Mode == ir.IndexError {
+			add(n.Inputs[1], a.Axis)
+		}
+	case ir.ScatterAttrs:
+		if a.Mode == ir.IndexError {
+			add(n.Inputs[1], a.Axis)
+		}
+	}
+}
+
+// free are ops that cost nothing but arithmetic on indices.
+func isView(op ir.Op) bool {
+	switch op {
+	case ir.Reshape, ir.Transpose, ir.Broadcast, ir.Slice, ir.Reverse, ir.Identity, ir.Constant, ir.Iota, ir.DynamicSlice:
+		return true
+	}
+	return false
+}
+
+// weigh is how many nodes are computed again where the result of n is.
+func (s *scope) weigh(f *fusion, n *ir.Node) int {
+	w := 1
+	switch {
+	case isView(n.Op):
+		w = 0
+	case n.Op == ir.RngBits:
+		w = 20
+	case !n.Op.Traits().Cheap && n.Op.IsElementwise():
+		w = 4
+	}
+	for _, v := range n.Inputs {
+		if m := s.makers[v]; m != nil && inlined[m.Op] != nil && !f.kernel[s.position[v]] {
+			w += f.weight[v]
+		}
+	}
+	return w
+}
+
+// needsMemory reports whether a value that could be inlined is better computed once.
+func (s *scope) needsMemory(f *fusion, v ir.Value, n *ir.Node) bool {
+	w := f.weight[v]
+	for user := range f.users[v] {
+		u := &s.p.Nodes[user]
+		switch u.Op {
+		case ir.Dot, ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad, ir.Scan, ir.While, ir.Cond, ir.AllReduce, ir.AllGather, ir.ReduceScatter, ir.CollectiveBroadcast:
+			return true // they are given addresses
+		case ir.Sort, ir.TopK:
+			if w > 0 {
+				return true
+			}
+		case ir.Broadcast, ir.Gather, ir.Resample, ir.Scatter:
+			if w > 4 && s.p.Type(u.Outputs[0]).Shape.Size() > s.p.Type(v).Shape.Size() || w > 0 && u.Op != ir.Broadcast && u.Inputs[0] == v {
+				return true
+			}
+		}
+	}
+	for _, checks := range f.checks {
+		for _, c := range checks {
+			if c.where == v && w > 4 {
+				return true
+			}
+		}
+	}
+	return len(f.users[v]) > 1 && w > 1
+}
+
+// attach finds the node with a kernel whose result, and nobody else's memory, the chain that ends in node i reads at its own index: then that kernel
+// computes the chain too.
+func (s *scope) attach(f *fusion, i int, output []bool) {
+	n := &s.p.Nodes[i]
+	size := s.p.Type(n.Outputs[0]).Shape
+	var anchor *ir.Node
+	var walk func(n *ir.Node)
+	walk = func(n *ir.Node) {
+		for _, v := range n.Inputs {
+			m := s.makers[v]
+			if m == nil || anchor != nil || !s.p.Type(v).Shape.Equal(size) || len(f.users[v]) != 1 || output[v] {
+				continue
+			}
+			switch m.Op {
+			case ir.Dot, ir.Conv, ir.ConvInputGrad, ir.ConvKernelGrad, ir.Reduce:
+				if f.kernel[s.position[v]] && f.anchor[s.position[v]] == nil && len(f.checks[i]) == 0 {
+					anchor = m
+				}
+				return
+			}
+			if m.Op.IsElementwise() && !f.kernel[s.position[v]] {
+				walk(m)
+			}
+		}
+	}
+	if n.Op.IsElementwise() {
+		walk(n)
+	}
+	if anchor == nil {
+		return
+	}
+	f.anchor[i] = anchor
+	f.kernel[s.position[anchor.Outputs[0]]] = false
+}
+
+// lifetimes finds the last kernel that reads each value in memory.
+func (s *scope) lifetimes(f *fusion, live []bool) {
+	last := make([]int, s.p.NumValues())
+	for v := range last {
+		last[v] = -1
+	}
+	for i := range s.p.Nodes {
+		if !live[i] {
+			continue
+		}
+		n := &s.p.Nodes[i]
+		seen := map[ir.Value]bool{}
+		var walk func(v ir.Value)
+		walk = func(v ir.Value) {
+			if seen[v] {
+				return
+			}
+			seen[v] = true
+			m := s.makers[v]
+			if m == nil {
+				return
+			}
+			if f.kernel[s.position[v]] && s.position[v] != i {
+				last[v] = i
+				return
+			}
+			for _, u := range m.Inputs {
+				walk(u)
+			}
+		}
+		if f.kernel[i] {
+			for _, v := range n.Inputs {
+				walk(v)
+			}
+			for _, v := range n.Outputs {
+				last[v] = max(last[v], i) // one that nobody reads
+			}
+		}
+		for _, c := range f.checks[i] {
+			walk(c.where)
+		}
+	}
+	outputs := map[ir.Value]bool{}
+	for _, out := range s.p.Outputs {
+		outputs[out.Value] = true
+	}
+	for v, i := range last {
+		if i >= 0 && !outputs[ir.Value(v)] {
+			// A node without a kernel may have the last check; memory goes back at the next kernel.
+			for i < len(f.kernel)-1 && !f.kernel[i] {
+				i++
+			}
+			f.last[i] = append(f.last[i], ir.Value(v))
+		}
+	}
+	for _, l := range f.last {
+		slices.Sort(l)
+	}
+}

@@ -1,0 +1,265 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Options say how a program will be run.
+type Options struct {
+	Replicas int // that run it together; 0 is 1
+}
+
+// lowering is what the scopes of a program share.
+type lowering struct {
+	plan   *Plan
+	module ptx.Module
+	arena  arena
+	tables map[string]Place // of constants, by contents
+}
+
+// scope is a program, or one inside of it, being lowered.
+type scope struct {
+	*lowering
+	p         *ir.Program
+	steps     *[]Step
+	guard     Place // of the branch that the program is in; Nowhere outside
+	makers    []*ir.Node
+	position  []int // of each value's node
+	places    []Place
+	inMemory  []bool // inputs, and values of kernels of their own
+	committed map[ir.Value]bool
+	taken     map[ir.Value]bool // values whose memory is of the arena
+}
+
+// Program lowers a program. One that does not verify, or asks for what there is no kernel for, is an error that names the op and the layer.
+func Program(p *ir.Program, o Options) (plan *Plan, err error) {
+	if err := p.Verify(); err != nil {
+		return nil, err
+	}
+	nodes := len(p.Nodes)
+	p, err = ir.Expand(p, keep)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case lowerError:
+			plan, err = nil, r.error
+		default:
+			panic(r)
+		}
+	}()
+	l := &lowering{plan: &Plan{Nodes: nodes, Fixed: true}, tables: map[string]Place{}}
+	inputs := make([]Place, len(p.Inputs))
+	for i := range inputs {
+		inputs[i] = Place{Space: Input, Index: i}
+	}
+	s := l.open(p, inputs, &l.plan.Steps, Place{})
+	s.outermost()
+	l.plan.Text = l.module.String()
+	l.plan.ArenaBytes = l.arena.max
+	return l.plan, nil
+}
+
+// keep says which composites have a kernel of their own.
+func keep(p *ir.Program, n *ir.Node) bool { return roots[n.Op] != nil }
+
+// roots are the ops with kernels of their own.
+var roots map[ir.Op]func(s *scope, n *ir.Node, root ir.Value)
+
+func init() {
+	contraction := func(describe func(g *gen, n *ir.Node) contraction) func(s *scope, n *ir.Node, root ir.Value) {
+		return func(s *scope, n *ir.Node, root ir.Value) { s.contract(n, root, describe) }
+	}
+	roots = map[ir.Op]func(s *scope, n *ir.Node, root ir.Value){
+		ir.Reduce:         (*scope).reduce,
+		ir.ArgMax:         (*scope).arg,
+		ir.ArgMin:         (*scope).arg,
+		ir.Cumulative:     (*scope).cumulative,
+		ir.Sort:           func(s *scope, n *ir.Node, _ ir.Value) { s.sort(n) },
+		ir.TopK:           func(s *scope, n *ir.Node, _ ir.Value) { s.sort(n) },
+		ir.Scatter:        (*scope).scatter,
+		ir.Dot:            contraction((*gen).dot),
+		ir.Conv:           contraction((*gen).conv),
+		ir.ConvInputGrad:  contraction((*gen).convInputGrad),
+		ir.ConvKernelGrad: contraction((*gen).convKernelGrad),
+		ir.Scan:           func(s *scope, n *ir.Node, _ ir.Value) { s.scan(n) },
+		ir.While:          func(s *scope, n *ir.Node, _ ir.Value) { s.while(n) },
+		ir.Cond:           func(s *scope, n *ir.Node, _ ir.Value) { s.cond(n) },
+
+		ir.AllReduce:           func(s *scope, n *ir.Node, _ ir.Value) { s.collective(n) },
+		ir.AllGather:           func(s *scope, n *ir.Node, _ ir.Value) { s.collective(n) },
+		ir.ReduceScatter:       func(s *scope, n *ir.Node, _ ir.Value) { s.collective(n) },
+		ir.CollectiveBroadcast: func(s *scope, n *ir.Node, _ ir.Value) { s.collective(n) },
+	}
+}
+
+// How says how an op is computed on the device: "kernel", "chain" (part of the kernel that reads it), or "decomposition".
+func How(op ir.Op) string {
+	switch {
+	case roots[op] != nil:
+		return "kernel"
+	case inlined[op] != nil:
+		return "chain"
+	case op.IsComposite():
+		return "decomposition"
+	}
+	return ""
+}
+
+// open prepares a program whose inputs lie at the given places.
+func (l *lowering) open(p *ir.Program, inputs []Place, steps *[]Step, guard Place) *scope {
+	n := p.NumValues()
+	s := &scope{lowering: l, p: p, steps: steps, guard: guard, makers: make([]*ir.Node, n), position: make([]int, n), places: make([]Place, n), inMemory: make([]bool, n), committed: map[ir.Value]bool{}, taken: map[ir.Value]bool{}}
+	for i, in := range p.Inputs {
+		s.places[in.Value], s.inMemory[in.Value] = inputs[i], true
+		s.position[in.Value] = -1
+	}
+	for i := range p.Nodes {
+		for _, v := range p.Nodes[i].Outputs {
+			s.makers[v], s.position[v] = &p.Nodes[i], i
+			if size := p.Type(v).Shape.Size(); size > math.MaxInt32 {
+				s.failf(&p.Nodes[i], "a value of type %v has more than %d elements, which kernels do not count", p.Type(v), math.MaxInt32)
+			}
+		}
+	}
+	return s
+}
+
+func (s *scope) stored(v ir.Value) bool { return s.inMemory[v] }
+
+// outermost lowers the program itself: outputs that replace inputs are written at the end, unless an index was out of range.
+func (s *scope) outermost() {
+	p := s.p
+	to := make([]Place, len(p.Outputs))
+	for i, out := range p.Outputs {
+		if out.Alias < 0 {
+			to[i] = Place{Space: Output, Index: i}
+		}
+	}
+	results := s.body(to)
+	scope := &ir.Node{Op: ir.Identity, Scope: p.Name}
+	kept := make([]Place, len(p.Outputs))
+	for i, out := range p.Outputs {
+		if out.Alias < 0 {
+			continue
+		}
+		kept[i] = results[i]
+		if results[i].Space == Input && results[i].Index != out.Alias {
+			t := p.Type(out.Value) // another input, which may be replaced too
+			kept[i] = Place{Space: Arena, Offset: s.arena.take(t.Bytes())}
+			s.copyTo(scope, t, results[i], kept[i], false)
+		}
+	}
+	for i, out := range p.Outputs {
+		if out.Alias >= 0 {
+			s.copyTo(scope, p.Type(out.Value), kept[i], Place{Space: Output, Index: i}, true)
+		}
+	}
+}
+
+// body lowers the nodes of a program. Outputs with a place are written there; it returns where all are. What it takes of the arena for outputs
+// stays taken.
+func (s *scope) body(to []Place) []Place {
+	p := s.p
+	f := s.fuse(to)
+	direct := map[ir.Value]Place{}
+	for i, out := range p.Outputs {
+		v := out.Value
+		if to[i].Space == Nowhere || s.position[v] < 0 || direct[v].Space != Nowhere {
+			continue
+		}
+		direct[v] = to[i]
+	}
+	for i := range p.Nodes {
+		n := &p.Nodes[i]
+		for _, c := range f.checks[i] {
+			s.check(n, c.where, c.axis, c.length)
+		}
+		if f.kernel[i] {
+			s.node(n, i, f, direct)
+		}
+	}
+	results := make([]Place, len(p.Outputs))
+	end := &ir.Node{Op: ir.Identity, Scope: p.Name}
+	for i, out := range p.Outputs {
+		results[i] = s.places[out.Value]
+		if to[i].Space == Nowhere || same(results[i], to[i]) {
+			continue
+		}
+		s.copyTo(end, p.Type(out.Value), results[i], to[i], false)
+		results[i] = to[i]
+	}
+	return results
+}
+
+func same(a, b Place) bool { return fmt.Sprint(a) == fmt.Sprint(b) }
+
+// node writes the kernels of a node and gives back memory that nobody reads any more.
+func (s *scope) node(n *ir.Node, i int, f *fusion, direct map[ir.Value]Place) {
+	for _, v := range n.Outputs {
+		if s.inMemory[v] {
+			continue // an empty loop's, say
+		}
+		s.inMemory[v] = true
+		if place, ok := direct[v]; ok {
+			s.places[v] = place
+		} else {
+			s.places[v] = Place{Space: Arena, Offset: s.arena.take(s.p.Type(v).Bytes())}
+			s.taken[v] = true
+		}
+	}
+	anchor := n
+	if a := f.anchor[i]; a != nil {
+		anchor = a
+	}
+	if write := roots[anchor.Op]; write != nil {
+		// A value is in memory only after the kernel that computes it.
+		for _, v := range n.Outputs {
+			s.inMemory[v] = false
+		}
+		write(s, anchor, n.Outputs[0])
+		for _, v := range n.Outputs {
+			s.inMemory[v] = true
+		}
+	} else {
+		s.inMemory[n.Outputs[0]] = false
+		s.elements(n.Outputs[0])
+		s.inMemory[n.Outputs[0]] = true
+	}
+	for _, v := range f.last[i] {
+		if s.taken[v] {
+			s.taken[v] = false
+			s.arena.give(s.places[v].Offset, s.p.Type(v).Bytes())
+		}
+	}
+}
+
+// table is a constant of the program in memory.
+func (l *lowering) table(d ir.DType, n int, f func(i int) float64) Place {
+	var data []byte
+	for i := range n {
+		data = ir.AppendElement(data, d, f(i))
+	}
+	return l.constantBytes(data)
+}
+
+func (l *lowering) constantPlace(c ir.Literal) Place { return l.constantBytes(c.Data) }
+
+func (l *lowering) constantBytes(data []byte) Place {
+	if p, ok := l.tables[string(data)]; ok {
+		return p
+	}
+	for len(l.plan.Constants)%16 != 0 {
+		l.plan.Constants = append(l.plan.Constants, 0)
+	}
+	p := Place{Space: Constants, Offset: int64(len(l.plan.Constants))}
+	l.plan.Constants = append(l.plan.Constants, data...)
+	l.tables[string(data)] = p
+	return p
+}

@@ -1,0 +1,128 @@
+package lower
+
+import (
+	"github.com/gokeras/gokeras/kernels/cuda/internal/ptx"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// elements writes a kernel with a thread for each element of a value, which computes all that is inlined into it.
+func (s *scope) elements(v ir.Value) {
+	t := s.p.Type(v)
+	if t.Shape.Size() == 0 {
+		return
+	}
+	n := s.makers[v]
+	g := s.kernel(n)
+	g.commit(v)
+	to := g.place(g.places[v])
+	thread, grid, block := g.threads(t.Shape.Size())
+	x := at(t.Shape, thread)
+	r := g.register(t.DType, inlined[n.Op](g, n, x))
+	g.store(t.DType, g.element(to, thread, t.DType.Size()), r)
+	g.launch(grid, block)
+}
+
+// commit stops the kernel on failure where the value replaces an input.
+func (g *gen) commit(v ir.Value) {
+	if g.committed[v] {
+		g.stopOnFailure()
+	}
+}
+
+// copyTo writes a kernel that copies a region.
+func (s *scope) copyTo(n *ir.Node, t ir.Type, from, to Place, guarded bool) {
+	bytes := t.Bytes()
+	if bytes == 0 {
+		return
+	}
+	g := s.kernel(n)
+	if guarded {
+		g.stopOnFailure()
+	}
+	a, b := g.place(from), g.place(to)
+	d, count := ir.Uint8, bytes
+	for _, w := range []ir.DType{ir.Int64, ir.Int32, ir.Uint16} {
+		if bytes%w.Size() == 0 && aligned(from, w.Size()) && aligned(to, w.Size()) {
+			d, count = w, bytes/w.Size()
+			break
+		}
+	}
+	thread, grid, block := g.threads(count)
+	g.store(d, g.element(b, thread, d.Size()), g.load(d, g.element(a, thread, d.Size())))
+	g.launch(grid, block)
+}
+
+func aligned(p Place, n int) bool {
+	for _, s := range p.Strides {
+		if s.Bytes%int64(n) != 0 {
+			return false
+		}
+	}
+	return p.Offset%int64(n) == 0
+}
+
+// check writes a kernel of one block that looks for the first index outside of its axis and sets the failure flag, unless that is set.
+func (s *scope) check(n *ir.Node, where ir.Value, axis, length int) {
+	t := s.p.Type(where)
+	count := t.Shape.Size()
+	if count == 0 {
+		return
+	}
+	s.plan.Checks = append(s.plan.Checks, Check{Scope: n.Scope, Op: n.Op, Axis: axis, Length: length})
+	g := s.kernel(n)
+	g.args = append(g.args, Arg{Kind: Flag}, Arg{Kind: Number})
+	flag, number := g.k.Pointer(), g.k.Param()
+	k := g.k
+	block := 32
+	for block < 256 && block < count {
+		block *= 2
+	}
+	shared := k.Shared(block * 4)
+	tid := k.Op(ptx.B32, "mov.u32", special("%tid.x"))
+	first := g.mov(ptx.B32, ptx.Int32(-1))
+	signed := t.DType.IsSigned()
+	c := classOf(t.DType)
+	unsigned := map[ptx.Class]string{ptx.B32: "u32", ptx.B64: "u64"}[c]
+	outside := func(i ptx.Operand) ptx.Operand { return g.compare("ge", unsigned, i, g.integer(c, int64(length))) }
+	g.loop(tid, ptx.Int32(int64(count)), block, func(i ptx.Operand) {
+		v := g.value(where, at(t.Shape, i))
+		bad := g.pick(outside(g.mov(c, v)), i, ptx.Int32(-1))
+		k.To(first, "min.u32", first, bad)
+	})
+	slot := k.Op(ptx.B32, "mad.lo.s32", tid, ptx.Int32(4), g.shared(shared))
+	k.To(address(slot), "st.shared.b32", first)
+	for half := block / 2; half > 0; half /= 2 {
+		k.Barrier()
+		skip := k.Label()
+		k.BranchIf(g.compare("ge", "u32", tid, ptx.Int32(int64(half))), skip)
+		mine := k.Op(ptx.B32, "ld.shared.b32", address(slot))
+		theirs := k.Op(ptx.B32, "ld.shared.b32", ptx.Raw("["+slot.String()+"+"+itoa(half*4)+"]"))
+		k.To(address(slot), "st.shared.b32", k.Op(ptx.B32, "min.u32", mine, theirs))
+		k.Place(skip)
+	}
+	k.BranchIf(g.compare("ne", "s32", tid, ptx.Int32(0)), g.exit)
+	found := k.Op(ptx.B32, "ld.shared.b32", address(slot))
+	k.BranchIf(g.compare("eq", "s32", found, ptx.Int32(-1)), g.exit)
+	set := k.Op(ptx.B32, "ld.global.u32", address(flag))
+	k.BranchIf(g.compare("ne", "s32", set, ptx.Int32(0)), g.exit)
+	v := g.mov(c, g.value(where, at(t.Shape, found)))
+	if c == ptx.B32 && signed {
+		v = k.Op(ptx.B64, "cvt.s64.s32", v)
+	} else if c == ptx.B32 {
+		v = k.Op(ptx.B64, "cvt.u64.u32", v)
+	}
+	k.To(ptx.Raw("["+flag.String()+"+16]"), "st.global.b64", v)
+	k.To(ptx.Raw("["+flag.String()+"+8]"), "st.global.b32", g.mov(ptx.B32, ptx.Int32(int64(len(s.plan.Checks)-1))))
+	k.To(ptx.Raw("["+flag.String()+"+4]"), "st.global.b32", k.Op(ptx.B32, "cvt.u32.u64", number))
+	k.To(address(flag), "st.global.b32", g.mov(ptx.B32, ptx.Int32(1)))
+	g.launch([3]int{1, 1, 1}, block)
+}
+
+// shared is the address of a part of the block's shared memory.
+func (g *gen) shared(offset int) ptx.Operand {
+	base := g.k.SharedBase()
+	if offset == 0 {
+		return base
+	}
+	return g.k.Op(ptx.B32, "add.s32", base, ptx.Int32(int64(offset)))
+}

@@ -1,0 +1,115 @@
+package lower
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Space says what an address is relative to.
+type Space uint8
+
+// The spaces: nowhere, buffers of the launch, memory of the session, constants of the program.
+const (
+	Nowhere Space = iota
+	Input
+	Output
+	Arena
+	Constants
+)
+
+// Place is where a value lies.
+type Place struct {
+	Space   Space
+	Index   int // of the input or output
+	Offset  int64
+	Strides []Stride
+}
+
+// Stride moves a place with the step of a loop.
+type Stride struct {
+	Loop  int
+	Bytes int64
+}
+
+// ArgKind says what an argument of a kernel is.
+type ArgKind uint8
+
+// The kinds of arguments: the address of a place, the address of the queue's failure flag, the number that tells the program apart in it.
+const (
+	Address ArgKind = iota
+	Flag
+	Number
+)
+
+// Arg is an argument of a kernel.
+type Arg struct {
+	Kind  ArgKind
+	Place Place
+}
+
+// StepKind says what a step is.
+type StepKind uint8
+
+// The kinds of steps.
+const (
+	Launch  StepKind = iota
+	Loop             // Body, Length times
+	While            // Head, then Body where the byte at Predicate is not 0, and again
+	Collect          // a collective over Values
+)
+
+// Step is one thing to do, in order.
+type Step struct {
+	Kind   StepKind
+	Kernel string
+	Scope  string // path of the layer
+	Op     ir.Op
+	Grid   [3]int
+	Block  int
+	Args   []Arg
+
+	Loop, Length int
+	Reverse      bool
+	Head, Body   []Step
+	Predicate    Place
+
+	Attrs  ir.CollectiveAttrs
+	Values []Region // that a collective works on in place; for AllGather and ReduceScatter the part and the whole
+}
+
+// Region is memory of a type.
+type Region struct {
+	Type  ir.Type
+	Place Place
+}
+
+// Check is a place in the program that looks at indices.
+type Check struct {
+	Scope  string
+	Op     ir.Op
+	Axis   int
+	Length int
+}
+
+// Error describes the failure of the check on an index.
+func (c Check) Error(index int64) error {
+	return fmt.Errorf("%s: %v: index %d is outside axis %d of length %d; valid indices are 0 to %d", c.Scope, c.Op, index, c.Axis, c.Length, c.Length-1)
+}
+
+// Plan is a program in kernels.
+type Plan struct {
+	Text       string // of the module
+	Steps      []Step
+	ArenaBytes int64
+	Constants  []byte
+	Checks     []Check
+	Loops      int
+	Nodes      int
+	Launches   int // steps that launch kernels, loops counted once
+	// Fixed says that all runs do the same launches, so that they can be captured.
+	Fixed bool
+}
+
+// FlagBytes is the size of a failure flag: set or not, the program's number, the number of the check, the index (64 bits).
+const FlagBytes = 24

@@ -1,0 +1,161 @@
+package ptx
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Kernel is an entry point being written.
+type Kernel struct {
+	params int
+	counts [classes]int32
+	head   strings.Builder // loads of parameters, before everything else
+	body   strings.Builder
+	shared int // bytes of shared memory
+	labels int
+	// MaxThreads is the number of threads of a block, which the compiler may count on.
+	MaxThreads int
+}
+
+// Param adds a parameter of 64 bits and returns the register that holds it.
+func (k *Kernel) Param() Operand {
+	r := k.Reg(B64)
+	fmt.Fprintf(&k.head, "\tld.param.u64 %v, [param_%d];\n", r, k.params)
+	k.params++
+	return r
+}
+
+// Pointer adds a parameter that points to global memory.
+func (k *Kernel) Pointer() Operand {
+	p, r := k.Param(), k.Reg(B64)
+	fmt.Fprintf(&k.head, "\tcvta.to.global.u64 %v, %v;\n", r, p)
+	return r
+}
+
+// Params is the number of parameters so far.
+func (k *Kernel) Params() int { return k.params }
+
+// Reg returns a new register.
+func (k *Kernel) Reg(c Class) Operand {
+	k.counts[c]++
+	return Operand{Class: c, id: k.counts[c]}
+}
+
+// Op appends an instruction with a new register for its result.
+func (k *Kernel) Op(c Class, name string, operands ...Operand) Operand {
+	r := k.Reg(c)
+	k.To(r, name, operands...)
+	return r
+}
+
+// To appends an instruction that writes the given register.
+func (k *Kernel) To(r Operand, name string, operands ...Operand) {
+	k.body.WriteByte('\t')
+	k.body.WriteString(name)
+	k.body.WriteByte(' ')
+	k.body.WriteString(r.String())
+	for _, o := range operands {
+		k.body.WriteString(", ")
+		k.body.WriteString(o.String())
+	}
+	k.body.WriteString(";\n")
+}
+
+// Line appends an instruction as it is.
+func (k *Kernel) Line(format string, args ...any) {
+	fmt.Fprintf(&k.body, "\t"+format+";\n", args...)
+}
+
+// Label returns the name of a new place.
+func (k *Kernel) Label() string {
+	k.labels++
+	return fmt.Sprintf("L%d", k.labels)
+}
+
+// Place puts a label here.
+func (k *Kernel) Place(label string) { k.body.WriteString(label + ":\n") }
+
+// Branch jumps to a label.
+func (k *Kernel) Branch(label string) { k.Line("bra %s", label) }
+
+// BranchIf jumps to a label where the predicate holds.
+func (k *Kernel) BranchIf(p Operand, label string) { k.Line("@%v bra %s", p, label) }
+
+// BranchUnless jumps to a label where the predicate does not hold.
+func (k *Kernel) BranchUnless(p Operand, label string) { k.Line("@!%v bra %s", p, label) }
+
+// Barrier makes the threads of a block wait for each other.
+func (k *Kernel) Barrier() { k.Line("bar.sync 0") }
+
+// Shared takes bytes of the block's shared memory and returns their offset in it; see [Kernel.SharedBase].
+func (k *Kernel) Shared(bytes int) int {
+	at := k.shared
+	k.shared += (bytes + 15) &^ 15
+	return at
+}
+
+// SharedBase returns the address of the block's shared memory, as a number of 32 bits.
+func (k *Kernel) SharedBase() Operand {
+	r := k.Reg(B32)
+	k.Line("mov.u32 %v, shared_memory", r)
+	return r
+}
+
+// SharedBytes is the shared memory taken so far.
+func (k *Kernel) SharedBytes() int { return k.shared }
+
+// Text is the kernel as an entry point with the given name.
+func (k *Kernel) Text(name string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, ".visible .entry %s(", name)
+	for i := range k.params {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		fmt.Fprintf(&b, ".param .u64 param_%d", i)
+	}
+	b.WriteString(")\n")
+	if k.MaxThreads > 0 {
+		fmt.Fprintf(&b, ".maxntid %d, 1, 1\n", k.MaxThreads)
+	}
+	b.WriteString("{\n")
+	for c := range classes {
+		if n := k.counts[c]; n > 0 {
+			fmt.Fprintf(&b, "\t.reg %s %s<%d>;\n", classType[c], classPrefix[c], n+1)
+		}
+	}
+	if k.shared > 0 {
+		fmt.Fprintf(&b, "\t.shared .align 16 .b8 shared_memory[%d];\n", k.shared)
+	}
+	b.WriteString(k.head.String())
+	b.WriteString(k.body.String())
+	b.WriteString("\tret;\n}\n")
+	return b.String()
+}
+
+// Module is a text of several kernels. Kernels with the same text are one.
+type Module struct {
+	text  strings.Builder
+	names map[string]string // by text
+}
+
+// Add adds a kernel and returns its name.
+func (m *Module) Add(k *Kernel) string {
+	body := k.Text("")
+	if name, ok := m.names[body]; ok {
+		return name
+	}
+	if m.names == nil {
+		m.names = map[string]string{}
+	}
+	name := fmt.Sprintf("kernel_%d", len(m.names))
+	m.names[body] = name
+	m.text.WriteString(k.Text(name))
+	return name
+}
+
+// Header begins every module.
+const Header = ".version 6.4\n.target sm_75\n.address_size 64\n"
+
+// String is the whole text.
+func (m *Module) String() string { return Header + m.text.String() }

@@ -1,0 +1,74 @@
+package ptx
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Class is a kind of register.
+type Class uint8
+
+// The classes: predicates, integers of 32 and 64 bits, and floats of 32 and 64 bits.
+const (
+	Pred Class = iota
+	B16        // only on the way to and from 16-bit floats
+	B32
+	B64
+	F32
+	F64
+	classes
+)
+
+var classPrefix = [classes]string{"%p", "%h", "%r", "%d", "%f", "%e"}
+var classType = [classes]string{".pred", ".b16", ".b32", ".b64", ".f32", ".f64"}
+
+// Operand is a register or an immediate number. The zero value is no operand.
+type Operand struct {
+	Class Class
+	id    int32 // of a register, from 1; 0 for an immediate
+	text  string
+	value int64 // of an integer immediate
+}
+
+// IsZero reports that there is no operand.
+func (o Operand) IsZero() bool { return o.id == 0 && o.text == "" }
+
+// Int returns the number of an integer immediate.
+func (o Operand) Int() (int64, bool) {
+	return o.value, o.id == 0 && (o.Class == B32 || o.Class == B64) && o.text != ""
+}
+
+// String is the operand as PTX spells it.
+func (o Operand) String() string {
+	if o.id != 0 {
+		return classPrefix[o.Class] + strconv.Itoa(int(o.id))
+	}
+	return o.text
+}
+
+// Int32 is an immediate of 32 bits.
+func Int32(n int64) Operand {
+	return Operand{Class: B32, text: strconv.FormatInt(n, 10), value: n}
+}
+
+// Int64 is an immediate of 64 bits.
+func Int64(n int64) Operand {
+	return Operand{Class: B64, text: strconv.FormatInt(n, 10), value: n}
+}
+
+// Float32 is an immediate float with exactly these bits.
+func Float32(x float32) Operand {
+	return Operand{Class: F32, text: fmt.Sprintf("0f%08X", math.Float32bits(x))}
+}
+
+// Float64 is an immediate float with exactly these bits.
+func Float64(x float64) Operand {
+	return Operand{Class: F64, text: fmt.Sprintf("0d%016X", math.Float64bits(x))}
+}
+
+// Raw is an operand spelled by the caller: an address, a special register.
+func Raw(text string) Operand { return Operand{Class: classes, text: text} }
+
+// IsImmediate reports that the operand is a number.
+func (o Operand) IsImmediate() bool { return o.id == 0 && o.text != "" && o.Class < classes }

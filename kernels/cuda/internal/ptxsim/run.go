@@ -1,0 +1,231 @@
+package ptxsim
+
+import (
+	"fmt"
+)
+
+// Order says in which order the threads of a block run between barriers.
+type Order uint8
+
+// The orders.
+const (
+	Up Order = iota
+	Down
+	Shuffled
+	orders
+)
+
+// Orders are all of them.
+func Orders() []Order { return []Order{Up, Down, Shuffled} }
+
+// Launch is one run of a kernel.
+type Launch struct {
+	Grid   [3]int
+	Block  int // threads
+	Args   []uint64
+	Memory *Memory
+	Order  Order
+}
+
+// maxSteps bounds a thread, so that a loop without end is an error.
+const maxSteps = 200_000_000
+
+type thread struct {
+	regs  []uint64
+	block *block
+	pc    int32
+	id    int
+	done  bool
+	steps int
+	err   error
+}
+
+// block is the state of the threads that run together.
+type block struct {
+	memory *Memory
+	shared []byte
+	words  []word
+	epoch  int32
+}
+
+// word tells who has touched four bytes of shared memory since the last barrier.
+type word struct {
+	writeEpoch, readEpoch int32
+	writer, reader        int32
+	many, written         bool
+}
+
+// Run runs a kernel to its end.
+func (k *Kernel) Run(l Launch) error {
+	if len(l.Args) != k.Params {
+		return fmt.Errorf("ptxsim: kernel %s takes %d parameters, received %d", k.Name, k.Params, len(l.Args))
+	}
+	l.Memory.mu.RLock()
+	defer l.Memory.mu.RUnlock()
+	b := &block{memory: l.Memory, shared: make([]byte, k.Shared), words: make([]word, k.Shared/4)}
+	count := 1
+	if k.barriers {
+		count = l.Block
+	}
+	threads := make([]thread, count)
+	for i := range threads {
+		threads[i].regs = make([]uint64, k.slots)
+		threads[i].block = b
+	}
+	order := sequence(l.Block, l.Order)
+	for z := range l.Grid[2] {
+		for y := range l.Grid[1] {
+			for x := range l.Grid[0] {
+				if err := k.runBlock(b, threads, order, l, [3]int{x, y, z}); err != nil {
+					return fmt.Errorf("ptxsim: kernel %s, block %d,%d,%d: %w", k.Name, x, y, z, err)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func sequence(n int, o Order) []int {
+	s := make([]int, n)
+	for i := range s {
+		switch o {
+		case Down:
+			s[i] = n - 1 - i
+		case Shuffled: // a step that shares no factor with any power of two
+			s[i] = (i*37 + 11) % n
+			if n%37 == 0 {
+				s[i] = i
+			}
+		default:
+			s[i] = i
+		}
+	}
+	return s
+}
+
+func (k *Kernel) prepare(t *thread, id int, l Launch, at [3]int) {
+	copy(t.regs, k.initial)
+	copy(t.regs, l.Args) // parameters have the first slots
+	for i, x := range [6]int{id, at[0], at[1], at[2], l.Block, l.Grid[0]} {
+		t.regs[k.special[i]] = uint64(x)
+	}
+	t.pc, t.id, t.done, t.steps, t.err = 0, id, false, 0, nil
+}
+
+func (k *Kernel) runBlock(b *block, threads []thread, order []int, l Launch, at [3]int) error {
+	if !k.barriers {
+		t := &threads[0]
+		for _, id := range order {
+			k.prepare(t, id, l, at)
+			if err := k.advance(t); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for i := range b.shared {
+		b.shared[i] = 0xff // NaN
+	}
+	clear(b.words)
+	b.epoch = 0
+	for i := range threads {
+		k.prepare(&threads[i], i, l, at)
+	}
+	for {
+		b.epoch++
+		waiting := int32(-1)
+		ended := 0
+		for _, id := range order {
+			t := &threads[id]
+			if err := k.advance(t); err != nil {
+				return err
+			}
+			if t.done {
+				ended++
+				continue
+			}
+			if waiting >= 0 && waiting != t.pc {
+				return fmt.Errorf("threads wait at different barriers, in lines %d and %d", k.code[waiting-1].line, k.code[t.pc-1].line)
+			}
+			waiting = t.pc
+		}
+		if ended == len(threads) {
+			return nil
+		}
+		if ended > 0 {
+			return fmt.Errorf("%d of %d threads do not reach the barrier in line %d", ended, len(threads), k.code[waiting-1].line)
+		}
+	}
+}
+
+// advance runs a thread to its end or behind the next barrier.
+func (k *Kernel) advance(t *thread) error {
+	code := k.code
+	for {
+		in := &code[t.pc]
+		t.pc++
+		if t.steps++; t.steps > maxSteps {
+			return fmt.Errorf("thread %d runs without end", t.id)
+		}
+		if in.guard >= 0 && (t.regs[in.guard] != 0) == in.negated {
+			continue
+		}
+		switch in.kind {
+		case plain:
+			in.run(t, in)
+			if t.err != nil {
+				return fmt.Errorf("thread %d, line %d, %q: %w", t.id, in.line, in.text, t.err)
+			}
+		case branch:
+			t.pc = in.target
+		case barrier:
+			return nil
+		case leave:
+			t.done = true
+			return nil
+		}
+	}
+}
+
+// global returns the bytes at an address of global memory.
+func (t *thread) global(address uint64, size int) []byte {
+	m := t.block.memory.at(address)
+	switch {
+	case len(m) < size:
+		t.err = fmt.Errorf("address %#x is outside of all allocations (%d bytes are left there, %d are accessed)", address, len(m), size)
+	case address%uint64(size) != 0:
+		t.err = fmt.Errorf("address %#x is not a multiple of %d", address, size)
+	default:
+		return m
+	}
+	return nil
+}
+
+// local returns the bytes at an address of shared memory.
+func (t *thread) local(address uint64, size int, write bool) []byte {
+	b := t.block
+	if address+uint64(size) > uint64(len(b.shared)) || address%uint64(size) != 0 {
+		t.err = fmt.Errorf("shared address %d of %d bytes: the block has %d", address, size, len(b.shared))
+		return nil
+	}
+	me := int32(t.id)
+	for w := address / 4; w < (address+uint64(size)+3)/4; w++ {
+		u := &b.words[w]
+		if u.writeEpoch == b.epoch && u.written && u.writer != me {
+			t.err = fmt.Errorf("threads %d and %d touch shared address %d without a barrier in between", u.writer, me, w*4)
+		}
+		if write {
+			if u.readEpoch == b.epoch && (u.reader != me || u.many) {
+				t.err = fmt.Errorf("thread %d writes shared address %d, which thread %d has read, without a barrier in between", me, w*4, u.reader)
+			}
+			u.writeEpoch, u.writer, u.written = b.epoch, me, true
+			continue
+		}
+		if !u.written {
+			t.err = fmt.Errorf("thread %d reads shared address %d, which nobody has written", me, w*4)
+		}
+		u.many = u.readEpoch == b.epoch && (u.many || u.reader != me)
+		u.readEpoch, u.reader = b.epoch, me
+	}
+	return b.shared[address:]
+}

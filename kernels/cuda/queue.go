@@ -1,0 +1,252 @@
+//go:build linux
+
+package cuda
+
+import (
+	"context"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
+)
+
+// queue chains launches on one device by a failure flag in the device's memory: kernels that replace inputs end at once while it is set, so that
+// launches behind a failed one change nothing although nobody has looked yet.
+type queue struct {
+	backend *backend
+	device  *device
+	flag    driver.Address
+
+	mu     sync.Mutex
+	err    error // of the host's side: the driver refused a call
+	ring   []*launched
+	next   int
+	closed bool
+}
+
+// ringSize is how many launches of a queue are told apart. An event that is waited for after so many later launches has their outcome.
+const ringSize = 256
+
+// NewQueue opens a queue.
+func (b *backend) NewQueue(d kernels.Device) (kernels.Queue, error) {
+	own, err := b.device(d)
+	if err != nil {
+		return nil, err
+	}
+	return own.newQueue(b)
+}
+
+func (d *device) newQueue(b *backend) (*queue, error) {
+	flag, err := d.alloc(lower.FlagBytes, "the failure flag of a queue")
+	if err != nil {
+		return nil, err
+	}
+	q := &queue{backend: b, device: d, flag: flag}
+	q.reset()
+	return q, q.err
+}
+
+// reset clears the failure flag.
+func (q *queue) reset() {
+	d := q.device
+	err := d.enqueue(func() error {
+		return d.Err(d.API.Fill(q.flag, 0, lower.FlagBytes, d.Stream), "cuMemsetD8Async")
+	})
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.err = err
+}
+
+func (q *queue) Device() kernels.Device { return q.device.name }
+
+// Inline is false: the device runs what is launched.
+func (q *queue) Inline() bool { return false }
+
+// fail records an error of the host's side.
+func (q *queue) fail(err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.err == nil {
+		q.err = err
+	}
+}
+
+func (q *queue) failure() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.err
+}
+
+// launch puts a run of a session into the stream, and a copy of the failure flag behind it.
+func (q *queue) launch(s *session) kernels.Event {
+	if err := q.failure(); err != nil {
+		return kernels.Completed(err)
+	}
+	e, err := q.event()
+	if err == nil {
+		err = q.start(s, e)
+	}
+	if err != nil {
+		q.fail(err)
+		return kernels.Completed(err)
+	}
+	return e
+}
+
+func (q *queue) start(s *session, e *launched) error {
+	d := q.device
+	d.Order.Lock()
+	defer d.Order.Unlock()
+	if err := d.Enter(); err != nil {
+		return err
+	}
+	defer d.Leave()
+	if err := s.run(q.flag); err != nil {
+		return err
+	}
+	if err := d.Err(d.API.CopyToHost(e.block.memory[:lower.FlagBytes], q.flag, d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
+		return err
+	}
+	return d.record(e.block)
+}
+
+// event returns that of the next launch: a new one, until the ring is full.
+func (q *queue) event() (*launched, error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.ring) < ringSize {
+		b, err := q.device.takeBlock(lower.FlagBytes)
+		if err != nil {
+			return nil, err
+		}
+		e := &launched{queue: q, block: b}
+		q.ring = append(q.ring, e)
+		return e, nil
+	}
+	e := q.ring[q.next%ringSize]
+	q.next++
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.settle(); err != nil { // the host is that far ahead
+		return nil, err
+	}
+	e.known, e.err = false, nil
+	return e, nil
+}
+
+// Wait returns when all launches are over, with the first error since the last Wait.
+func (q *queue) Wait(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	q.mu.Lock()
+	err := q.err
+	q.err = nil
+	q.mu.Unlock()
+	d := q.device
+	h, failed := d.takeBlock(lower.FlagBytes)
+	if failed != nil {
+		return first(err, failed)
+	}
+	failed = d.enqueue(func() error {
+		if err := d.Err(d.API.CopyToHost(h.memory[:lower.FlagBytes], q.flag, d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
+			return err
+		}
+		return d.record(h)
+	})
+	if failed != nil {
+		d.keepBlock(h)
+		return first(err, failed)
+	}
+	var flag [lower.FlagBytes]byte
+	if failed = d.arrive(h, flag[:]); failed == nil {
+		if failed = q.backend.decode(flag[:]); failed != nil {
+			q.reset()
+		}
+	}
+	return first(err, failed)
+}
+
+func first(a, b error) error {
+	if a != nil {
+		return a
+	}
+	return b
+}
+
+// Close gives the queue back.
+func (q *queue) Close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.closed {
+		return
+	}
+	q.closed = true
+	for _, e := range q.ring {
+		e.mu.Lock()
+		e.settle()
+		e.mu.Unlock()
+		q.device.keepBlock(e.block)
+	}
+	q.ring = nil
+	q.device.free(q.flag, lower.FlagBytes)
+}
+
+// launched is the event of a launch.
+type launched struct {
+	queue *queue
+	block *block
+
+	mu    sync.Mutex
+	known bool
+	err   error
+}
+
+// settle waits and reads the flag; the caller holds mu.
+func (e *launched) settle() error {
+	if e.known {
+		return nil
+	}
+	d := e.queue.device
+	if err := d.Enter(); err != nil {
+		return err
+	}
+	defer d.Leave()
+	if e.block.busy {
+		e.err = d.Err(d.API.SynchronizeEvent(e.block.event), "cuEventSynchronize")
+	}
+	if e.err == nil {
+		e.err = e.queue.backend.decode(e.block.memory)
+	}
+	e.known = true
+	return nil
+}
+
+// Wait returns when the launch is over, with its error.
+func (e *launched) Wait(ctx context.Context) error {
+	if err := ctx.Err(); err != nil && !e.Done() {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.settle(); err != nil {
+		return err
+	}
+	return e.err
+}
+
+// Done reports whether Wait would return at once.
+func (e *launched) Done() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.known {
+		return true
+	}
+	d := e.queue.device
+	if d.Enter() != nil {
+		return true
+	}
+	defer d.Leave()
+	return d.API.QueryEvent(e.block.event) != driver.NotReady
+}
