@@ -19,7 +19,6 @@ type gen struct {
 	pointers map[ir.Value]ptx.Operand
 	memo     map[read]ptx.Operand
 	exit     string // label of the end
-	step     Step
 }
 
 // read is a value at an index.
