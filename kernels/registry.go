@@ -10,7 +10,8 @@ import (
 var registry = struct {
 	sync.RWMutex
 	backends map[string]Backend
-}{backends: map[string]Backend{}}
+	aliases  map[string]string
+}{backends: map[string]Backend{}, aliases: map[string]string{}}
 
 // Register makes a backend available; it panics when its kind is taken, as database/sql does.
 func Register(b Backend) {
@@ -20,6 +21,29 @@ func Register(b Backend) {
 		panic("kernels: Register called twice for " + b.Kind())
 	}
 	registry.backends[b.Kind()] = b
+}
+
+// RegisterAlias makes another name for the devices of a backend: with RegisterAlias("gpu", "cuda"), [ParseDevice] reads "/gpu:0" as "cuda:0".
+// Backends call it next to [Register]; the first one to take a name has it.
+func RegisterAlias(alias, kind string) {
+	registry.Lock()
+	defer registry.Unlock()
+	if _, taken := registry.aliases[alias]; !taken {
+		registry.aliases[alias] = kind
+	}
+}
+
+// canonical is the kind that an alias stands for, or the kind itself.
+func canonical(kind string) string {
+	registry.RLock()
+	defer registry.RUnlock()
+	if _, own := registry.backends[kind]; own {
+		return kind
+	}
+	if k, ok := registry.aliases[kind]; ok {
+		return k
+	}
+	return kind
 }
 
 // Lookup returns the backend for a device kind.

@@ -25,9 +25,23 @@ func newDevices() *cobra.Command {
 			if plugins != nil {
 				found = plugins()
 			}
+			var cards []string
+			noCards := ""
+			if gpus != nil {
+				var err error
+				if cards, err = gpus(); err != nil {
+					noCards = oneLine(err.Error())
+				}
+			}
 			if !asJSON {
 				for _, name := range names {
 					fmt.Fprintln(c.OutOrStdout(), name)
+				}
+				for _, card := range cards {
+					fmt.Fprintln(c.OutOrStdout(), card)
+				}
+				if noCards != "" {
+					fmt.Fprintf(c.OutOrStdout(), "no device of kind cuda: %s\n", noCards)
 				}
 				for _, p := range found {
 					if p.Problem != "" {
@@ -41,6 +55,9 @@ func newDevices() *cobra.Command {
 			out := map[string]any{"devices": names}
 			if plugins != nil {
 				out["plugins"] = found
+			}
+			if gpus != nil {
+				out["gpus"] = map[string]any{"found": cards, "problem": noCards}
 			}
 			return json.NewEncoder(c.OutOrStdout()).Encode(out)
 		},

@@ -11,3 +11,6 @@ type plugin struct {
 
 // plugins lists the PJRT plugins that this program looks for; nil where it was built without.
 var plugins func() []plugin
+
+// gpus describes NVIDIA's GPUs, a line for each, or says why there are none; nil where this program was built without.
+var gpus func() ([]string, error)

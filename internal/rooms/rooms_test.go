@@ -23,6 +23,7 @@ var floors = map[string]int{
 	"internal/harvest":         9,
 	"internal/randomnets":      9,
 	"internal/benchops":        9,
+	"internal/benchps":         9,
 	"kernels":                  2,
 	"kernels/stablehlo":        2,
 	"kernels/reference":        3,

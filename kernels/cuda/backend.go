@@ -18,7 +18,13 @@ import (
 // Kind is the kind of device that the backend serves.
 const Kind = "cuda"
 
-func init() { kernels.Register(newBackend(Kind, driver.Open)) }
+func init() {
+	kernels.Register(own)
+	kernels.RegisterAlias("gpu", Kind)
+}
+
+// own is the backend that is registered.
+var own = newBackend(Kind, driver.Open)
 
 // backend runs programs through the driver. It is opened at the first use.
 type backend struct {

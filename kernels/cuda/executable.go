@@ -136,7 +136,7 @@ func (e *executable) functions(d *device, l *loaded, steps []lower.Step) error {
 func (e *executable) constants(d *device, l *loaded) error {
 	n := len(e.plan.Constants)
 	var err error
-	if l.constants, err = d.alloc(int64(n), fmt.Sprintf("the constants of program %q", e.program.Name)); err != nil {
+	if l.constants, err = d.alloc(int64(n), fmt.Sprintf("the memory for constants of program %q", e.program.Name)); err != nil {
 		return err
 	}
 	t := ir.Type{DType: ir.Uint8, Shape: ir.Shape{n}}

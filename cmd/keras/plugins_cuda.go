@@ -1,0 +1,16 @@
+//go:build cuda && linux
+
+package main
+
+import "github.com/gokeras/gokeras/kernels/cuda"
+
+func init() {
+	gpus = func() ([]string, error) {
+		all, err := cuda.GPUs()
+		lines := make([]string, len(all))
+		for i, g := range all {
+			lines[i] = g.String()
+		}
+		return lines, err
+	}
+}
