@@ -3,7 +3,7 @@ GO ?= go
 export CGO_ENABLED ?= 0
 
 .PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
-.PHONY: help build test test-python test-pjrt test-cuda test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
+.PHONY: help build test test-python test-pjrt test-cuda gpu test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -25,6 +25,9 @@ test-pjrt: ## the tests of devices of PJRT plugins, on one for CPUs, and of comp
 
 test-cuda: ## NVIDIA's assembler compiles the kernels of the suite for all architectures; downloads it into a cache folder (needs Python's pip)
 	./internal/test-cuda.sh
+
+gpu: ## what a machine with an NVIDIA GPU needs to test and time kernels/cuda, in build/gpu; runs it where this machine has one
+	./internal/gpu.sh
 
 PATHS ?= portable avx2
 test-paths: ## the tests of everything that computes, once for each lower family of kernels

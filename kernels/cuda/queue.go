@@ -214,7 +214,11 @@ func (e *launched) settle() error {
 	}
 	defer d.Leave()
 	if e.block.busy {
-		e.err = d.Err(d.API.SynchronizeEvent(e.block.event), "cuEventSynchronize")
+		r := d.API.QueryEvent(e.block.event)
+		if r == driver.NotReady {
+			r = d.API.SynchronizeEvent(e.block.event)
+		}
+		e.err = d.Err(r, "cuEventSynchronize")
 	}
 	if e.err == nil {
 		e.err = e.queue.backend.decode(e.block.memory)

@@ -40,6 +40,8 @@ type Fake struct {
 	held    int64
 	refs    int // of contexts
 	calls   map[string]int
+	names   []string // of the calls since Record
+	record  bool
 	fail    string // the call that fails
 	failAt  int
 	fault   error // of a kernel; stays
@@ -101,6 +103,21 @@ func (f *Fake) Calls() map[string]int {
 	return calls
 }
 
+// Record begins to write down the names of calls.
+func (f *Fake) Record() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.record, f.names = true, nil
+}
+
+// Recorded ends what Record began and returns the names in order.
+func (f *Fake) Recorded() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.record = false
+	return f.names
+}
+
 // Fault returns what a kernel did wrong.
 func (f *Fake) Fault() error {
 	f.mu.Lock()
@@ -123,6 +140,9 @@ func (f *Fake) Alive() string {
 func (f *Fake) enter(call string) driver.Result {
 	f.mu.Lock()
 	f.calls[call]++
+	if f.record {
+		f.names = append(f.names, call)
+	}
 	if call == f.fail && f.calls[call] == f.failAt {
 		f.fail = ""
 		return 999

@@ -1,0 +1,136 @@
+//go:build linux
+
+package driver_test
+
+import (
+	"encoding/binary"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+)
+
+// library builds the libcuda.so.1 of testdata, which looks at its arguments, and opens it.
+func library(t *testing.T) driver.API {
+	compiler, err := exec.LookPath("gcc")
+	if err != nil {
+		t.Skip("there is no gcc to build the driver of testdata")
+	}
+	folder := t.TempDir()
+	out, err := exec.Command(compiler, "-shared", "-fPIC", "-o", filepath.Join(folder, "libcuda.so.1"), "testdata/libcuda.c").CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	t.Setenv("GOKERAS_CUDA_PATH", folder)
+	api, err := driver.Open()
+	require.NoError(t, err)
+	return api
+}
+
+// ok requires a call to succeed and hands on its result.
+func ok[T any](t *testing.T) func(v T, r driver.Result) T {
+	return func(v T, r driver.Result) T {
+		t.Helper()
+		require.Equal(t, driver.Success, r)
+		return v
+	}
+}
+
+// Every call arrives in the library with the arguments in their places.
+func TestBinding(t *testing.T) {
+	api := library(t)
+	count, err := driver.Count(api)
+	require.NoError(t, err)
+	assert.Equal(t, 2, count)
+	facts, err := driver.Describe(api, 1)
+	require.NoError(t, err)
+	assert.Equal(t, driver.Facts{Name: "Second", Memory: 5000000000, Capability: 86, Processors: 108, Driver: 12040}, facts)
+	_, err = driver.Describe(api, 2)
+	assert.ErrorContains(t, err, "cuDeviceGetName")
+
+	d, err := driver.NewDevice(api, 1)
+	require.NoError(t, err)
+	require.NoError(t, d.Enter())
+	free, total, r := api.MemoryInfo()
+	assert.Equal(t, []any{int64(3000000000), int64(5000000000), driver.Success}, []any{free, total, r})
+	a := ok[driver.Address](t)(api.Alloc(64, d.Stream))
+	b := ok[driver.Address](t)(api.Alloc(64, d.Stream))
+	host := ok[[]byte](t)(api.HostAlloc(64))
+	copy(host, "a message of some bytes")
+	success := func(r driver.Result) {
+		t.Helper()
+		require.Equal(t, driver.Success, r)
+	}
+	success(api.CopyToDevice(a, host, d.Stream))
+	success(api.CopyOnDevice(b, a, 64, d.Stream))
+	success(api.Fill(a, 7, 3, d.Stream))
+	clear(host)
+	success(api.CopyToHost(host, b, d.Stream))
+	assert.Equal(t, "a message", string(host[:9]))
+
+	event := ok[driver.Handle](t)(api.NewEvent())
+	success(api.RecordEvent(event, d.Stream))
+	success(api.SynchronizeEvent(event))
+	assert.Equal(t, driver.NotReady, api.QueryEvent(event))
+	success(api.DestroyEvent(event))
+
+	module, _, r := api.LoadModule("good")
+	success(r)
+	function := ok[driver.Handle](t)(api.Function(module, "kernel_0"))
+	_, r = api.Function(module, "kernel_1")
+	assert.Equal(t, driver.NotFound, r)
+	success(api.Launch(function, driver.Config{Grid: [3]uint32{3, 4, 5}, Block: 96, Shared: 8, Stream: d.Stream}, []uint64{uint64(a), 1 << 40, 12}))
+	success(api.SynchronizeStream(d.Stream))
+	success(api.CopyToHost(host[:56], a, d.Stream))
+	for i, want := range []uint64{3, 4, 5, 96, 8, 1 << 40, 12} {
+		assert.Equal(t, want, binary.LittleEndian.Uint64(host[8*i:]), "word %d", i)
+	}
+	_, log, r := api.LoadModule("bad")
+	assert.Equal(t, "line 1: nonsense", log)
+	assert.EqualError(t, driver.Check(api, r, "cuModuleLoadDataEx", "%s", log), "cuda: cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (218): a PTX JIT compilation failed; line 1: nonsense")
+	success(api.UnloadModule(module))
+
+	success(api.BeginCapture(d.Stream))
+	graph := ok[driver.Handle](t)(api.EndCapture(d.Stream))
+	executable := ok[driver.Handle](t)(api.Instantiate(graph))
+	success(api.LaunchGraph(executable, d.Stream))
+	success(api.DestroyGraph(graph))
+	success(api.DestroyExecutable(executable))
+
+	success(api.HostFree(host))
+	success(api.Free(a, d.Stream))
+	success(api.Free(b, d.Stream))
+	d.Leave()
+	require.NoError(t, d.Close())
+}
+
+// The calls of each step allocate nothing.
+func TestNoAllocation(t *testing.T) {
+	api := library(t)
+	d, err := driver.NewDevice(api, 0)
+	require.NoError(t, err)
+	module, _, _ := api.LoadModule("good")
+	function := ok[driver.Handle](t)(api.Function(module, "kernel_0"))
+	memory := ok[driver.Address](t)(api.Alloc(64, d.Stream))
+	event := ok[driver.Handle](t)(api.NewEvent())
+	args := []uint64{uint64(memory), 1, 2}
+	assert.Zero(t, testing.AllocsPerRun(100, func() {
+		if d.Enter() != nil {
+			return
+		}
+		api.Launch(function, driver.Config{Grid: [3]uint32{1, 1, 1}, Block: 32, Stream: d.Stream}, args)
+		api.LaunchGraph(1, d.Stream)
+		api.RecordEvent(event, d.Stream)
+		api.QueryEvent(event)
+		d.Leave()
+	}))
+}
+
+func TestNoDriver(t *testing.T) {
+	t.Setenv("GOKERAS_CUDA_PATH", t.TempDir())
+	if _, err := driver.Open(); err != nil {
+		assert.ErrorContains(t, err, "driver is not installed")
+	}
+}

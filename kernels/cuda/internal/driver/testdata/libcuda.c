@@ -1,0 +1,65 @@
+// A libcuda.so.1 for tests of the binding: it looks at every argument that it is given and answers 1 (CUDA_ERROR_INVALID_VALUE) to what it did not hand out. The
+// device's memory is the host's; a launch writes its grid, its block and its arguments through the first argument.
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int R;
+typedef void *H;
+static char context, stream_, event_, module_, function_, graph_, exec_, pool_;
+static int retained, current, captured;
+
+R cuInit(unsigned f) { return f == 0 ? 0 : 1; }
+R cuDriverGetVersion(int *v) { *v = 12040; return 0; }
+R cuDeviceGetCount(int *n) { *n = 2; return 0; }
+R cuDeviceGet(int *d, int i) { *d = 40 + i; return i < 2 ? 0 : 101; }
+R cuDeviceGetName(char *s, int n, int d) { strncpy(s, d == 41 ? "Second" : "First", n); return n >= 100 && d >= 40 ? 0 : 1; }
+R cuDeviceGetAttribute(int *v, int a, int d) { *v = a == 75 ? 8 : a == 76 ? 6 : a == 16 ? 108 : 0; return d >= 40 ? 0 : 1; }
+R cuDeviceTotalMem_v2(size_t *n, int d) { *n = 5000000000u; return d >= 40 ? 0 : 1; }
+R cuDevicePrimaryCtxRetain(H *c, int d) { *c = &context; retained++; return d >= 40 ? 0 : 1; }
+R cuDevicePrimaryCtxRelease_v2(int d) { return d >= 40 && retained-- > 0 ? 0 : 1; }
+R cuDeviceGetDefaultMemPool(H *p, int d) { *p = &pool_; return d >= 40 ? 0 : 1; }
+R cuMemPoolSetAttribute(H p, int a, void *v) { return p == &pool_ && a == 4 && *(uint64_t *)v == UINT64_MAX ? 0 : 1; }
+R cuCtxSetCurrent(H c) { current++; return c == &context ? 0 : 201; }
+R cuMemGetInfo_v2(size_t *f, size_t *t) { *f = 3000000000u; *t = 5000000000u; return 0; }
+R cuMemAllocAsync(uint64_t *d, size_t n, H s) { *d = (uint64_t)malloc(n); return s == &stream_ ? 0 : 1; }
+R cuMemFreeAsync(uint64_t d, H s) { free((void *)d); return s == &stream_ ? 0 : 1; }
+R cuMemHostAlloc(void **p, size_t n, unsigned f) { *p = malloc(n); return f == 1 ? 0 : 1; }
+R cuMemFreeHost(void *p) { free(p); return 0; }
+R cuMemcpyHtoDAsync_v2(uint64_t d, const void *p, size_t n, H s) { memcpy((void *)d, p, n); return s == &stream_ ? 0 : 1; }
+R cuMemcpyDtoHAsync_v2(void *p, uint64_t d, size_t n, H s) { memcpy(p, (void *)d, n); return s == &stream_ ? 0 : 1; }
+R cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t n, H s) { memcpy((void *)to, (void *)from, n); return s == &stream_ ? 0 : 1; }
+R cuMemsetD8Async(uint64_t d, unsigned char v, size_t n, H s) { memset((void *)d, v, n); return s == &stream_ ? 0 : 1; }
+R cuStreamCreateWithPriority(H *s, unsigned f, int p) { *s = &stream_; return f == 1 && p == 0 ? 0 : 1; }
+R cuStreamDestroy_v2(H s) { return s == &stream_ ? 0 : 1; }
+R cuStreamSynchronize(H s) { return s == &stream_ ? 0 : 1; }
+R cuEventCreate(H *e, unsigned f) { *e = &event_; return f == 2 ? 0 : 1; }
+R cuEventDestroy_v2(H e) { return e == &event_ ? 0 : 1; }
+R cuEventRecord(H e, H s) { return e == &event_ && s == &stream_ ? 0 : 1; }
+R cuEventSynchronize(H e) { return e == &event_ ? 0 : 1; }
+R cuEventQuery(H e) { return e == &event_ ? 600 : 1; }
+// A text that begins with "bad" does not compile.
+R cuModuleLoadDataEx(H *m, const char *text, unsigned n, int *options, void **values) {
+	*m = &module_;
+	if (n != 2 || options[0] != 5 || options[1] != 6 || (uintptr_t)values[1] < 100) return 1;
+	if (strncmp(text, "bad", 3)) return 0;
+	strcpy(values[0], "line 1: nonsense");
+	return 218;
+}
+R cuModuleUnload(H m) { return m == &module_ ? 0 : 1; }
+R cuModuleGetFunction(H *f, H m, const char *name) { *f = &function_; return m == &module_ && !strcmp(name, "kernel_0") ? 0 : 500; }
+R cuLaunchKernel(H f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared, H s, void **params, void **extra) {
+	if (f != &function_ || s != &stream_ || extra || by != 1 || bz != 1) return 1;
+	uint64_t *out = *(uint64_t **)params[0];
+	uint64_t v[] = {gx, gy, gz, bx, shared, *(uint64_t *)params[1], *(uint64_t *)params[2]};
+	memcpy(out, v, sizeof v);
+	return 0;
+}
+R cuStreamBeginCapture_v2(H s, int mode) { captured = s == &stream_ && mode == 1; return captured ? 0 : 1; }
+R cuStreamEndCapture(H s, H *g) { *g = &graph_; return s == &stream_ && captured ? 0 : 1; }
+R cuGraphInstantiateWithFlags(H *e, H g, uint64_t f) { *e = &exec_; return g == &graph_ && f == 0 ? 0 : 1; }
+R cuGraphLaunch(H e, H s) { return e == &exec_ && s == &stream_ ? 0 : 1; }
+R cuGraphDestroy(H g) { return g == &graph_ ? 0 : 1; }
+R cuGraphExecDestroy(H e) { return e == &exec_ ? 0 : 1; }
+R cuGetErrorName(R r, const char **s) { *s = r == 218 ? "CUDA_ERROR_INVALID_PTX" : 0; return *s ? 0 : 1; }
+R cuGetErrorString(R r, const char **s) { *s = r == 218 ? "a PTX JIT compilation failed" : 0; return *s ? 0 : 1; }
