@@ -142,5 +142,9 @@ func (b *backend) NewBuffer(d kernels.Device, t ir.Type) (kernels.Buffer, error)
 	if !t.DType.Valid() || slices.ContainsFunc(t.Shape, func(d int) bool { return d < 0 }) {
 		return nil, fmt.Errorf("cuda: a buffer of type %v: expected an element type of %v and axis lengths of 0 or more", t, ir.DTypes())
 	}
-	return own.newBuffer(t)
+	buffer, err := own.newBuffer(t)
+	if err != nil {
+		return nil, err
+	}
+	return buffer, nil
 }

@@ -114,6 +114,10 @@ func TestEveryCallFails(t *testing.T) {
 				continue // the driver stays unusable
 			}
 			require.NoError(t, scenario(t, b), "after %s failed", name)
+			if !slices.Contains(silent, name) && name != "cuGraphDestroy" {
+				require.NoError(t, b.close())
+				require.Empty(t, f.Alive(), "after call %d of %s failed", n, name)
+			}
 		}
 	}
 }
@@ -139,8 +143,9 @@ func TestBadMachines(t *testing.T) {
 	}
 	t.Run("memory", func(t *testing.T) {
 		b := on(t, fakedriver.New(fakedriver.Options{Memory: 1000}))
-		_, err := b.NewBuffer(kernels.Device{Kind: Kind}, ir.Type{DType: ir.Float32, Shape: ir.Shape{300}})
+		none, err := b.NewBuffer(kernels.Device{Kind: Kind}, ir.Type{DType: ir.Float32, Shape: ir.Shape{300}})
 		require.ErrorContains(t, err, "needs 1200 bytes")
+		require.True(t, none == nil, "no buffer comes with an error")
 		var e *OutOfMemoryError
 		require.ErrorAs(t, err, &e)
 		assert.Equal(t, int64(1200), e.Asked)

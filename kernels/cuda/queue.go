@@ -4,6 +4,7 @@ package cuda
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -34,7 +35,11 @@ func (b *backend) NewQueue(d kernels.Device) (kernels.Queue, error) {
 	if err != nil {
 		return nil, err
 	}
-	return own.newQueue(b)
+	q, err := own.newQueue(b)
+	if err != nil {
+		return nil, err
+	}
+	return q, nil
 }
 
 func (d *device) newQueue(b *backend) (*queue, error) {
@@ -43,8 +48,10 @@ func (d *device) newQueue(b *backend) (*queue, error) {
 		return nil, err
 	}
 	q := &queue{backend: b, device: d, flag: flag}
-	q.reset()
-	return q, q.err
+	if q.reset(); q.err != nil {
+		return nil, errors.Join(q.err, d.free(flag, lower.FlagBytes))
+	}
+	return q, nil
 }
 
 // reset clears the failure flag.

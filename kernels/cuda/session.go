@@ -203,17 +203,16 @@ func (s *session) capture() error {
 		return err
 	}
 	failed := s.steps(s.executable.plan.Steps)
-	g, r := d.API.EndCapture(d.Stream)
-	if err := errors.Join(failed, d.Err(r, "cuStreamEndCapture")); err != nil {
-		return err
+	g, r := d.API.EndCapture(d.Stream) // also after a failure: the stream must come out of the capture
+	failed = errors.Join(failed, d.Err(r, "cuStreamEndCapture"))
+	if failed == nil {
+		s.graph, r = d.API.Instantiate(g)
+		failed = d.Err(r, "cuGraphInstantiateWithFlags")
 	}
-	e, r := d.API.Instantiate(g)
-	err := d.Err(r, "cuGraphInstantiateWithFlags")
-	err = errors.Join(err, d.Err(d.API.DestroyGraph(g), "cuGraphDestroy"))
-	if err == nil {
-		s.graph = e
+	if g != 0 {
+		failed = errors.Join(failed, d.Err(d.API.DestroyGraph(g), "cuGraphDestroy"))
 	}
-	return err
+	return failed
 }
 
 // steps launches kernels in order.
