@@ -61,7 +61,7 @@ func TestNobodyWaitsInVain(t *testing.T) {
 			var expelled *ExpelledError
 			require.ErrorAs(t, errs[0], &member)
 			require.ErrorAs(t, errs[1], &expelled)
-			require.ErrorContains(t, errs[1], "nothing came for it in collective 2")
+			require.Regexp(t, `nothing came for it in collective [23]`, errs[1].Error()) // 3 where it was faster than what takes its messages
 			require.ErrorAs(t, errs[2], &member)
 			noErrors(t, together(groups, func(_ int, g *Group) error { return g.Regroup(context.Background(), Terms{}) }))
 			noErrors(t, together(groups, func(_ int, g *Group) error { return g.Barrier(context.Background()) }))

@@ -101,7 +101,7 @@ func mapBinary[T float](f func(dst, x, y []T)) blockFn {
 	return func(dst, a, b, _ unsafe.Pointer, n int) { f(view[T](dst, n), view[T](a, n), view[T](b, n)) }
 }
 
-// scalarKernel returns the kernel of a sum, difference or product whose operand b is one number.
+// scalarKernel returns the kernel of a sum, difference, product or extreme whose operand b is one number.
 func scalarKernel(op ir.Op, d ir.DType) blockFn {
 	if d == ir.Float64 {
 		return scalarBlock[float64](op)
@@ -115,6 +115,10 @@ func scalarBlock[T float](op ir.Op) blockFn {
 		return func(dst, a, b, _ unsafe.Pointer, n int) { vec.Scale(view[T](dst, n), view[T](a, n), *(*T)(b)) }
 	case ir.Add:
 		return func(dst, a, b, _ unsafe.Pointer, n int) { vec.AddScalar(view[T](dst, n), view[T](a, n), *(*T)(b)) }
+	case ir.Maximum:
+		return func(dst, a, b, _ unsafe.Pointer, n int) { vec.MaxScalar(view[T](dst, n), view[T](a, n), *(*T)(b)) }
+	case ir.Minimum:
+		return func(dst, a, b, _ unsafe.Pointer, n int) { vec.MinScalar(view[T](dst, n), view[T](a, n), *(*T)(b)) }
 	}
 	return func(dst, a, b, _ unsafe.Pointer, n int) { vec.AddScalar(view[T](dst, n), view[T](a, n), -*(*T)(b)) }
 }

@@ -228,7 +228,7 @@ func stickyFloat64[F integer](x F) float64 {
 // rounding that half precision needs.
 func appendKernel(ops []vmOp, p *ir.Program, n *ir.Node, dst uint8, args []uint8) []vmOp {
 	from, to := p.Type(n.Inputs[0]).DType, p.Type(n.Outputs[0]).DType
-	op := vmOp{dst: dst, a: args[0]}
+	op := vmOp{dst: dst, a: args[0], chain: formOf(n, from, to)}
 	switch {
 	case n.Op == ir.Convert:
 		op.fn = convertKernel(from, to)

@@ -8,6 +8,7 @@ import (
 	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 )
 
 // maxPointers is the number of memory operands and registers that one elementwise group may use.
@@ -16,6 +17,7 @@ const maxPointers = 192
 // worker is the scratch memory of one goroutine that works for an executable.
 type worker struct {
 	ptrs    [maxPointers]unsafe.Pointer
+	steps   [vec.MaxChain]vec.ChainStep
 	scratch []byte
 	_       [64]byte // keep workers' fields off each other's cache lines
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -17,6 +18,7 @@ import (
 type vmOp struct {
 	fn           blockFn
 	dst, a, b, c uint8
+	chain        chainForm
 }
 
 // vmMemory is an operand whose elements follow the index space.
@@ -35,6 +37,7 @@ type vmProgram struct {
 	onceOps   []vmOp     // conversions of those
 	each      []vmLoad
 	ops       []vmOp
+	segments  []vmSegment // the operations again, those that pass their results on as chains
 	registers []vmRegister
 	sinks     []vmSink
 	scratch   int // bytes
@@ -191,9 +194,10 @@ func (b *vmBuilder) compileNode(i int) {
 	}
 	b.ptrOf[v] = dst
 	if y, ok := b.reluMask[i]; ok {
-		b.prog.ops = append(b.prog.ops, vmOp{fn: binaryReluGrad(d), dst: dst, a: args[1], b: b.operand(b.u.accesses[y])})
+		b.prog.ops = append(b.prog.ops, vmOp{fn: binaryReluGrad(d), dst: dst, a: args[1], b: b.operand(b.u.accesses[y]),
+			chain: reluGradForm(d)})
 	} else if scalar >= 0 {
-		b.prog.ops = append(b.prog.ops, vmOp{fn: scalarKernel(n.Op, d), dst: dst, a: args[1-scalar], b: args[scalar]})
+		b.prog.ops = append(b.prog.ops, vmOp{fn: scalarKernel(n.Op, d), dst: dst, a: args[1-scalar], b: args[scalar], chain: scalarForm(n.Op, d)})
 	} else {
 		b.prog.ops = appendKernel(b.prog.ops, b.p, n, dst, args)
 	}
@@ -203,10 +207,15 @@ func (b *vmBuilder) compileNode(i int) {
 	b.release(n, i)
 }
 
-// scalarSide returns which operand of a sum, difference or product is one number for the whole index space, where there is a kernel for
-// that, or -1.
+// scalarSide returns which operand of a sum, difference, product or extreme is one number for the whole index space, where there is a
+// kernel for that, or -1.
 func (b *vmBuilder) scalarSide(n *ir.Node) int {
-	if d := b.p.Type(n.Outputs[0]).DType; d != ir.Float32 && d != ir.Float64 || n.Op != ir.Add && n.Op != ir.Sub && n.Op != ir.Mul {
+	if d := b.p.Type(n.Outputs[0]).DType; d != ir.Float32 && d != ir.Float64 {
+		return -1
+	}
+	switch n.Op {
+	case ir.Add, ir.Sub, ir.Mul, ir.Maximum, ir.Minimum:
+	default:
 		return -1
 	}
 	for side := 1; side >= 0 && (side == 1 || n.Op != ir.Sub); side-- {
@@ -339,6 +348,7 @@ func (b *vmBuilder) load(o operand, a *access) uint8 {
 
 // finish returns the function that runs the program.
 func (b *vmBuilder) finish(rt *runtime) func() {
+	b.chain()
 	prog := b.prog
 	rt.need(prog.scratch)
 	blocks := (prog.n + prog.block - 1) / prog.block
@@ -356,7 +366,7 @@ func (b *vmBuilder) finish(rt *runtime) func() {
 
 // run computes the blocks [lo, hi).
 func (p *vmProgram) run(w *worker, lo, hi int) {
-	ptrs := &w.ptrs
+	ptrs, chains := &w.ptrs, len(p.segments) > 0 && vec.Chains()
 	base := unsafe.Pointer(unsafe.SliceData(w.scratch))
 	for _, r := range p.registers {
 		ptrs[r.ptr] = unsafe.Add(base, r.offset)
@@ -384,13 +394,21 @@ func (p *vmProgram) run(w *worker, lo, hi int) {
 				l.fill(ptrs[l.ptr], first, n)
 			}
 		}
-		for i := range p.ops {
-			op := &p.ops[i]
-			op.fn(ptrs[op.dst], ptrs[op.a], ptrs[op.b], ptrs[op.c], n)
+		if chains {
+			p.runSegments(w, n)
+		} else {
+			p.runOps(ptrs, p.ops, n)
 		}
 		for i := range p.sinks {
 			s := &p.sinks[i]
 			s.take(ptrs[s.ptr], k, k == lo, n)
 		}
+	}
+}
+
+func (p *vmProgram) runOps(ptrs *[maxPointers]unsafe.Pointer, ops []vmOp, n int) {
+	for i := range ops {
+		op := &ops[i]
+		op.fn(ptrs[op.dst], ptrs[op.a], ptrs[op.b], ptrs[op.c], n)
 	}
 }

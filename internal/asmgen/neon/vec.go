@@ -24,7 +24,7 @@ func emitVec() string {
 	used := map[string]bool{}
 	for _, part := range strings.Split(string(source), "\nTEXT ")[1:] {
 		name, _, _ := strings.Cut(strings.TrimPrefix(part, "·"), "(")
-		if base, ok := strings.CutSuffix(name, "AVX2"); ok {
+		if base, ok := strings.CutSuffix(name, "AVX2"); ok && base != "chain" { // chains are for amd64 alone
 			if write, ok := conversions[base]; ok {
 				write()
 				continue
@@ -43,6 +43,8 @@ func emitVec() string {
 var (
 	wideReturn = regexp.MustCompile(`(?s)\tif wide \{\n\t+return (\w+)AVX512\(([^)]*)\)\n\t*\}\n\t+return \w+AVX2\([^)]*\)`)
 	wideCall   = regexp.MustCompile(`(?s)if wide \{\n\t+(\w+)AVX512\(([^)]*)\)\n\t+\} else \{\n\t+\w+AVX2\([^)]*\)\n\t+\}`)
+	chainCall  = regexp.MustCompile(`(?s)\n//go:noinline\nfunc callChain.*?\n}\n`)
+	chainStub  = regexp.MustCompile(`\n//go:noescape\nfunc chain\w+\([^\n]*\n`)
 	wideStub   = regexp.MustCompile(`\n//go:noescape\nfunc \w+AVX512\([^\n]*\n`)
 )
 
@@ -54,6 +56,7 @@ func dispatchOf(file string) string {
 	}
 	_, code, _ := strings.Cut(string(data), "\npackage ")
 	code = "package " + code
+	code = chainStub.ReplaceAllString(chainCall.ReplaceAllString(code, ""), "")
 	code = wideReturn.ReplaceAllString(code, "\treturn ${1}NEON($2)")
 	code = wideCall.ReplaceAllString(code, "${1}NEON($2)")
 	code = wideStub.ReplaceAllString(code, "")

@@ -166,6 +166,9 @@ func (m machine) scalarKernels() {
 		{"affine", func(x Mem, a, b, dst reg.VecVirtual) { VMOVAPS(b, dst); VFMADD231PS(x, a, dst) }},
 		{"scale", func(x Mem, a, _, dst reg.VecVirtual) { VMULPS(x, a, dst) }},
 		{"addScalar", func(x Mem, a, _, dst reg.VecVirtual) { VADDPS(x, a, dst) }},
+		// For NaN the instructions return x, and where it equals the number.
+		{"maxScalar", func(x Mem, a, _, dst reg.VecVirtual) { VMAXPS(x, a, dst) }},
+		{"minScalar", func(x Mem, a, _, dst reg.VecVirtual) { VMINPS(x, a, dst) }},
 		{"axpy", nil},
 	}
 	for _, k := range kernels {

@@ -81,13 +81,14 @@ type mask struct {
 
 // Predicates of VCMPPS, all of them quiet.
 const (
-	equal       = 0
-	unordered   = 3
-	notEqual    = 4
-	lessEqual   = 18
-	lessThan    = 17
-	greaterThan = 30
-	notLessEq   = 22
+	equal        = 0
+	unordered    = 3
+	notEqual     = 4
+	lessEqual    = 18
+	lessThan     = 17
+	greaterThan  = 30
+	greaterEqual = 29
+	notLessEq    = 22
 )
 
 // compare returns a predicate b.
@@ -200,6 +201,7 @@ func main() {
 		m.unaryKernels()
 		m.geluKernels()
 		m.scalarKernels()
+		m.chain()
 		m.reductions()
 		m.guards()
 		m.masks()

@@ -65,6 +65,8 @@ const (
 	opAffine scalarOp = iota
 	opScale
 	opAddScalar
+	opMaxScalar
+	opMinScalar
 	opAxpy
 )
 

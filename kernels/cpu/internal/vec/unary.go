@@ -199,6 +199,34 @@ func AddScalar[T Float](dst, x []T, a T) {
 	}
 }
 
+// MaxScalar stores the larger of x and a, NaN if either is NaN.
+func MaxScalar[T Float](dst, x []T, a T) {
+	x = x[:len(dst)]
+	if single[T]() && a == a && affine32(opMaxScalar, as32(dst), as32(x), float32(a), 0) {
+		return
+	}
+	for i, v := range x {
+		if a > v || a != a {
+			v = a
+		}
+		dst[i] = v
+	}
+}
+
+// MinScalar stores the smaller of x and a, NaN if either is NaN.
+func MinScalar[T Float](dst, x []T, a T) {
+	x = x[:len(dst)]
+	if single[T]() && a == a && affine32(opMinScalar, as32(dst), as32(x), float32(a), 0) {
+		return
+	}
+	for i, v := range x {
+		if a < v || a != a {
+			v = a
+		}
+		dst[i] = v
+	}
+}
+
 // Axpy adds a·x to dst.
 func Axpy[T Float](dst []T, a T, x []T) {
 	x = x[:len(dst)]

@@ -8020,6 +8020,146 @@ loop1:
 end1:
 	RET
 
+// maxScalarNEON is maxScalarAVX2 with two registers for one.
+TEXT ·maxScalarNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD scalars+24(FP), R3
+	ADD $0, R3, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R3, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+loop4:
+	CMP $32, R2
+	BLO end4
+	FLDPQ 0(R1), (F4, F5)
+	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	FLDPQ 32(R1), (F4, F5)
+	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 32(R0)
+	FLDPQ 64(R1), (F4, F5)
+	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 64(R0)
+	FLDPQ 96(R1), (F4, F5)
+	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F4, F5)
+	WORD $0x6ea4e41f // fcmgt v31.4S, v0.4S, v4.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea5e43f // fcmgt v31.4S, v1.4S, v5.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
+// minScalarNEON is minScalarAVX2 with two registers for one.
+TEXT ·minScalarNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD scalars+24(FP), R3
+	ADD $0, R3, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R3, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+loop4:
+	CMP $32, R2
+	BLO end4
+	FLDPQ 0(R1), (F4, F5)
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	FLDPQ 32(R1), (F4, F5)
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 32(R0)
+	FLDPQ 64(R1), (F4, F5)
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 64(R0)
+	FLDPQ 96(R1), (F4, F5)
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 96(R0)
+	ADD $128, R0
+	ADD $128, R1
+	SUBS $32, R2
+	B loop4
+end4:
+loop1:
+	CMP $8, R2
+	BLO end1
+	FLDPQ 0(R1), (F4, F5)
+	WORD $0x6ea0e49f // fcmgt v31.4S, v4.4S, v0.4S
+	WORD $0x6e641c1f // bsl v31.4S, v0.4S, v4.4S
+	VMOV V31.B16, V2.B16
+	WORD $0x6ea1e4bf // fcmgt v31.4S, v5.4S, v1.4S
+	WORD $0x6e651c3f // bsl v31.4S, v1.4S, v5.4S
+	VMOV V31.B16, V3.B16
+	FSTPQ (F2, F3), 0(R0)
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $8, R2
+	B loop1
+end1:
+	RET
+
 // axpyNEON is axpyAVX2 with two registers for one.
 TEXT ·axpyNEON(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0

@@ -301,12 +301,33 @@ func callScalar(wide bool, op scalarOp, dst, x *float32, n uintptr, scalars unsa
 		} else {
 			addScalarAVX2(dst, x, n, scalars)
 		}
+	case opMaxScalar:
+		if wide {
+			maxScalarAVX512(dst, x, n, scalars)
+		} else {
+			maxScalarAVX2(dst, x, n, scalars)
+		}
+	case opMinScalar:
+		if wide {
+			minScalarAVX512(dst, x, n, scalars)
+		} else {
+			minScalarAVX2(dst, x, n, scalars)
+		}
 	case opAxpy:
 		if wide {
 			axpyAVX512(dst, x, n, scalars)
 		} else {
 			axpyAVX2(dst, x, n, scalars)
 		}
+	}
+}
+
+//go:noinline
+func callChain(wide bool, steps unsafe.Pointer, count, n uintptr) {
+	if wide {
+		chainAVX512(steps, count, n)
+	} else {
+		chainAVX2(steps, count, n)
 	}
 }
 
@@ -1219,10 +1240,28 @@ func addScalarAVX2(dst, x *float32, n uintptr, scalars unsafe.Pointer)
 func addScalarAVX512(dst, x *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
+func maxScalarAVX2(dst, x *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func maxScalarAVX512(dst, x *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func minScalarAVX2(dst, x *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func minScalarAVX512(dst, x *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
 func axpyAVX2(dst, x *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func axpyAVX512(dst, x *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func chainAVX2(steps unsafe.Pointer, count, n uintptr)
+
+//go:noescape
+func chainAVX512(steps unsafe.Pointer, count, n uintptr)
 
 //go:noescape
 func sumAVX2(x *float32, n uintptr) float32

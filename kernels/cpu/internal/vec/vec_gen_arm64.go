@@ -117,6 +117,10 @@ func callScalar(wide bool, op scalarOp, dst, x *float32, n uintptr, scalars unsa
 		scaleNEON(dst, x, n, scalars)
 	case opAddScalar:
 		addScalarNEON(dst, x, n, scalars)
+	case opMaxScalar:
+		maxScalarNEON(dst, x, n, scalars)
+	case opMinScalar:
+		minScalarNEON(dst, x, n, scalars)
 	case opAxpy:
 		axpyNEON(dst, x, n, scalars)
 	}
@@ -602,6 +606,12 @@ func scaleNEON(dst, x *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func addScalarNEON(dst, x *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func maxScalarNEON(dst, x *float32, n uintptr, scalars unsafe.Pointer)
+
+//go:noescape
+func minScalarNEON(dst, x *float32, n uintptr, scalars unsafe.Pointer)
 
 //go:noescape
 func axpyNEON(dst, x *float32, n uintptr, scalars unsafe.Pointer)

@@ -1,0 +1,249 @@
+package cpu
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Operations that follow each other in an elementwise unit and pass their results on run as a chain: the values stay in vector registers, where
+// kernels of single operations would store each one in the first-level cache and load it again, which is all that cheap ones cost. A chain
+// computes the same bits.
+
+// maxChainOps bounds a chain so that its steps, three at most for each operation, fit.
+const maxChainOps = vec.MaxChain / 3
+
+// chainForm tells how a chain computes an operation; the zero value that it cannot.
+type chainForm struct {
+	ok            bool
+	unary, bytes  bool        // a alone is the operand; the result is bytes
+	chooses       bool        // a is a mask, b and c are the operands
+	loads         bool        // the operation only loads a
+	first, second vec.ChainOp // with the chain's value as the first operand, and as the second one where that is possible
+}
+
+var chainUnary = map[ir.Op]vec.ChainOp{ir.Neg: vec.ChainNeg, ir.Abs: vec.ChainAbs, ir.Relu: vec.ChainRelu, ir.Sqrt: vec.ChainSqrt,
+	ir.Floor: vec.ChainFloor, ir.Ceil: vec.ChainCeil, ir.Round: vec.ChainRound, ir.Sign: vec.ChainSign}
+
+var chainBinary = map[ir.Op][2]vec.ChainOp{ir.Add: {vec.ChainAdd, vec.ChainAdd}, ir.Sub: {vec.ChainSub, vec.ChainSubFrom}, ir.Mul: {vec.ChainMul, vec.ChainMul},
+	ir.Div: {vec.ChainDiv, vec.ChainDivInto}, ir.Maximum: {vec.ChainMax, vec.ChainMaxFrom}, ir.Minimum: {vec.ChainMin, vec.ChainMinFrom}}
+
+var chainNumber = map[ir.Op]vec.ChainOp{ir.Add: vec.ChainAddNumber, ir.Sub: vec.ChainSubNumber, ir.Mul: vec.ChainMulNumber,
+	ir.Maximum: vec.ChainMaxNumber, ir.Minimum: vec.ChainMinNumber}
+
+var chainCompare = map[ir.Direction][2]vec.ChainOp{ir.Eq: {vec.ChainEqual, vec.ChainEqual}, ir.Ne: {vec.ChainNotEqual, vec.ChainNotEqual},
+	ir.Lt: {vec.ChainLess, vec.ChainGreater}, ir.Gt: {vec.ChainGreater, vec.ChainLess},
+	ir.Le: {vec.ChainLessEqual, vec.ChainGreaterEqual}, ir.Ge: {vec.ChainGreaterEqual, vec.ChainLessEqual}}
+
+// formOf returns the form of a node on operands of type from with a result of type to. What rounds to half precision has none.
+func formOf(n *ir.Node, from, to ir.DType) chainForm {
+	switch n.Op {
+	case ir.Convert:
+		return chainForm{ok: from == ir.Bool && to == ir.Float32, unary: true, loads: true, first: vec.ChainLoadBytes}
+	case ir.Compare:
+		f := chainCompare[n.Attrs.(ir.CompareAttrs).Direction]
+		return chainForm{ok: from == ir.Float32, bytes: true, first: f[0], second: f[1]}
+	case ir.Select:
+		return chainForm{ok: to == ir.Float32, chooses: true, first: vec.ChainChoose, second: vec.ChainChooseOther}
+	}
+	if from != ir.Float32 || to != ir.Float32 {
+		return chainForm{}
+	}
+	if f, ok := chainUnary[n.Op]; ok {
+		return chainForm{ok: true, unary: true, first: f}
+	}
+	f, ok := chainBinary[n.Op]
+	return chainForm{ok: ok, first: f[0], second: f[1]}
+}
+
+func scalarForm(op ir.Op, d ir.DType) chainForm {
+	f, ok := chainNumber[op]
+	return chainForm{ok: ok && d == ir.Float32, first: f}
+}
+
+func reluGradForm(d ir.DType) chainForm {
+	return chainForm{ok: d == ir.Float32, first: vec.ChainKeepPositive, second: vec.ChainWherePositive}
+}
+
+// vmSegment is a part of a unit's operations: a chain, or what is computed one by one.
+type vmSegment struct {
+	ops   []vmOp
+	steps []vmStep
+}
+
+// vmStep is a step of a chain with the numbers of its pointers.
+type vmStep struct {
+	op   vec.ChainOp
+	x, y uint8
+}
+
+// chainBuilder makes one chain.
+type chainBuilder struct {
+	b       *vmBuilder
+	steps   []vmStep
+	taken   int // operands that came from the register
+	holds   bool
+	current uint8 // the pointer whose value the register holds
+}
+
+// chain cuts the operations into segments. Where no value is passed on there are none, and the operations run one by one.
+func (b *vmBuilder) chain() {
+	ops, useful := b.prog.ops, false
+	for first := 0; first < len(ops); {
+		last := first
+		for last < len(ops) && ops[last].chain.ok == ops[first].chain.ok && (!ops[first].chain.ok || last-first < maxChainOps) {
+			last++
+		}
+		s := vmSegment{ops: ops[first:last]}
+		if ops[first].chain.ok {
+			c := &chainBuilder{b: b}
+			for i := first; i < last; i++ {
+				c.add(i, last)
+			}
+			if c.taken > 0 {
+				s.steps, useful = c.steps, true
+			}
+		}
+		b.prog.segments = append(b.prog.segments, s)
+		first = last
+	}
+	if !useful {
+		b.prog.segments = nil
+	}
+}
+
+// sides returns the operands of an operation that the register may hold, and its mask.
+func (op *vmOp) sides() (first, second uint8, two bool) {
+	switch {
+	case op.chain.chooses:
+		return op.b, op.c, true
+	case op.chain.unary:
+		return op.a, 0, false
+	}
+	return op.a, op.b, true
+}
+
+// takes reports whether the operation finds an operand in the register that holds the given pointer's value, and which.
+func (op *vmOp) takes(holds bool, current uint8) (first, second bool) {
+	a, b, two := op.sides()
+	if !holds || op.chain.loads {
+		return false, false
+	}
+	if a == current {
+		return true, false
+	}
+	return false, two && op.chain.second != 0 && b == current
+}
+
+// add appends the steps of operation i of a chain that ends before last.
+func (c *chainBuilder) add(i, last int) {
+	op := &c.b.prog.ops[i]
+	first, second := op.takes(c.holds, c.current)
+	a, other, two := op.sides()
+	code := op.chain.first
+	switch {
+	case op.chain.loads:
+		other = a
+	case second:
+		code, other = op.chain.second, a
+		c.taken++
+	case first:
+		c.taken++
+	default:
+		c.steps = append(c.steps, vmStep{op: vec.ChainLoad, x: a})
+		c.holds, c.current = true, a
+	}
+	if !two && !op.chain.loads {
+		other = op.dst // is not read
+	}
+	step := vmStep{op: code, x: other, y: op.dst}
+	if op.chain.chooses {
+		step.y = op.a
+	}
+	c.steps = append(c.steps, step)
+	if op.chain.bytes {
+		return
+	}
+	c.holds, c.current = true, op.dst
+	if c.b.stored(i, last) {
+		c.steps = append(c.steps, vmStep{op: vec.ChainStore, x: op.dst})
+	}
+}
+
+// stored reports whether the result of operation i of a chain that ends before last is needed in memory.
+func (b *vmBuilder) stored(i, last int) bool {
+	ops, ptr := b.prog.ops, b.prog.ops[i].dst
+	if !b.isRegister(ptr) {
+		return true
+	}
+	held := true // the register still holds the value
+	for j := i + 1; j < len(ops); j++ {
+		op := &ops[j]
+		reads := 0
+		for _, p := range []uint8{op.a, op.b, op.c} {
+			if p == ptr {
+				reads++
+			}
+		}
+		if first, second := op.takes(held && j < last, ptr); first || second {
+			reads -= op.unusedReads(ptr) + 1
+		} else if op.chain.ok {
+			reads -= op.unusedReads(ptr)
+		}
+		if reads > 0 {
+			return true
+		}
+		if op.dst == ptr {
+			return false
+		}
+		if j >= last || !op.chain.bytes {
+			held = false
+		} else if first, second := op.takes(held, ptr); !first && !second {
+			held = false // the register was loaded with another operand
+		}
+	}
+	for _, s := range b.prog.sinks {
+		if s.ptr == ptr {
+			return true
+		}
+	}
+	return false
+}
+
+// unusedReads counts the operands that the operation does not have, whose pointers are 0, as is ptr.
+func (op *vmOp) unusedReads(ptr uint8) (n int) {
+	if ptr != 0 {
+		return 0
+	}
+	if op.chain.unary {
+		n++
+	}
+	if !op.chain.chooses {
+		n++
+	}
+	return n
+}
+
+func (b *vmBuilder) isRegister(ptr uint8) bool {
+	for _, r := range b.prog.registers {
+		if r.ptr == ptr {
+			return true
+		}
+	}
+	return false
+}
+
+// runSegments computes a block of n elements.
+func (p *vmProgram) runSegments(w *worker, n int) {
+	for i := range p.segments {
+		s := &p.segments[i]
+		if s.steps == nil {
+			p.runOps(&w.ptrs, s.ops, n)
+			continue
+		}
+		for j := range s.steps {
+			step := &s.steps[j]
+			w.steps[j] = vec.ChainStep{Op: step.op, X: w.ptrs[step.x], Y: w.ptrs[step.y]}
+		}
+		vec.Chain(w.steps[:len(s.steps)], n)
+	}
+}

@@ -1,0 +1,194 @@
+package vec
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+	"unsafe"
+
+	"github.com/stretchr/testify/require"
+)
+
+// chainReference computes a step element by element, in plain Go.
+type chainReference struct {
+	op     ChainOp
+	number bool
+	v      func(v, x float32, y uint8) float32
+	y      func(v, x float32) bool
+}
+
+func larger(a, b float32) float32 { // b where they are equal
+	if a > b || a != a {
+		return a
+	}
+	return b
+}
+
+func smaller(a, b float32) float32 {
+	if a < b || a != a {
+		return a
+	}
+	return b
+}
+
+func unaryReference(f func(float64) float64) func(v, x float32, y uint8) float32 {
+	return func(v, _ float32, _ uint8) float32 { return float32(f(float64(v))) }
+}
+
+var chainReferences = []chainReference{
+	{op: ChainLoad, v: func(_, x float32, _ uint8) float32 { return x }},
+	{op: ChainLoadNumber, number: true, v: func(_, x float32, _ uint8) float32 { return x }},
+	{op: ChainAdd, v: func(v, x float32, _ uint8) float32 { return v + x }},
+	{op: ChainSub, v: func(v, x float32, _ uint8) float32 { return v - x }},
+	{op: ChainSubFrom, v: func(v, x float32, _ uint8) float32 { return x - v }},
+	{op: ChainMul, v: func(v, x float32, _ uint8) float32 { return v * x }},
+	{op: ChainDiv, v: func(v, x float32, _ uint8) float32 { return v / x }},
+	{op: ChainDivInto, v: func(v, x float32, _ uint8) float32 { return x / v }},
+	{op: ChainMax, v: func(v, x float32, _ uint8) float32 { return larger(v, x) }},
+	{op: ChainMaxFrom, v: func(v, x float32, _ uint8) float32 { return larger(x, v) }},
+	{op: ChainMin, v: func(v, x float32, _ uint8) float32 { return smaller(v, x) }},
+	{op: ChainMinFrom, v: func(v, x float32, _ uint8) float32 { return smaller(x, v) }},
+	{op: ChainAddNumber, number: true, v: func(v, x float32, _ uint8) float32 { return v + x }},
+	{op: ChainSubNumber, number: true, v: func(v, x float32, _ uint8) float32 { return v - x }},
+	{op: ChainMulNumber, number: true, v: func(v, x float32, _ uint8) float32 { return v * x }},
+	{op: ChainMaxNumber, number: true, v: func(v, x float32, _ uint8) float32 { return larger(x, v) }},
+	{op: ChainMinNumber, number: true, v: func(v, x float32, _ uint8) float32 { return smaller(x, v) }},
+	{op: ChainNeg, v: func(v, _ float32, _ uint8) float32 { return -v }},
+	{op: ChainAbs, v: unaryReference(math.Abs)},
+	{op: ChainRelu, v: func(v, _ float32, _ uint8) float32 { return larger(0, v) }},
+	{op: ChainSqrt, v: unaryReference(math.Sqrt)},
+	{op: ChainFloor, v: unaryReference(math.Floor)},
+	{op: ChainCeil, v: unaryReference(math.Ceil)},
+	{op: ChainRound, v: unaryReference(math.RoundToEven)},
+	{op: ChainSign, v: func(v, _ float32, _ uint8) float32 {
+		switch {
+		case v > 0:
+			return 1
+		case v < 0:
+			return -1
+		}
+		return v
+	}},
+	{op: ChainKeepPositive, v: func(v, x float32, _ uint8) float32 {
+		if x > 0 {
+			return v
+		}
+		return 0
+	}},
+	{op: ChainWherePositive, v: func(v, x float32, _ uint8) float32 {
+		if v > 0 {
+			return x
+		}
+		return 0
+	}},
+	{op: ChainEqual, y: func(v, x float32) bool { return v == x }},
+	{op: ChainNotEqual, y: func(v, x float32) bool { return v != x }},
+	{op: ChainLess, y: func(v, x float32) bool { return v < x }},
+	{op: ChainLessEqual, y: func(v, x float32) bool { return v <= x }},
+	{op: ChainGreater, y: func(v, x float32) bool { return v > x }},
+	{op: ChainGreaterEqual, y: func(v, x float32) bool { return v >= x }},
+	{op: ChainChoose, v: func(v, x float32, y uint8) float32 {
+		if y != 0 {
+			return v
+		}
+		return x
+	}},
+	{op: ChainChooseOther, v: func(v, x float32, y uint8) float32 {
+		if y != 0 {
+			return x
+		}
+		return v
+	}},
+}
+
+// TestChains compares random chains of every step, over operands that are written and read again, with plain Go, to the bit.
+func TestChains(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		if !Chains() {
+			t.Skip("no chains with this family of kernels")
+		}
+		r := rand.New(rand.NewPCG(1, 2))
+		special := []float32{0, float32(math.Copysign(0, -1)), 1, -1, 0.5, 2.5, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()), 3e38}
+		for try := range 3000 {
+			n := 1 + r.IntN(300)
+			floats, masks := make([][]float32, 4), make([][]uint8, 2)
+			for i := range floats {
+				floats[i] = make([]float32, n)
+				for j := range floats[i] {
+					if floats[i][j] = 4 * float32(r.NormFloat64()); r.IntN(8) == 0 {
+						floats[i][j] = special[r.IntN(len(special))]
+					}
+				}
+			}
+			for i := range masks {
+				masks[i] = make([]uint8, n)
+				for j := range masks[i] {
+					masks[i][j] = uint8(r.IntN(2))
+				}
+			}
+			if r.IntN(8) > 0 { // NaN ends all that is of interest
+				floats[3][0] = 1.5
+			}
+			wantFloats, wantMasks := copies(floats), copies(masks)
+			v := make([]float32, n)
+			var steps []ChainStep
+			add := func(op ChainOp, x, y unsafe.Pointer) { steps = append(steps, ChainStep{Op: op, X: x, Y: y}) }
+			if r.IntN(2) == 0 {
+				add(ChainLoad, unsafe.Pointer(&floats[0][0]), nil)
+				copy(v, wantFloats[0])
+			} else {
+				add(ChainLoadBytes, unsafe.Pointer(&masks[0][0]), nil)
+				for i, m := range wantMasks[0] {
+					v[i] = float32(m)
+				}
+			}
+			for range 1 + r.IntN(14) {
+				ref := chainReferences[r.IntN(len(chainReferences))]
+				k, l := r.IntN(len(floats)), r.IntN(len(masks))
+				if ref.number {
+					k = 3 // which no step writes
+				}
+				number := wantFloats[k][0]
+				add(ref.op, unsafe.Pointer(&floats[k][0]), unsafe.Pointer(&masks[l][0]))
+				for i := range v {
+					x := wantFloats[k][i]
+					if ref.number {
+						x = number
+					}
+					if ref.y != nil {
+						wantMasks[l][i] = 0
+						if ref.y(v[i], x) {
+							wantMasks[l][i] = 1
+						}
+					} else {
+						v[i] = ref.v(v[i], x, wantMasks[l][i])
+					}
+				}
+				if r.IntN(3) == 0 {
+					k := r.IntN(3)
+					add(ChainStore, unsafe.Pointer(&floats[k][0]), nil)
+					copy(wantFloats[k], v)
+				}
+			}
+			add(ChainStore, unsafe.Pointer(&floats[0][0]), nil)
+			copy(wantFloats[0], v)
+			require.LessOrEqual(t, len(steps), MaxChain)
+			Chain(steps, n)
+			for i := range floats {
+				for j := range floats[i] {
+					if got, want := floats[i][j], wantFloats[i][j]; math.Float32bits(got) != math.Float32bits(want) && !(got != got && want != want) {
+						t.Fatalf("chain %d: %d of %d in %d: %v, want %v; steps %v", try, j, n, i, got, want, steps)
+					}
+				}
+			}
+			require.Equal(t, wantMasks, masks, "chain %d", try)
+		}
+	})
+}
+
+func copies[T any](all [][]T) (out [][]T) {
+	for _, x := range all {
+		out = append(out, append([]T(nil), x...))
+	}
+	return out
+}
