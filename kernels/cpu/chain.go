@@ -83,7 +83,13 @@ type chainBuilder struct {
 	taken   int // operands that came from the register
 	holds   bool
 	current uint8 // the pointer whose value the register holds
+
+	holdsMask bool
+	mask      uint8 // the pointer of the comparison that is held
 }
+
+// withChains is false where a test compares with what runs one by one.
+var withChains = true
 
 // chain cuts the operations into segments. Where no value is passed on there are none, and the operations run one by one.
 func (b *vmBuilder) chain() {
@@ -106,7 +112,7 @@ func (b *vmBuilder) chain() {
 		b.prog.segments = append(b.prog.segments, s)
 		first = last
 	}
-	if !useful {
+	if !useful || !withChains {
 		b.prog.segments = nil
 	}
 }
@@ -156,7 +162,14 @@ func (c *chainBuilder) add(i, last int) {
 		other = op.dst // is not read
 	}
 	step := vmStep{op: code, x: other, y: op.dst}
-	if op.chain.chooses {
+	switch {
+	case op.chain.bytes:
+		if c.holdsMask, c.mask = c.b.onlyChooses(i, last), op.dst; c.holdsMask {
+			step.op += vec.ChainHoldEqual - vec.ChainEqual
+		}
+	case op.chain.chooses && c.holdsMask && op.a == c.mask:
+		step.op += vec.ChainChooseHeld - vec.ChainChoose
+	case op.chain.chooses:
 		step.y = op.a
 	}
 	c.steps = append(c.steps, step)
@@ -167,6 +180,32 @@ func (c *chainBuilder) add(i, last int) {
 	if c.b.stored(i, last) {
 		c.steps = append(c.steps, vmStep{op: vec.ChainStore, x: op.dst})
 	}
+}
+
+// onlyChooses reports whether all that reads comparison i of a chain that ends before last are choices of the chain before its next comparison.
+func (b *vmBuilder) onlyChooses(i, last int) bool {
+	ops, ptr := b.prog.ops, b.prog.ops[i].dst
+	if !b.isRegister(ptr) {
+		return false
+	}
+	held := true
+	for j := i + 1; j < len(ops); j++ {
+		op := &ops[j]
+		held = held && j < last && !op.chain.bytes
+		chooses := held && op.chain.chooses && op.b != ptr && op.c != ptr
+		if !chooses && (op.a == ptr || op.b == ptr || op.c == ptr) {
+			return false
+		}
+		if op.dst == ptr {
+			return true
+		}
+	}
+	for _, s := range b.prog.sinks {
+		if s.ptr == ptr {
+			return false
+		}
+	}
+	return true
 }
 
 // stored reports whether the result of operation i of a chain that ends before last is needed in memory.

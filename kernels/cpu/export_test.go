@@ -40,3 +40,10 @@ func StepNames(l *kernels.Loaded) []string {
 	}
 	return names
 }
+
+// WithoutChains runs f, in which programs are compiled without chains.
+func WithoutChains(f func()) {
+	withChains = false
+	defer func() { withChains = true }()
+	f()
+}

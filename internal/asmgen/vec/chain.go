@@ -17,7 +17,7 @@ type chainStep struct {
 // chainBody is what a step works on: vectors of all ones of the elements, the addresses of its operands.
 type chainBody struct {
 	m            machine
-	v            vectors
+	v, held      vectors       // held are masks as vectors, of the last comparison that held its result
 	x, y         reg.GPVirtual // operands
 	floats, byte reg.GPVirtual // offsets of the first element in memory of floats and of bytes
 }
@@ -100,6 +100,39 @@ func compared(predicate int) func(*chainBody) {
 	}
 }
 
+// heldOf holds v predicate x for the choices that follow.
+func heldOf(predicate int) func(*chainBody) {
+	return func(c *chainBody) {
+		c.each(func(i int, v vector) {
+			k := c.m.compare(predicate, v, c.at(c.x, i))
+			if c.m.wide {
+				VPMOVM2D(k.bits, c.held[i])
+			} else {
+				VMOVAPS(k.lanes, c.held[i])
+			}
+		})
+	}
+}
+
+// chooseHeld is v where the mask is held and x elsewhere, or the other way round.
+func chooseHeld(other bool) func(*chainBody) {
+	return func(c *chainBody) {
+		c.each(func(i int, v vector) {
+			switch x := c.at(c.x, i); {
+			case c.m.wide && other:
+				VPTERNLOGD(U8(0xb8), x, c.held[i], v)
+			case c.m.wide:
+				VPTERNLOGD(U8(0xe2), x, c.held[i], v)
+			case other:
+				VBLENDVPS(c.held[i], x, v, v)
+			default:
+				r := c.m.copy(x)
+				VBLENDVPS(c.held[i], v, r, v)
+			}
+		})
+	}
+}
+
 // chainSteps are numbered as the constants of package vec.
 var chainSteps = []chainStep{
 	{"Load", "v = x", func(c *chainBody) { c.each(func(i int, v vector) { VMOVUPS(c.at(c.x, i), v) }) }},
@@ -166,18 +199,33 @@ var chainSteps = []chainStep{
 	{"ChooseOther", "x where the byte of y is set, else v", func(c *chainBody) {
 		c.each(func(i int, v vector) { c.m.blend(c.m.loadBytes(c.byteAt(c.y, i)), c.at(c.x, i), v) })
 	}},
+	{"HoldEqual", "hold v = x", heldOf(equal)},
+	{"HoldNotEqual", "hold v ≠ x", heldOf(notEqual)},
+	{"HoldLess", "hold v < x", heldOf(lessThan)},
+	{"HoldLessEqual", "hold v ≤ x", heldOf(lessEqual)},
+	{"HoldGreater", "hold v > x", heldOf(greaterThan)},
+	{"HoldGreaterEqual", "hold v ≥ x", heldOf(greaterEqual)},
+	{"ChooseHeld", "v where it was held, else x", chooseHeld(false)},
+	{"ChooseOtherHeld", "x where it was held, else v", chooseHeld(true)},
 }
 
-// chain emits the function that runs a chain of steps on vectors that it keeps in registers: eight at a time, then single ones.
+// chain emits the function that runs a chain of steps on vectors that it keeps in registers: several at a time, then single ones.
 func (m machine) chain() {
 	m.begin("", "chain", "steps unsafe.Pointer, count, n uintptr", "")
 	steps, count, n := param("steps"), param("count"), param("n")
 	c := &chainBody{m: m, x: GP64(), y: GP64(), floats: GP64(), byte: GP64()}
 	XORQ(c.floats, c.floats)
 	XORQ(c.byte, c.byte)
-	for _, unroll := range []int{8, 1} {
-		c.v = m.vectors(unroll)
-		c.each(func(_ int, v vector) { VXORPS(v, v, v) })
+	unrolls := []int{4, 1}
+	if m.wide {
+		unrolls[0] = 8
+	}
+	for _, unroll := range unrolls {
+		c.v, c.held = m.vectors(unroll), m.vectors(unroll)
+		c.each(func(i int, v vector) {
+			VXORPS(v, v, v)
+			VXORPS(c.held[i], c.held[i], c.held[i])
+		})
 		top, next, bottom := fmt.Sprintf("top%d", unroll), fmt.Sprintf("next%d", unroll), fmt.Sprintf("bottom%d", unroll)
 		Label(top)
 		CMPQ(n, U32(unroll*m.bytes()/4))

@@ -8,43 +8,51 @@ type ChainOp uintptr
 
 // The steps, numbered as in internal/asmgen/vec. All of them compute the bits of the kernel of their name.
 const (
-	ChainLoad          ChainOp = iota // v = X
-	ChainLoadNumber                   // v = the number at X
-	ChainLoadBytes                    // v = X, which are bytes of 0 and 1
-	ChainStore                        // X = v
-	ChainAdd                          // v + X
-	ChainSub                          // v − X
-	ChainSubFrom                      // X − v
-	ChainMul                          // v·X
-	ChainDiv                          // v / X
-	ChainDivInto                      // X / v
-	ChainMax                          // the larger of v and X
-	ChainMaxFrom                      // the larger of X and v
-	ChainMin                          // the smaller of v and X
-	ChainMinFrom                      // the smaller of X and v
-	ChainAddNumber                    // v + the number at X
-	ChainSubNumber                    // v − the number at X
-	ChainMulNumber                    // v times the number at X
-	ChainMaxNumber                    // the larger of v and the number at X
-	ChainMinNumber                    // the smaller of v and the number at X
-	ChainNeg                          // −v
-	ChainAbs                          // |v|
-	ChainRelu                         // v where it is positive or NaN, else 0
-	ChainSqrt                         // √v
-	ChainFloor                        // ⌊v⌋
-	ChainCeil                         // ⌈v⌉
-	ChainRound                        // the nearest integer, the even one of two
-	ChainSign                         // −1, 0 or 1
-	ChainKeepPositive                 // v where X > 0, else 0
-	ChainWherePositive                // X where v > 0, else 0
-	ChainEqual                        // Y = v = X, as bytes of 0 and 1; v stays
-	ChainNotEqual                     // Y = v ≠ X
-	ChainLess                         // Y = v < X
-	ChainLessEqual                    // Y = v ≤ X
-	ChainGreater                      // Y = v > X
-	ChainGreaterEqual                 // Y = v ≥ X
-	ChainChoose                       // v where the byte of Y is 1, else X
-	ChainChooseOther                  // X where the byte of Y is 1, else v
+	ChainLoad             ChainOp = iota // v = X
+	ChainLoadNumber                      // v = the number at X
+	ChainLoadBytes                       // v = X, which are bytes of 0 and 1
+	ChainStore                           // X = v
+	ChainAdd                             // v + X
+	ChainSub                             // v − X
+	ChainSubFrom                         // X − v
+	ChainMul                             // v·X
+	ChainDiv                             // v / X
+	ChainDivInto                         // X / v
+	ChainMax                             // the larger of v and X
+	ChainMaxFrom                         // the larger of X and v
+	ChainMin                             // the smaller of v and X
+	ChainMinFrom                         // the smaller of X and v
+	ChainAddNumber                       // v + the number at X
+	ChainSubNumber                       // v − the number at X
+	ChainMulNumber                       // v times the number at X
+	ChainMaxNumber                       // the larger of v and the number at X
+	ChainMinNumber                       // the smaller of v and the number at X
+	ChainNeg                             // −v
+	ChainAbs                             // |v|
+	ChainRelu                            // v where it is positive or NaN, else 0
+	ChainSqrt                            // √v
+	ChainFloor                           // ⌊v⌋
+	ChainCeil                            // ⌈v⌉
+	ChainRound                           // the nearest integer, the even one of two
+	ChainSign                            // −1, 0 or 1
+	ChainKeepPositive                    // v where X > 0, else 0
+	ChainWherePositive                   // X where v > 0, else 0
+	ChainEqual                           // Y = v = X, as bytes of 0 and 1; v stays
+	ChainNotEqual                        // Y = v ≠ X
+	ChainLess                            // Y = v < X
+	ChainLessEqual                       // Y = v ≤ X
+	ChainGreater                         // Y = v > X
+	ChainGreaterEqual                    // Y = v ≥ X
+	ChainChoose                          // v where the byte of Y is 1, else X
+	ChainChooseOther                     // X where the byte of Y is 1, else v
+	ChainHoldEqual                       // v = X is held, until the next of these; v stays
+	ChainHoldNotEqual                    // v ≠ X is held
+	ChainHoldLess                        // v < X is held
+	ChainHoldLessEqual                   // v ≤ X is held
+	ChainHoldGreater                     // v > X is held
+	ChainHoldGreaterEqual                // v ≥ X is held
+	ChainChooseHeld                      // v where what is held is true, else X
+	ChainChooseOtherHeld                 // X where what is held is true, else v
 )
 
 // ChainStep is a step with the addresses of its operands.
@@ -63,7 +71,7 @@ func (op ChainOp) elements() (x, y int) {
 		return 1, 0
 	case op == ChainLoadNumber, op >= ChainAddNumber && op <= ChainSign:
 		return 0, 0
-	case op >= ChainEqual:
+	case op >= ChainEqual && op < ChainHoldEqual:
 		return 4, 1
 	}
 	return 4, 0

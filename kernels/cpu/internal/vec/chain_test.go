@@ -15,6 +15,8 @@ type chainReference struct {
 	number bool
 	v      func(v, x float32, y uint8) float32
 	y      func(v, x float32) bool
+	hold   bool // what y says
+	held   bool // y of v is what is held
 }
 
 func larger(a, b float32) float32 { // b where they are equal
@@ -34,6 +36,15 @@ func smaller(a, b float32) float32 {
 func unaryReference(f func(float64) float64) func(v, x float32, y uint8) float32 {
 	return func(v, _ float32, _ uint8) float32 { return float32(f(float64(v))) }
 }
+
+func chosen(v, x float32, y uint8) float32 {
+	if y != 0 {
+		return v
+	}
+	return x
+}
+
+func chosenOther(v, x float32, y uint8) float32 { return chosen(x, v, y) }
 
 var chainReferences = []chainReference{
 	{op: ChainLoad, v: func(_, x float32, _ uint8) float32 { return x }},
@@ -87,18 +98,16 @@ var chainReferences = []chainReference{
 	{op: ChainLessEqual, y: func(v, x float32) bool { return v <= x }},
 	{op: ChainGreater, y: func(v, x float32) bool { return v > x }},
 	{op: ChainGreaterEqual, y: func(v, x float32) bool { return v >= x }},
-	{op: ChainChoose, v: func(v, x float32, y uint8) float32 {
-		if y != 0 {
-			return v
-		}
-		return x
-	}},
-	{op: ChainChooseOther, v: func(v, x float32, y uint8) float32 {
-		if y != 0 {
-			return x
-		}
-		return v
-	}},
+	{op: ChainHoldEqual, hold: true, y: func(v, x float32) bool { return v == x }},
+	{op: ChainHoldNotEqual, hold: true, y: func(v, x float32) bool { return v != x }},
+	{op: ChainHoldLess, hold: true, y: func(v, x float32) bool { return v < x }},
+	{op: ChainHoldLessEqual, hold: true, y: func(v, x float32) bool { return v <= x }},
+	{op: ChainHoldGreater, hold: true, y: func(v, x float32) bool { return v > x }},
+	{op: ChainHoldGreaterEqual, hold: true, y: func(v, x float32) bool { return v >= x }},
+	{op: ChainChooseHeld, held: true, v: chosen},
+	{op: ChainChooseOtherHeld, held: true, v: chosenOther},
+	{op: ChainChoose, v: chosen},
+	{op: ChainChooseOther, v: chosenOther},
 }
 
 // TestChains compares random chains of every step, over operands that are written and read again, with plain Go, to the bit.
@@ -130,7 +139,7 @@ func TestChains(t *testing.T) {
 				floats[3][0] = 1.5
 			}
 			wantFloats, wantMasks := copies(floats), copies(masks)
-			v := make([]float32, n)
+			v, held := make([]float32, n), make([]uint8, n)
 			var steps []ChainStep
 			add := func(op ChainOp, x, y unsafe.Pointer) { steps = append(steps, ChainStep{Op: op, X: x, Y: y}) }
 			if r.IntN(2) == 0 {
@@ -140,6 +149,12 @@ func TestChains(t *testing.T) {
 				add(ChainLoadBytes, unsafe.Pointer(&masks[0][0]), nil)
 				for i, m := range wantMasks[0] {
 					v[i] = float32(m)
+				}
+			}
+			add(ChainHoldLess, unsafe.Pointer(&floats[1][0]), nil) // nothing is held before
+			for i, x := range wantFloats[1] {
+				if v[i] < x {
+					held[i] = 1
 				}
 			}
 			for range 1 + r.IntN(14) {
@@ -155,13 +170,14 @@ func TestChains(t *testing.T) {
 					if ref.number {
 						x = number
 					}
-					if ref.y != nil {
-						wantMasks[l][i] = 0
-						if ref.y(v[i], x) {
-							wantMasks[l][i] = 1
-						}
-					} else {
-						v[i] = ref.v(v[i], x, wantMasks[l][i])
+					m := &wantMasks[l][i]
+					if ref.hold || ref.held {
+						m = &held[i]
+					}
+					if ref.y == nil {
+						v[i] = ref.v(v[i], x, *m)
+					} else if *m = 0; ref.y(v[i], x) {
+						*m = 1
 					}
 				}
 				if r.IntN(3) == 0 {

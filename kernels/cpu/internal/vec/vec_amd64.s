@@ -7100,64 +7100,56 @@ TEXT ·chainAVX2(SB), NOSPLIT, $0-24
 	XORQ   DI, DI
 	XORQ   R8, R8
 	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
+	VXORPS Y1, Y1, Y1
 	VXORPS Y5, Y5, Y5
+	VXORPS Y2, Y2, Y2
 	VXORPS Y6, Y6, Y6
+	VXORPS Y3, Y3, Y3
 	VXORPS Y7, Y7, Y7
 
-top8:
-	CMPQ DX, $0x00000040
-	JB   bottom8
+top4:
+	CMPQ DX, $0x00000020
+	JB   bottom4
 	MOVQ AX, R9
 	MOVQ CX, R10
 
-next8:
+next4:
 	MOVQ    (R9), R11
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000013
-	JAE     from19_8
-	CMPQ    R11, $0x0000000a
-	JAE     from10_8
-	CMPQ    R11, $0x00000005
-	JAE     from5_8
+	CMPQ    R11, $0x00000017
+	JAE     from23_4
+	CMPQ    R11, $0x0000000c
+	JAE     from12_4
+	CMPQ    R11, $0x00000006
+	JAE     from6_4
 	CMPQ    R11, $0x00000003
-	JAE     from3_8
+	JAE     from3_4
 	CMPQ    R11, $0x00000002
-	JAE     from2_8
+	JAE     from2_4
 	CMPQ    R11, $0x00000001
-	JAE     from1_8
+	JAE     from1_4
 	VMOVUPS (BX)(DI*1), Y0
 	VMOVUPS 32(BX)(DI*1), Y1
 	VMOVUPS 64(BX)(DI*1), Y2
 	VMOVUPS 96(BX)(DI*1), Y3
-	VMOVUPS 128(BX)(DI*1), Y4
-	VMOVUPS 160(BX)(DI*1), Y5
-	VMOVUPS 192(BX)(DI*1), Y6
-	VMOVUPS 224(BX)(DI*1), Y7
 	DECQ    R10
-	JNE     next8
-	JMP     done8
+	JNE     next4
+	JMP     done4
 
-from1_8:
-	VBROADCASTSS (BX), Y7
-	VMOVAPS      Y7, Y0
-	VMOVAPS      Y7, Y1
-	VMOVAPS      Y7, Y2
-	VMOVAPS      Y7, Y3
-	VMOVAPS      Y7, Y4
-	VMOVAPS      Y7, Y5
-	VMOVAPS      Y7, Y6
-	VMOVAPS      Y7, Y7
+from1_4:
+	VBROADCASTSS (BX), Y3
+	VMOVAPS      Y3, Y0
+	VMOVAPS      Y3, Y1
+	VMOVAPS      Y3, Y2
+	VMOVAPS      Y3, Y3
 	DECQ         R10
-	JNE          next8
-	JMP          done8
+	JNE          next4
+	JMP          done4
 
-from2_8:
+from2_4:
 	VPMOVZXBD (BX)(R8*1), Y0
 	VCVTDQ2PS Y0, Y0
 	VPMOVZXBD 8(BX)(R8*1), Y1
@@ -7166,66 +7158,48 @@ from2_8:
 	VCVTDQ2PS Y2, Y2
 	VPMOVZXBD 24(BX)(R8*1), Y3
 	VCVTDQ2PS Y3, Y3
-	VPMOVZXBD 32(BX)(R8*1), Y4
-	VCVTDQ2PS Y4, Y4
-	VPMOVZXBD 40(BX)(R8*1), Y5
-	VCVTDQ2PS Y5, Y5
-	VPMOVZXBD 48(BX)(R8*1), Y6
-	VCVTDQ2PS Y6, Y6
-	VPMOVZXBD 56(BX)(R8*1), Y7
-	VCVTDQ2PS Y7, Y7
 	DECQ      R10
-	JNE       next8
-	JMP       done8
+	JNE       next4
+	JMP       done4
 
-from3_8:
+from3_4:
+	CMPQ    R11, $0x00000005
+	JAE     from5_4
 	CMPQ    R11, $0x00000004
-	JAE     from4_8
+	JAE     from4_4
 	VMOVUPS Y0, (BX)(DI*1)
 	VMOVUPS Y1, 32(BX)(DI*1)
 	VMOVUPS Y2, 64(BX)(DI*1)
 	VMOVUPS Y3, 96(BX)(DI*1)
-	VMOVUPS Y4, 128(BX)(DI*1)
-	VMOVUPS Y5, 160(BX)(DI*1)
-	VMOVUPS Y6, 192(BX)(DI*1)
-	VMOVUPS Y7, 224(BX)(DI*1)
 	DECQ    R10
-	JNE     next8
-	JMP     done8
+	JNE     next4
+	JMP     done4
 
-from4_8:
+from4_4:
 	VADDPS (BX)(DI*1), Y0, Y0
 	VADDPS 32(BX)(DI*1), Y1, Y1
 	VADDPS 64(BX)(DI*1), Y2, Y2
 	VADDPS 96(BX)(DI*1), Y3, Y3
-	VADDPS 128(BX)(DI*1), Y4, Y4
-	VADDPS 160(BX)(DI*1), Y5, Y5
-	VADDPS 192(BX)(DI*1), Y6, Y6
-	VADDPS 224(BX)(DI*1), Y7, Y7
 	DECQ   R10
-	JNE    next8
-	JMP    done8
+	JNE    next4
+	JMP    done4
 
-from5_8:
-	CMPQ   R11, $0x00000008
-	JAE    from8_8
-	CMPQ   R11, $0x00000007
-	JAE    from7_8
-	CMPQ   R11, $0x00000006
-	JAE    from6_8
+from5_4:
 	VSUBPS (BX)(DI*1), Y0, Y0
 	VSUBPS 32(BX)(DI*1), Y1, Y1
 	VSUBPS 64(BX)(DI*1), Y2, Y2
 	VSUBPS 96(BX)(DI*1), Y3, Y3
-	VSUBPS 128(BX)(DI*1), Y4, Y4
-	VSUBPS 160(BX)(DI*1), Y5, Y5
-	VSUBPS 192(BX)(DI*1), Y6, Y6
-	VSUBPS 224(BX)(DI*1), Y7, Y7
 	DECQ   R10
-	JNE    next8
-	JMP    done8
+	JNE    next4
+	JMP    done4
 
-from6_8:
+from6_4:
+	CMPQ    R11, $0x00000009
+	JAE     from9_4
+	CMPQ    R11, $0x00000008
+	JAE     from8_4
+	CMPQ    R11, $0x00000007
+	JAE     from7_4
 	VMOVUPS (BX)(DI*1), Y8
 	VSUBPS  Y0, Y8, Y0
 	VMOVUPS 32(BX)(DI*1), Y8
@@ -7234,47 +7208,33 @@ from6_8:
 	VSUBPS  Y2, Y8, Y2
 	VMOVUPS 96(BX)(DI*1), Y8
 	VSUBPS  Y3, Y8, Y3
-	VMOVUPS 128(BX)(DI*1), Y8
-	VSUBPS  Y4, Y8, Y4
-	VMOVUPS 160(BX)(DI*1), Y8
-	VSUBPS  Y5, Y8, Y5
-	VMOVUPS 192(BX)(DI*1), Y8
-	VSUBPS  Y6, Y8, Y6
-	VMOVUPS 224(BX)(DI*1), Y8
-	VSUBPS  Y7, Y8, Y7
 	DECQ    R10
-	JNE     next8
-	JMP     done8
+	JNE     next4
+	JMP     done4
 
-from7_8:
+from7_4:
 	VMULPS (BX)(DI*1), Y0, Y0
 	VMULPS 32(BX)(DI*1), Y1, Y1
 	VMULPS 64(BX)(DI*1), Y2, Y2
 	VMULPS 96(BX)(DI*1), Y3, Y3
-	VMULPS 128(BX)(DI*1), Y4, Y4
-	VMULPS 160(BX)(DI*1), Y5, Y5
-	VMULPS 192(BX)(DI*1), Y6, Y6
-	VMULPS 224(BX)(DI*1), Y7, Y7
 	DECQ   R10
-	JNE    next8
-	JMP    done8
+	JNE    next4
+	JMP    done4
 
-from8_8:
-	CMPQ   R11, $0x00000009
-	JAE    from9_8
+from8_4:
 	VDIVPS (BX)(DI*1), Y0, Y0
 	VDIVPS 32(BX)(DI*1), Y1, Y1
 	VDIVPS 64(BX)(DI*1), Y2, Y2
 	VDIVPS 96(BX)(DI*1), Y3, Y3
-	VDIVPS 128(BX)(DI*1), Y4, Y4
-	VDIVPS 160(BX)(DI*1), Y5, Y5
-	VDIVPS 192(BX)(DI*1), Y6, Y6
-	VDIVPS 224(BX)(DI*1), Y7, Y7
 	DECQ   R10
-	JNE    next8
-	JMP    done8
+	JNE    next4
+	JMP    done4
 
-from9_8:
+from9_4:
+	CMPQ    R11, $0x0000000b
+	JAE     from11_4
+	CMPQ    R11, $0x0000000a
+	JAE     from10_4
 	VMOVUPS (BX)(DI*1), Y8
 	VDIVPS  Y0, Y8, Y0
 	VMOVUPS 32(BX)(DI*1), Y8
@@ -7283,27 +7243,11 @@ from9_8:
 	VDIVPS  Y2, Y8, Y2
 	VMOVUPS 96(BX)(DI*1), Y8
 	VDIVPS  Y3, Y8, Y3
-	VMOVUPS 128(BX)(DI*1), Y8
-	VDIVPS  Y4, Y8, Y4
-	VMOVUPS 160(BX)(DI*1), Y8
-	VDIVPS  Y5, Y8, Y5
-	VMOVUPS 192(BX)(DI*1), Y8
-	VDIVPS  Y6, Y8, Y6
-	VMOVUPS 224(BX)(DI*1), Y8
-	VDIVPS  Y7, Y8, Y7
 	DECQ    R10
-	JNE     next8
-	JMP     done8
+	JNE     next4
+	JMP     done4
 
-from10_8:
-	CMPQ      R11, $0x0000000f
-	JAE       from15_8
-	CMPQ      R11, $0x0000000d
-	JAE       from13_8
-	CMPQ      R11, $0x0000000c
-	JAE       from12_8
-	CMPQ      R11, $0x0000000b
-	JAE       from11_8
+from10_4:
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y0, Y0, Y9
 	VMAXPS    Y8, Y0, Y8
@@ -7324,31 +7268,11 @@ from10_8:
 	VMAXPS    Y8, Y3, Y8
 	VBLENDVPS Y9, Y3, Y8, Y8
 	VMOVAPS   Y8, Y3
-	VMOVUPS   128(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y4, Y4, Y9
-	VMAXPS    Y8, Y4, Y8
-	VBLENDVPS Y9, Y4, Y8, Y8
-	VMOVAPS   Y8, Y4
-	VMOVUPS   160(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y5, Y5, Y9
-	VMAXPS    Y8, Y5, Y8
-	VBLENDVPS Y9, Y5, Y8, Y8
-	VMOVAPS   Y8, Y5
-	VMOVUPS   192(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y6, Y6, Y9
-	VMAXPS    Y8, Y6, Y8
-	VBLENDVPS Y9, Y6, Y8, Y8
-	VMOVAPS   Y8, Y6
-	VMOVUPS   224(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y7, Y7, Y9
-	VMAXPS    Y8, Y7, Y8
-	VBLENDVPS Y9, Y7, Y8, Y8
-	VMOVAPS   Y8, Y7
 	DECQ      R10
-	JNE       next8
-	JMP       done8
+	JNE       next4
+	JMP       done4
 
-from11_8:
+from11_4:
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y8, Y8, Y9
 	VMAXPS    Y0, Y8, Y0
@@ -7365,27 +7289,19 @@ from11_8:
 	VCMPPS    $0x03, Y8, Y8, Y9
 	VMAXPS    Y3, Y8, Y3
 	VBLENDVPS Y9, Y8, Y3, Y3
-	VMOVUPS   128(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y8, Y8, Y9
-	VMAXPS    Y4, Y8, Y4
-	VBLENDVPS Y9, Y8, Y4, Y4
-	VMOVUPS   160(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y8, Y8, Y9
-	VMAXPS    Y5, Y8, Y5
-	VBLENDVPS Y9, Y8, Y5, Y5
-	VMOVUPS   192(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y8, Y8, Y9
-	VMAXPS    Y6, Y8, Y6
-	VBLENDVPS Y9, Y8, Y6, Y6
-	VMOVUPS   224(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y8, Y8, Y9
-	VMAXPS    Y7, Y8, Y7
-	VBLENDVPS Y9, Y8, Y7, Y7
 	DECQ      R10
-	JNE       next8
-	JMP       done8
+	JNE       next4
+	JMP       done4
 
-from12_8:
+from12_4:
+	CMPQ      R11, $0x00000012
+	JAE       from18_4
+	CMPQ      R11, $0x0000000f
+	JAE       from15_4
+	CMPQ      R11, $0x0000000e
+	JAE       from14_4
+	CMPQ      R11, $0x0000000d
+	JAE       from13_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y0, Y0, Y9
 	VMINPS    Y8, Y0, Y8
@@ -7406,33 +7322,11 @@ from12_8:
 	VMINPS    Y8, Y3, Y8
 	VBLENDVPS Y9, Y3, Y8, Y8
 	VMOVAPS   Y8, Y3
-	VMOVUPS   128(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y4, Y4, Y9
-	VMINPS    Y8, Y4, Y8
-	VBLENDVPS Y9, Y4, Y8, Y8
-	VMOVAPS   Y8, Y4
-	VMOVUPS   160(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y5, Y5, Y9
-	VMINPS    Y8, Y5, Y8
-	VBLENDVPS Y9, Y5, Y8, Y8
-	VMOVAPS   Y8, Y5
-	VMOVUPS   192(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y6, Y6, Y9
-	VMINPS    Y8, Y6, Y8
-	VBLENDVPS Y9, Y6, Y8, Y8
-	VMOVAPS   Y8, Y6
-	VMOVUPS   224(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y7, Y7, Y9
-	VMINPS    Y8, Y7, Y8
-	VBLENDVPS Y9, Y7, Y8, Y8
-	VMOVAPS   Y8, Y7
 	DECQ      R10
-	JNE       next8
-	JMP       done8
+	JNE       next4
+	JMP       done4
 
-from13_8:
-	CMPQ      R11, $0x0000000e
-	JAE       from14_8
+from13_4:
 	VMOVUPS   (BX)(DI*1), Y8
 	VCMPPS    $0x03, Y8, Y8, Y9
 	VMINPS    Y0, Y8, Y0
@@ -7449,155 +7343,101 @@ from13_8:
 	VCMPPS    $0x03, Y8, Y8, Y9
 	VMINPS    Y3, Y8, Y3
 	VBLENDVPS Y9, Y8, Y3, Y3
-	VMOVUPS   128(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y8, Y8, Y9
-	VMINPS    Y4, Y8, Y4
-	VBLENDVPS Y9, Y8, Y4, Y4
-	VMOVUPS   160(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y8, Y8, Y9
-	VMINPS    Y5, Y8, Y5
-	VBLENDVPS Y9, Y8, Y5, Y5
-	VMOVUPS   192(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y8, Y8, Y9
-	VMINPS    Y6, Y8, Y6
-	VBLENDVPS Y9, Y8, Y6, Y6
-	VMOVUPS   224(BX)(DI*1), Y8
-	VCMPPS    $0x03, Y8, Y8, Y9
-	VMINPS    Y7, Y8, Y7
-	VBLENDVPS Y9, Y8, Y7, Y7
 	DECQ      R10
-	JNE       next8
-	JMP       done8
+	JNE       next4
+	JMP       done4
 
-from14_8:
+from14_4:
 	VBROADCASTSS (BX), Y8
 	VADDPS       Y8, Y0, Y0
 	VADDPS       Y8, Y1, Y1
 	VADDPS       Y8, Y2, Y2
 	VADDPS       Y8, Y3, Y3
-	VADDPS       Y8, Y4, Y4
-	VADDPS       Y8, Y5, Y5
-	VADDPS       Y8, Y6, Y6
-	VADDPS       Y8, Y7, Y7
 	DECQ         R10
-	JNE          next8
-	JMP          done8
+	JNE          next4
+	JMP          done4
 
-from15_8:
+from15_4:
 	CMPQ         R11, $0x00000011
-	JAE          from17_8
+	JAE          from17_4
 	CMPQ         R11, $0x00000010
-	JAE          from16_8
+	JAE          from16_4
 	VBROADCASTSS (BX), Y8
 	VSUBPS       Y8, Y0, Y0
 	VSUBPS       Y8, Y1, Y1
 	VSUBPS       Y8, Y2, Y2
 	VSUBPS       Y8, Y3, Y3
-	VSUBPS       Y8, Y4, Y4
-	VSUBPS       Y8, Y5, Y5
-	VSUBPS       Y8, Y6, Y6
-	VSUBPS       Y8, Y7, Y7
 	DECQ         R10
-	JNE          next8
-	JMP          done8
+	JNE          next4
+	JMP          done4
 
-from16_8:
+from16_4:
 	VBROADCASTSS (BX), Y8
 	VMULPS       Y8, Y0, Y0
 	VMULPS       Y8, Y1, Y1
 	VMULPS       Y8, Y2, Y2
 	VMULPS       Y8, Y3, Y3
-	VMULPS       Y8, Y4, Y4
-	VMULPS       Y8, Y5, Y5
-	VMULPS       Y8, Y6, Y6
-	VMULPS       Y8, Y7, Y7
 	DECQ         R10
-	JNE          next8
-	JMP          done8
+	JNE          next4
+	JMP          done4
 
-from17_8:
-	CMPQ         R11, $0x00000012
-	JAE          from18_8
+from17_4:
 	VBROADCASTSS (BX), Y8
 	VMAXPS       Y0, Y8, Y0
 	VMAXPS       Y1, Y8, Y1
 	VMAXPS       Y2, Y8, Y2
 	VMAXPS       Y3, Y8, Y3
-	VMAXPS       Y4, Y8, Y4
-	VMAXPS       Y5, Y8, Y5
-	VMAXPS       Y6, Y8, Y6
-	VMAXPS       Y7, Y8, Y7
 	DECQ         R10
-	JNE          next8
-	JMP          done8
+	JNE          next4
+	JMP          done4
 
-from18_8:
+from18_4:
+	CMPQ         R11, $0x00000015
+	JAE          from21_4
+	CMPQ         R11, $0x00000014
+	JAE          from20_4
+	CMPQ         R11, $0x00000013
+	JAE          from19_4
 	VBROADCASTSS (BX), Y8
 	VMINPS       Y0, Y8, Y0
 	VMINPS       Y1, Y8, Y1
 	VMINPS       Y2, Y8, Y2
 	VMINPS       Y3, Y8, Y3
-	VMINPS       Y4, Y8, Y4
-	VMINPS       Y5, Y8, Y5
-	VMINPS       Y6, Y8, Y6
-	VMINPS       Y7, Y8, Y7
 	DECQ         R10
-	JNE          next8
-	JMP          done8
+	JNE          next4
+	JMP          done4
 
-from19_8:
-	CMPQ   R11, $0x0000001c
-	JAE    from28_8
-	CMPQ   R11, $0x00000018
-	JAE    from24_8
-	CMPQ   R11, $0x00000016
-	JAE    from22_8
-	CMPQ   R11, $0x00000015
-	JAE    from21_8
-	CMPQ   R11, $0x00000014
-	JAE    from20_8
+from19_4:
 	VXORPS signBit<>+0(SB), Y0, Y0
 	VXORPS signBit<>+0(SB), Y1, Y1
 	VXORPS signBit<>+0(SB), Y2, Y2
 	VXORPS signBit<>+0(SB), Y3, Y3
-	VXORPS signBit<>+0(SB), Y4, Y4
-	VXORPS signBit<>+0(SB), Y5, Y5
-	VXORPS signBit<>+0(SB), Y6, Y6
-	VXORPS signBit<>+0(SB), Y7, Y7
 	DECQ   R10
-	JNE    next8
-	JMP    done8
+	JNE    next4
+	JMP    done4
 
-from20_8:
+from20_4:
 	VANDPS magnitude<>+0(SB), Y0, Y0
 	VANDPS magnitude<>+0(SB), Y1, Y1
 	VANDPS magnitude<>+0(SB), Y2, Y2
 	VANDPS magnitude<>+0(SB), Y3, Y3
-	VANDPS magnitude<>+0(SB), Y4, Y4
-	VANDPS magnitude<>+0(SB), Y5, Y5
-	VANDPS magnitude<>+0(SB), Y6, Y6
-	VANDPS magnitude<>+0(SB), Y7, Y7
 	DECQ   R10
-	JNE    next8
-	JMP    done8
+	JNE    next4
+	JMP    done4
 
-from21_8:
+from21_4:
+	CMPQ   R11, $0x00000016
+	JAE    from22_4
 	VXORPS Y8, Y8, Y8
 	VMAXPS Y0, Y8, Y0
 	VMAXPS Y1, Y8, Y1
 	VMAXPS Y2, Y8, Y2
 	VMAXPS Y3, Y8, Y3
-	VMAXPS Y4, Y8, Y4
-	VMAXPS Y5, Y8, Y5
-	VMAXPS Y6, Y8, Y6
-	VMAXPS Y7, Y8, Y7
 	DECQ   R10
-	JNE    next8
-	JMP    done8
+	JNE    next4
+	JMP    done4
 
-from22_8:
-	CMPQ    R11, $0x00000017
-	JAE     from23_8
+from22_4:
 	VSQRTPS Y0, Y0
 	VMOVAPS Y0, Y0
 	VSQRTPS Y1, Y1
@@ -7606,19 +7446,21 @@ from22_8:
 	VMOVAPS Y2, Y2
 	VSQRTPS Y3, Y3
 	VMOVAPS Y3, Y3
-	VSQRTPS Y4, Y4
-	VMOVAPS Y4, Y4
-	VSQRTPS Y5, Y5
-	VMOVAPS Y5, Y5
-	VSQRTPS Y6, Y6
-	VMOVAPS Y6, Y6
-	VSQRTPS Y7, Y7
-	VMOVAPS Y7, Y7
 	DECQ    R10
-	JNE     next8
-	JMP     done8
+	JNE     next4
+	JMP     done4
 
-from23_8:
+from23_4:
+	CMPQ     R11, $0x00000022
+	JAE      from34_4
+	CMPQ     R11, $0x0000001d
+	JAE      from29_4
+	CMPQ     R11, $0x0000001a
+	JAE      from26_4
+	CMPQ     R11, $0x00000019
+	JAE      from25_4
+	CMPQ     R11, $0x00000018
+	JAE      from24_4
 	VROUNDPS $0x09, Y0, Y0
 	VMOVAPS  Y0, Y0
 	VROUNDPS $0x09, Y1, Y1
@@ -7627,23 +7469,11 @@ from23_8:
 	VMOVAPS  Y2, Y2
 	VROUNDPS $0x09, Y3, Y3
 	VMOVAPS  Y3, Y3
-	VROUNDPS $0x09, Y4, Y4
-	VMOVAPS  Y4, Y4
-	VROUNDPS $0x09, Y5, Y5
-	VMOVAPS  Y5, Y5
-	VROUNDPS $0x09, Y6, Y6
-	VMOVAPS  Y6, Y6
-	VROUNDPS $0x09, Y7, Y7
-	VMOVAPS  Y7, Y7
 	DECQ     R10
-	JNE      next8
-	JMP      done8
+	JNE      next4
+	JMP      done4
 
-from24_8:
-	CMPQ     R11, $0x0000001a
-	JAE      from26_8
-	CMPQ     R11, $0x00000019
-	JAE      from25_8
+from24_4:
 	VROUNDPS $0x0a, Y0, Y0
 	VMOVAPS  Y0, Y0
 	VROUNDPS $0x0a, Y1, Y1
@@ -7652,19 +7482,11 @@ from24_8:
 	VMOVAPS  Y2, Y2
 	VROUNDPS $0x0a, Y3, Y3
 	VMOVAPS  Y3, Y3
-	VROUNDPS $0x0a, Y4, Y4
-	VMOVAPS  Y4, Y4
-	VROUNDPS $0x0a, Y5, Y5
-	VMOVAPS  Y5, Y5
-	VROUNDPS $0x0a, Y6, Y6
-	VMOVAPS  Y6, Y6
-	VROUNDPS $0x0a, Y7, Y7
-	VMOVAPS  Y7, Y7
 	DECQ     R10
-	JNE      next8
-	JMP      done8
+	JNE      next4
+	JMP      done4
 
-from25_8:
+from25_4:
 	VROUNDPS $0x08, Y0, Y0
 	VMOVAPS  Y0, Y0
 	VROUNDPS $0x08, Y1, Y1
@@ -7673,21 +7495,15 @@ from25_8:
 	VMOVAPS  Y2, Y2
 	VROUNDPS $0x08, Y3, Y3
 	VMOVAPS  Y3, Y3
-	VROUNDPS $0x08, Y4, Y4
-	VMOVAPS  Y4, Y4
-	VROUNDPS $0x08, Y5, Y5
-	VMOVAPS  Y5, Y5
-	VROUNDPS $0x08, Y6, Y6
-	VMOVAPS  Y6, Y6
-	VROUNDPS $0x08, Y7, Y7
-	VMOVAPS  Y7, Y7
 	DECQ     R10
-	JNE      next8
-	JMP      done8
+	JNE      next4
+	JMP      done4
 
-from26_8:
+from26_4:
+	CMPQ      R11, $0x0000001c
+	JAE       from28_4
 	CMPQ      R11, $0x0000001b
-	JAE       from27_8
+	JAE       from27_4
 	VXORPS    Y8, Y8, Y8
 	VCMPPS    $0x1e, Y8, Y0, Y9
 	VMULPS    one<>+0(SB), Y0, Y10
@@ -7724,47 +7540,11 @@ from26_8:
 	VMOVUPS   Y10, Y8
 	VBLENDVPS Y3, cbf800000<>+0(SB), Y8, Y8
 	VMOVAPS   Y8, Y3
-	VXORPS    Y8, Y8, Y8
-	VCMPPS    $0x1e, Y8, Y4, Y9
-	VMULPS    one<>+0(SB), Y4, Y10
-	VMOVUPS   Y10, Y10
-	VBLENDVPS Y9, one<>+0(SB), Y10, Y10
-	VCMPPS    $0x11, Y8, Y4, Y4
-	VMOVUPS   Y10, Y8
-	VBLENDVPS Y4, cbf800000<>+0(SB), Y8, Y8
-	VMOVAPS   Y8, Y4
-	VXORPS    Y8, Y8, Y8
-	VCMPPS    $0x1e, Y8, Y5, Y9
-	VMULPS    one<>+0(SB), Y5, Y10
-	VMOVUPS   Y10, Y10
-	VBLENDVPS Y9, one<>+0(SB), Y10, Y10
-	VCMPPS    $0x11, Y8, Y5, Y5
-	VMOVUPS   Y10, Y8
-	VBLENDVPS Y5, cbf800000<>+0(SB), Y8, Y8
-	VMOVAPS   Y8, Y5
-	VXORPS    Y8, Y8, Y8
-	VCMPPS    $0x1e, Y8, Y6, Y9
-	VMULPS    one<>+0(SB), Y6, Y10
-	VMOVUPS   Y10, Y10
-	VBLENDVPS Y9, one<>+0(SB), Y10, Y10
-	VCMPPS    $0x11, Y8, Y6, Y6
-	VMOVUPS   Y10, Y8
-	VBLENDVPS Y6, cbf800000<>+0(SB), Y8, Y8
-	VMOVAPS   Y8, Y6
-	VXORPS    Y8, Y8, Y8
-	VCMPPS    $0x1e, Y8, Y7, Y9
-	VMULPS    one<>+0(SB), Y7, Y10
-	VMOVUPS   Y10, Y10
-	VBLENDVPS Y9, one<>+0(SB), Y10, Y10
-	VCMPPS    $0x11, Y8, Y7, Y7
-	VMOVUPS   Y10, Y8
-	VBLENDVPS Y7, cbf800000<>+0(SB), Y8, Y8
-	VMOVAPS   Y8, Y7
 	DECQ      R10
-	JNE       next8
-	JMP       done8
+	JNE       next4
+	JMP       done4
 
-from27_8:
+from27_4:
 	VXORPS  Y8, Y8, Y8
 	VMOVUPS (BX)(DI*1), Y9
 	VCMPPS  $0x1e, Y8, Y9, Y9
@@ -7776,33 +7556,13 @@ from27_8:
 	VCMPPS  $0x1e, Y8, Y9, Y9
 	VANDPS  Y2, Y9, Y2
 	VMOVUPS 96(BX)(DI*1), Y9
-	VCMPPS  $0x1e, Y8, Y9, Y9
-	VANDPS  Y3, Y9, Y3
-	VMOVUPS 128(BX)(DI*1), Y9
-	VCMPPS  $0x1e, Y8, Y9, Y9
-	VANDPS  Y4, Y9, Y4
-	VMOVUPS 160(BX)(DI*1), Y9
-	VCMPPS  $0x1e, Y8, Y9, Y9
-	VANDPS  Y5, Y9, Y5
-	VMOVUPS 192(BX)(DI*1), Y9
-	VCMPPS  $0x1e, Y8, Y9, Y9
-	VANDPS  Y6, Y9, Y6
-	VMOVUPS 224(BX)(DI*1), Y9
 	VCMPPS  $0x1e, Y8, Y9, Y8
-	VANDPS  Y7, Y8, Y7
+	VANDPS  Y3, Y8, Y3
 	DECQ    R10
-	JNE     next8
-	JMP     done8
+	JNE     next4
+	JMP     done4
 
-from28_8:
-	CMPQ    R11, $0x00000021
-	JAE     from33_8
-	CMPQ    R11, $0x0000001f
-	JAE     from31_8
-	CMPQ    R11, $0x0000001e
-	JAE     from30_8
-	CMPQ    R11, $0x0000001d
-	JAE     from29_8
+from28_4:
 	VXORPS  Y8, Y8, Y8
 	VCMPPS  $0x1e, Y8, Y0, Y0
 	VMOVUPS (BX)(DI*1), Y9
@@ -7814,25 +7574,19 @@ from28_8:
 	VMOVUPS 64(BX)(DI*1), Y9
 	VANDPS  Y9, Y2, Y2
 	VCMPPS  $0x1e, Y8, Y3, Y3
-	VMOVUPS 96(BX)(DI*1), Y9
-	VANDPS  Y9, Y3, Y3
-	VCMPPS  $0x1e, Y8, Y4, Y4
-	VMOVUPS 128(BX)(DI*1), Y9
-	VANDPS  Y9, Y4, Y4
-	VCMPPS  $0x1e, Y8, Y5, Y5
-	VMOVUPS 160(BX)(DI*1), Y9
-	VANDPS  Y9, Y5, Y5
-	VCMPPS  $0x1e, Y8, Y6, Y6
-	VMOVUPS 192(BX)(DI*1), Y9
-	VANDPS  Y9, Y6, Y6
-	VCMPPS  $0x1e, Y8, Y7, Y7
-	VMOVUPS 224(BX)(DI*1), Y8
-	VANDPS  Y8, Y7, Y7
+	VMOVUPS 96(BX)(DI*1), Y8
+	VANDPS  Y8, Y3, Y3
 	DECQ    R10
-	JNE     next8
-	JMP     done8
+	JNE     next4
+	JMP     done4
 
-from29_8:
+from29_4:
+	CMPQ         R11, $0x00000020
+	JAE          from32_4
+	CMPQ         R11, $0x0000001f
+	JAE          from31_4
+	CMPQ         R11, $0x0000001e
+	JAE          from30_4
 	VCMPPS       $0x00, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7861,39 +7615,11 @@ from29_8:
 	VPACKUSDW    X9, X8, X8
 	VPACKUSWB    X8, X8, X8
 	VMOVQ        X8, 24(SI)(R8*1)
-	VCMPPS       $0x00, 128(BX)(DI*1), Y4, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 32(SI)(R8*1)
-	VCMPPS       $0x00, 160(BX)(DI*1), Y5, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 40(SI)(R8*1)
-	VCMPPS       $0x00, 192(BX)(DI*1), Y6, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 48(SI)(R8*1)
-	VCMPPS       $0x00, 224(BX)(DI*1), Y7, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 56(SI)(R8*1)
 	DECQ         R10
-	JNE          next8
-	JMP          done8
+	JNE          next4
+	JMP          done4
 
-from30_8:
+from30_4:
 	VCMPPS       $0x04, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7922,41 +7648,11 @@ from30_8:
 	VPACKUSDW    X9, X8, X8
 	VPACKUSWB    X8, X8, X8
 	VMOVQ        X8, 24(SI)(R8*1)
-	VCMPPS       $0x04, 128(BX)(DI*1), Y4, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 32(SI)(R8*1)
-	VCMPPS       $0x04, 160(BX)(DI*1), Y5, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 40(SI)(R8*1)
-	VCMPPS       $0x04, 192(BX)(DI*1), Y6, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 48(SI)(R8*1)
-	VCMPPS       $0x04, 224(BX)(DI*1), Y7, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 56(SI)(R8*1)
 	DECQ         R10
-	JNE          next8
-	JMP          done8
+	JNE          next4
+	JMP          done4
 
-from31_8:
-	CMPQ         R11, $0x00000020
-	JAE          from32_8
+from31_4:
 	VCMPPS       $0x11, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7985,39 +7681,13 @@ from31_8:
 	VPACKUSDW    X9, X8, X8
 	VPACKUSWB    X8, X8, X8
 	VMOVQ        X8, 24(SI)(R8*1)
-	VCMPPS       $0x11, 128(BX)(DI*1), Y4, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 32(SI)(R8*1)
-	VCMPPS       $0x11, 160(BX)(DI*1), Y5, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 40(SI)(R8*1)
-	VCMPPS       $0x11, 192(BX)(DI*1), Y6, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 48(SI)(R8*1)
-	VCMPPS       $0x11, 224(BX)(DI*1), Y7, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 56(SI)(R8*1)
 	DECQ         R10
-	JNE          next8
-	JMP          done8
+	JNE          next4
+	JMP          done4
 
-from32_8:
+from32_4:
+	CMPQ         R11, $0x00000021
+	JAE          from33_4
 	VCMPPS       $0x12, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -8046,43 +7716,11 @@ from32_8:
 	VPACKUSDW    X9, X8, X8
 	VPACKUSWB    X8, X8, X8
 	VMOVQ        X8, 24(SI)(R8*1)
-	VCMPPS       $0x12, 128(BX)(DI*1), Y4, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 32(SI)(R8*1)
-	VCMPPS       $0x12, 160(BX)(DI*1), Y5, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 40(SI)(R8*1)
-	VCMPPS       $0x12, 192(BX)(DI*1), Y6, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 48(SI)(R8*1)
-	VCMPPS       $0x12, 224(BX)(DI*1), Y7, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 56(SI)(R8*1)
 	DECQ         R10
-	JNE          next8
-	JMP          done8
+	JNE          next4
+	JMP          done4
 
-from33_8:
-	CMPQ         R11, $0x00000023
-	JAE          from35_8
-	CMPQ         R11, $0x00000022
-	JAE          from34_8
+from33_4:
 	VCMPPS       $0x1e, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -8111,39 +7749,19 @@ from33_8:
 	VPACKUSDW    X9, X8, X8
 	VPACKUSWB    X8, X8, X8
 	VMOVQ        X8, 24(SI)(R8*1)
-	VCMPPS       $0x1e, 128(BX)(DI*1), Y4, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 32(SI)(R8*1)
-	VCMPPS       $0x1e, 160(BX)(DI*1), Y5, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 40(SI)(R8*1)
-	VCMPPS       $0x1e, 192(BX)(DI*1), Y6, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 48(SI)(R8*1)
-	VCMPPS       $0x1e, 224(BX)(DI*1), Y7, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 56(SI)(R8*1)
 	DECQ         R10
-	JNE          next8
-	JMP          done8
+	JNE          next4
+	JMP          done4
 
-from34_8:
+from34_4:
+	CMPQ         R11, $0x00000028
+	JAE          from40_4
+	CMPQ         R11, $0x00000025
+	JAE          from37_4
+	CMPQ         R11, $0x00000024
+	JAE          from36_4
+	CMPQ         R11, $0x00000023
+	JAE          from35_4
 	VCMPPS       $0x1d, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -8172,41 +7790,11 @@ from34_8:
 	VPACKUSDW    X9, X8, X8
 	VPACKUSWB    X8, X8, X8
 	VMOVQ        X8, 24(SI)(R8*1)
-	VCMPPS       $0x1d, 128(BX)(DI*1), Y4, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 32(SI)(R8*1)
-	VCMPPS       $0x1d, 160(BX)(DI*1), Y5, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 40(SI)(R8*1)
-	VCMPPS       $0x1d, 192(BX)(DI*1), Y6, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 48(SI)(R8*1)
-	VCMPPS       $0x1d, 224(BX)(DI*1), Y7, Y8
-	VPSRLD       $0x1f, Y8, Y8
-	VEXTRACTI128 $0x01, Y8, X9
-	VEXTRACTI128 $0x00, Y8, X8
-	VPACKUSDW    X9, X8, X8
-	VPACKUSWB    X8, X8, X8
-	VMOVQ        X8, 56(SI)(R8*1)
 	DECQ         R10
-	JNE          next8
-	JMP          done8
+	JNE          next4
+	JMP          done4
 
-from35_8:
-	CMPQ      R11, $0x00000024
-	JAE       from36_8
+from35_4:
 	VPMOVZXBD (SI)(R8*1), Y8
 	VPXOR     Y9, Y9, Y9
 	VPCMPGTD  Y9, Y8, Y8
@@ -8231,35 +7819,11 @@ from35_8:
 	VMOVUPS   96(BX)(DI*1), Y9
 	VBLENDVPS Y8, Y3, Y9, Y9
 	VMOVAPS   Y9, Y3
-	VPMOVZXBD 32(SI)(R8*1), Y8
-	VPXOR     Y9, Y9, Y9
-	VPCMPGTD  Y9, Y8, Y8
-	VMOVUPS   128(BX)(DI*1), Y9
-	VBLENDVPS Y8, Y4, Y9, Y9
-	VMOVAPS   Y9, Y4
-	VPMOVZXBD 40(SI)(R8*1), Y8
-	VPXOR     Y9, Y9, Y9
-	VPCMPGTD  Y9, Y8, Y8
-	VMOVUPS   160(BX)(DI*1), Y9
-	VBLENDVPS Y8, Y5, Y9, Y9
-	VMOVAPS   Y9, Y5
-	VPMOVZXBD 48(SI)(R8*1), Y8
-	VPXOR     Y9, Y9, Y9
-	VPCMPGTD  Y9, Y8, Y8
-	VMOVUPS   192(BX)(DI*1), Y9
-	VBLENDVPS Y8, Y6, Y9, Y9
-	VMOVAPS   Y9, Y6
-	VPMOVZXBD 56(SI)(R8*1), Y8
-	VPXOR     Y9, Y9, Y9
-	VPCMPGTD  Y9, Y8, Y8
-	VMOVUPS   224(BX)(DI*1), Y9
-	VBLENDVPS Y8, Y7, Y9, Y9
-	VMOVAPS   Y9, Y7
 	DECQ      R10
-	JNE       next8
-	JMP       done8
+	JNE       next4
+	JMP       done4
 
-from36_8:
+from36_4:
 	VPMOVZXBD (SI)(R8*1), Y8
 	VPXOR     Y9, Y9, Y9
 	VPCMPGTD  Y9, Y8, Y8
@@ -8276,33 +7840,130 @@ from36_8:
 	VPXOR     Y9, Y9, Y9
 	VPCMPGTD  Y9, Y8, Y8
 	VBLENDVPS Y8, 96(BX)(DI*1), Y3, Y3
-	VPMOVZXBD 32(SI)(R8*1), Y8
-	VPXOR     Y9, Y9, Y9
-	VPCMPGTD  Y9, Y8, Y8
-	VBLENDVPS Y8, 128(BX)(DI*1), Y4, Y4
-	VPMOVZXBD 40(SI)(R8*1), Y8
-	VPXOR     Y9, Y9, Y9
-	VPCMPGTD  Y9, Y8, Y8
-	VBLENDVPS Y8, 160(BX)(DI*1), Y5, Y5
-	VPMOVZXBD 48(SI)(R8*1), Y8
-	VPXOR     Y9, Y9, Y9
-	VPCMPGTD  Y9, Y8, Y8
-	VBLENDVPS Y8, 192(BX)(DI*1), Y6, Y6
-	VPMOVZXBD 56(SI)(R8*1), Y8
-	VPXOR     Y9, Y9, Y9
-	VPCMPGTD  Y9, Y8, Y8
-	VBLENDVPS Y8, 224(BX)(DI*1), Y7, Y7
 	DECQ      R10
-	JNE       next8
+	JNE       next4
+	JMP       done4
 
-done8:
-	ADDQ $0x00000100, DI
-	ADDQ $0x00000040, R8
-	SUBQ $0x00000040, DX
-	JMP  top8
+from37_4:
+	CMPQ    R11, $0x00000027
+	JAE     from39_4
+	CMPQ    R11, $0x00000026
+	JAE     from38_4
+	VCMPPS  $0x00, (BX)(DI*1), Y0, Y4
+	VMOVAPS Y4, Y4
+	VCMPPS  $0x00, 32(BX)(DI*1), Y1, Y5
+	VMOVAPS Y5, Y5
+	VCMPPS  $0x00, 64(BX)(DI*1), Y2, Y6
+	VMOVAPS Y6, Y6
+	VCMPPS  $0x00, 96(BX)(DI*1), Y3, Y7
+	VMOVAPS Y7, Y7
+	DECQ    R10
+	JNE     next4
+	JMP     done4
 
-bottom8:
+from38_4:
+	VCMPPS  $0x04, (BX)(DI*1), Y0, Y4
+	VMOVAPS Y4, Y4
+	VCMPPS  $0x04, 32(BX)(DI*1), Y1, Y5
+	VMOVAPS Y5, Y5
+	VCMPPS  $0x04, 64(BX)(DI*1), Y2, Y6
+	VMOVAPS Y6, Y6
+	VCMPPS  $0x04, 96(BX)(DI*1), Y3, Y7
+	VMOVAPS Y7, Y7
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from39_4:
+	VCMPPS  $0x11, (BX)(DI*1), Y0, Y4
+	VMOVAPS Y4, Y4
+	VCMPPS  $0x11, 32(BX)(DI*1), Y1, Y5
+	VMOVAPS Y5, Y5
+	VCMPPS  $0x11, 64(BX)(DI*1), Y2, Y6
+	VMOVAPS Y6, Y6
+	VCMPPS  $0x11, 96(BX)(DI*1), Y3, Y7
+	VMOVAPS Y7, Y7
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from40_4:
+	CMPQ    R11, $0x0000002b
+	JAE     from43_4
+	CMPQ    R11, $0x0000002a
+	JAE     from42_4
+	CMPQ    R11, $0x00000029
+	JAE     from41_4
+	VCMPPS  $0x12, (BX)(DI*1), Y0, Y4
+	VMOVAPS Y4, Y4
+	VCMPPS  $0x12, 32(BX)(DI*1), Y1, Y5
+	VMOVAPS Y5, Y5
+	VCMPPS  $0x12, 64(BX)(DI*1), Y2, Y6
+	VMOVAPS Y6, Y6
+	VCMPPS  $0x12, 96(BX)(DI*1), Y3, Y7
+	VMOVAPS Y7, Y7
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from41_4:
+	VCMPPS  $0x1e, (BX)(DI*1), Y0, Y4
+	VMOVAPS Y4, Y4
+	VCMPPS  $0x1e, 32(BX)(DI*1), Y1, Y5
+	VMOVAPS Y5, Y5
+	VCMPPS  $0x1e, 64(BX)(DI*1), Y2, Y6
+	VMOVAPS Y6, Y6
+	VCMPPS  $0x1e, 96(BX)(DI*1), Y3, Y7
+	VMOVAPS Y7, Y7
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from42_4:
+	VCMPPS  $0x1d, (BX)(DI*1), Y0, Y4
+	VMOVAPS Y4, Y4
+	VCMPPS  $0x1d, 32(BX)(DI*1), Y1, Y5
+	VMOVAPS Y5, Y5
+	VCMPPS  $0x1d, 64(BX)(DI*1), Y2, Y6
+	VMOVAPS Y6, Y6
+	VCMPPS  $0x1d, 96(BX)(DI*1), Y3, Y7
+	VMOVAPS Y7, Y7
+	DECQ    R10
+	JNE     next4
+	JMP     done4
+
+from43_4:
+	CMPQ      R11, $0x0000002c
+	JAE       from44_4
+	VMOVUPS   (BX)(DI*1), Y8
+	VBLENDVPS Y4, Y0, Y8, Y0
+	VMOVUPS   32(BX)(DI*1), Y8
+	VBLENDVPS Y5, Y1, Y8, Y1
+	VMOVUPS   64(BX)(DI*1), Y8
+	VBLENDVPS Y6, Y2, Y8, Y2
+	VMOVUPS   96(BX)(DI*1), Y8
+	VBLENDVPS Y7, Y3, Y8, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from44_4:
+	VBLENDVPS Y4, (BX)(DI*1), Y0, Y0
+	VBLENDVPS Y5, 32(BX)(DI*1), Y1, Y1
+	VBLENDVPS Y6, 64(BX)(DI*1), Y2, Y2
+	VBLENDVPS Y7, 96(BX)(DI*1), Y3, Y3
+	DECQ      R10
+	JNE       next4
+
+done4:
+	ADDQ $0x00000080, DI
+	ADDQ $0x00000020, R8
+	SUBQ $0x00000020, DX
+	JMP  top4
+
+bottom4:
 	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
 
 top1:
 	CMPQ DX, $0x00000008
@@ -8315,12 +7976,12 @@ next1:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000013
-	JAE     from19_1
-	CMPQ    R11, $0x0000000a
-	JAE     from10_1
-	CMPQ    R11, $0x00000005
-	JAE     from5_1
+	CMPQ    R11, $0x00000017
+	JAE     from23_1
+	CMPQ    R11, $0x0000000c
+	JAE     from12_1
+	CMPQ    R11, $0x00000006
+	JAE     from6_1
 	CMPQ    R11, $0x00000003
 	JAE     from3_1
 	CMPQ    R11, $0x00000002
@@ -8347,6 +8008,8 @@ from2_1:
 	JMP       done1
 
 from3_1:
+	CMPQ    R11, $0x00000005
+	JAE     from5_1
 	CMPQ    R11, $0x00000004
 	JAE     from4_1
 	VMOVUPS Y0, (BX)(DI*1)
@@ -8361,20 +8024,20 @@ from4_1:
 	JMP    done1
 
 from5_1:
-	CMPQ   R11, $0x00000008
-	JAE    from8_1
-	CMPQ   R11, $0x00000007
-	JAE    from7_1
-	CMPQ   R11, $0x00000006
-	JAE    from6_1
 	VSUBPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from6_1:
-	VMOVUPS (BX)(DI*1), Y1
-	VSUBPS  Y0, Y1, Y0
+	CMPQ    R11, $0x00000009
+	JAE     from9_1
+	CMPQ    R11, $0x00000008
+	JAE     from8_1
+	CMPQ    R11, $0x00000007
+	JAE     from7_1
+	VMOVUPS (BX)(DI*1), Y2
+	VSUBPS  Y0, Y2, Y0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
@@ -8386,71 +8049,71 @@ from7_1:
 	JMP    done1
 
 from8_1:
-	CMPQ   R11, $0x00000009
-	JAE    from9_1
 	VDIVPS (BX)(DI*1), Y0, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from9_1:
-	VMOVUPS (BX)(DI*1), Y1
-	VDIVPS  Y0, Y1, Y0
+	CMPQ    R11, $0x0000000b
+	JAE     from11_1
+	CMPQ    R11, $0x0000000a
+	JAE     from10_1
+	VMOVUPS (BX)(DI*1), Y2
+	VDIVPS  Y0, Y2, Y0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from10_1:
-	CMPQ      R11, $0x0000000f
-	JAE       from15_1
-	CMPQ      R11, $0x0000000d
-	JAE       from13_1
-	CMPQ      R11, $0x0000000c
-	JAE       from12_1
-	CMPQ      R11, $0x0000000b
-	JAE       from11_1
-	VMOVUPS   (BX)(DI*1), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VMAXPS    Y1, Y0, Y1
-	VBLENDVPS Y2, Y0, Y1, Y1
-	VMOVAPS   Y1, Y0
+	VMOVUPS   (BX)(DI*1), Y2
+	VCMPPS    $0x03, Y0, Y0, Y3
+	VMAXPS    Y2, Y0, Y2
+	VBLENDVPS Y3, Y0, Y2, Y2
+	VMOVAPS   Y2, Y0
 	DECQ      R10
 	JNE       next1
 	JMP       done1
 
 from11_1:
-	VMOVUPS   (BX)(DI*1), Y1
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VMAXPS    Y0, Y1, Y0
-	VBLENDVPS Y2, Y1, Y0, Y0
+	VMOVUPS   (BX)(DI*1), Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VMAXPS    Y0, Y2, Y0
+	VBLENDVPS Y3, Y2, Y0, Y0
 	DECQ      R10
 	JNE       next1
 	JMP       done1
 
 from12_1:
-	VMOVUPS   (BX)(DI*1), Y1
-	VCMPPS    $0x03, Y0, Y0, Y2
-	VMINPS    Y1, Y0, Y1
-	VBLENDVPS Y2, Y0, Y1, Y1
-	VMOVAPS   Y1, Y0
+	CMPQ      R11, $0x00000012
+	JAE       from18_1
+	CMPQ      R11, $0x0000000f
+	JAE       from15_1
+	CMPQ      R11, $0x0000000e
+	JAE       from14_1
+	CMPQ      R11, $0x0000000d
+	JAE       from13_1
+	VMOVUPS   (BX)(DI*1), Y2
+	VCMPPS    $0x03, Y0, Y0, Y3
+	VMINPS    Y2, Y0, Y2
+	VBLENDVPS Y3, Y0, Y2, Y2
+	VMOVAPS   Y2, Y0
 	DECQ      R10
 	JNE       next1
 	JMP       done1
 
 from13_1:
-	CMPQ      R11, $0x0000000e
-	JAE       from14_1
-	VMOVUPS   (BX)(DI*1), Y1
-	VCMPPS    $0x03, Y1, Y1, Y2
-	VMINPS    Y0, Y1, Y0
-	VBLENDVPS Y2, Y1, Y0, Y0
+	VMOVUPS   (BX)(DI*1), Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VMINPS    Y0, Y2, Y0
+	VBLENDVPS Y3, Y2, Y0, Y0
 	DECQ      R10
 	JNE       next1
 	JMP       done1
 
 from14_1:
-	VBROADCASTSS (BX), Y1
-	VADDPS       Y1, Y0, Y0
+	VBROADCASTSS (BX), Y2
+	VADDPS       Y2, Y0, Y0
 	DECQ         R10
 	JNE          next1
 	JMP          done1
@@ -8460,46 +8123,40 @@ from15_1:
 	JAE          from17_1
 	CMPQ         R11, $0x00000010
 	JAE          from16_1
-	VBROADCASTSS (BX), Y1
-	VSUBPS       Y1, Y0, Y0
+	VBROADCASTSS (BX), Y2
+	VSUBPS       Y2, Y0, Y0
 	DECQ         R10
 	JNE          next1
 	JMP          done1
 
 from16_1:
-	VBROADCASTSS (BX), Y1
-	VMULPS       Y1, Y0, Y0
+	VBROADCASTSS (BX), Y2
+	VMULPS       Y2, Y0, Y0
 	DECQ         R10
 	JNE          next1
 	JMP          done1
 
 from17_1:
-	CMPQ         R11, $0x00000012
-	JAE          from18_1
-	VBROADCASTSS (BX), Y1
-	VMAXPS       Y0, Y1, Y0
+	VBROADCASTSS (BX), Y2
+	VMAXPS       Y0, Y2, Y0
 	DECQ         R10
 	JNE          next1
 	JMP          done1
 
 from18_1:
-	VBROADCASTSS (BX), Y1
-	VMINPS       Y0, Y1, Y0
+	CMPQ         R11, $0x00000015
+	JAE          from21_1
+	CMPQ         R11, $0x00000014
+	JAE          from20_1
+	CMPQ         R11, $0x00000013
+	JAE          from19_1
+	VBROADCASTSS (BX), Y2
+	VMINPS       Y0, Y2, Y0
 	DECQ         R10
 	JNE          next1
 	JMP          done1
 
 from19_1:
-	CMPQ   R11, $0x0000001c
-	JAE    from28_1
-	CMPQ   R11, $0x00000018
-	JAE    from24_1
-	CMPQ   R11, $0x00000016
-	JAE    from22_1
-	CMPQ   R11, $0x00000015
-	JAE    from21_1
-	CMPQ   R11, $0x00000014
-	JAE    from20_1
 	VXORPS signBit<>+0(SB), Y0, Y0
 	DECQ   R10
 	JNE    next1
@@ -8512,15 +8169,15 @@ from20_1:
 	JMP    done1
 
 from21_1:
-	VXORPS Y1, Y1, Y1
-	VMAXPS Y0, Y1, Y0
+	CMPQ   R11, $0x00000016
+	JAE    from22_1
+	VXORPS Y2, Y2, Y2
+	VMAXPS Y0, Y2, Y0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from22_1:
-	CMPQ    R11, $0x00000017
-	JAE     from23_1
 	VSQRTPS Y0, Y0
 	VMOVAPS Y0, Y0
 	DECQ    R10
@@ -8528,6 +8185,16 @@ from22_1:
 	JMP     done1
 
 from23_1:
+	CMPQ     R11, $0x00000022
+	JAE      from34_1
+	CMPQ     R11, $0x0000001d
+	JAE      from29_1
+	CMPQ     R11, $0x0000001a
+	JAE      from26_1
+	CMPQ     R11, $0x00000019
+	JAE      from25_1
+	CMPQ     R11, $0x00000018
+	JAE      from24_1
 	VROUNDPS $0x09, Y0, Y0
 	VMOVAPS  Y0, Y0
 	DECQ     R10
@@ -8535,10 +8202,6 @@ from23_1:
 	JMP      done1
 
 from24_1:
-	CMPQ     R11, $0x0000001a
-	JAE      from26_1
-	CMPQ     R11, $0x00000019
-	JAE      from25_1
 	VROUNDPS $0x0a, Y0, Y0
 	VMOVAPS  Y0, Y0
 	DECQ     R10
@@ -8553,142 +8216,211 @@ from25_1:
 	JMP      done1
 
 from26_1:
+	CMPQ      R11, $0x0000001c
+	JAE       from28_1
 	CMPQ      R11, $0x0000001b
 	JAE       from27_1
-	VXORPS    Y1, Y1, Y1
-	VCMPPS    $0x1e, Y1, Y0, Y2
-	VMULPS    one<>+0(SB), Y0, Y3
-	VMOVUPS   Y3, Y3
-	VBLENDVPS Y2, one<>+0(SB), Y3, Y3
-	VCMPPS    $0x11, Y1, Y0, Y0
-	VMOVUPS   Y3, Y1
-	VBLENDVPS Y0, cbf800000<>+0(SB), Y1, Y1
-	VMOVAPS   Y1, Y0
-	DECQ      R10
-	JNE       next1
-	JMP       done1
-
-from27_1:
-	VXORPS  Y1, Y1, Y1
-	VMOVUPS (BX)(DI*1), Y2
-	VCMPPS  $0x1e, Y1, Y2, Y1
-	VANDPS  Y0, Y1, Y0
-	DECQ    R10
-	JNE     next1
-	JMP     done1
-
-from28_1:
-	CMPQ    R11, $0x00000021
-	JAE     from33_1
-	CMPQ    R11, $0x0000001f
-	JAE     from31_1
-	CMPQ    R11, $0x0000001e
-	JAE     from30_1
-	CMPQ    R11, $0x0000001d
-	JAE     from29_1
-	VXORPS  Y1, Y1, Y1
-	VCMPPS  $0x1e, Y1, Y0, Y0
-	VMOVUPS (BX)(DI*1), Y1
-	VANDPS  Y1, Y0, Y0
-	DECQ    R10
-	JNE     next1
-	JMP     done1
-
-from29_1:
-	VCMPPS       $0x00, (BX)(DI*1), Y0, Y1
-	VPSRLD       $0x1f, Y1, Y1
-	VEXTRACTI128 $0x01, Y1, X2
-	VEXTRACTI128 $0x00, Y1, X1
-	VPACKUSDW    X2, X1, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (SI)(R8*1)
-	DECQ         R10
-	JNE          next1
-	JMP          done1
-
-from30_1:
-	VCMPPS       $0x04, (BX)(DI*1), Y0, Y1
-	VPSRLD       $0x1f, Y1, Y1
-	VEXTRACTI128 $0x01, Y1, X2
-	VEXTRACTI128 $0x00, Y1, X1
-	VPACKUSDW    X2, X1, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (SI)(R8*1)
-	DECQ         R10
-	JNE          next1
-	JMP          done1
-
-from31_1:
-	CMPQ         R11, $0x00000020
-	JAE          from32_1
-	VCMPPS       $0x11, (BX)(DI*1), Y0, Y1
-	VPSRLD       $0x1f, Y1, Y1
-	VEXTRACTI128 $0x01, Y1, X2
-	VEXTRACTI128 $0x00, Y1, X1
-	VPACKUSDW    X2, X1, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (SI)(R8*1)
-	DECQ         R10
-	JNE          next1
-	JMP          done1
-
-from32_1:
-	VCMPPS       $0x12, (BX)(DI*1), Y0, Y1
-	VPSRLD       $0x1f, Y1, Y1
-	VEXTRACTI128 $0x01, Y1, X2
-	VEXTRACTI128 $0x00, Y1, X1
-	VPACKUSDW    X2, X1, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (SI)(R8*1)
-	DECQ         R10
-	JNE          next1
-	JMP          done1
-
-from33_1:
-	CMPQ         R11, $0x00000023
-	JAE          from35_1
-	CMPQ         R11, $0x00000022
-	JAE          from34_1
-	VCMPPS       $0x1e, (BX)(DI*1), Y0, Y1
-	VPSRLD       $0x1f, Y1, Y1
-	VEXTRACTI128 $0x01, Y1, X2
-	VEXTRACTI128 $0x00, Y1, X1
-	VPACKUSDW    X2, X1, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (SI)(R8*1)
-	DECQ         R10
-	JNE          next1
-	JMP          done1
-
-from34_1:
-	VCMPPS       $0x1d, (BX)(DI*1), Y0, Y1
-	VPSRLD       $0x1f, Y1, Y1
-	VEXTRACTI128 $0x01, Y1, X2
-	VEXTRACTI128 $0x00, Y1, X1
-	VPACKUSDW    X2, X1, X1
-	VPACKUSWB    X1, X1, X1
-	VMOVQ        X1, (SI)(R8*1)
-	DECQ         R10
-	JNE          next1
-	JMP          done1
-
-from35_1:
-	CMPQ      R11, $0x00000024
-	JAE       from36_1
-	VPMOVZXBD (SI)(R8*1), Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y1
-	VMOVUPS   (BX)(DI*1), Y2
-	VBLENDVPS Y1, Y0, Y2, Y2
+	VXORPS    Y2, Y2, Y2
+	VCMPPS    $0x1e, Y2, Y0, Y3
+	VMULPS    one<>+0(SB), Y0, Y4
+	VMOVUPS   Y4, Y4
+	VBLENDVPS Y3, one<>+0(SB), Y4, Y4
+	VCMPPS    $0x11, Y2, Y0, Y0
+	VMOVUPS   Y4, Y2
+	VBLENDVPS Y0, cbf800000<>+0(SB), Y2, Y2
 	VMOVAPS   Y2, Y0
 	DECQ      R10
 	JNE       next1
 	JMP       done1
 
+from27_1:
+	VXORPS  Y2, Y2, Y2
+	VMOVUPS (BX)(DI*1), Y3
+	VCMPPS  $0x1e, Y2, Y3, Y2
+	VANDPS  Y0, Y2, Y0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from28_1:
+	VXORPS  Y2, Y2, Y2
+	VCMPPS  $0x1e, Y2, Y0, Y0
+	VMOVUPS (BX)(DI*1), Y2
+	VANDPS  Y2, Y0, Y0
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from29_1:
+	CMPQ         R11, $0x00000020
+	JAE          from32_1
+	CMPQ         R11, $0x0000001f
+	JAE          from31_1
+	CMPQ         R11, $0x0000001e
+	JAE          from30_1
+	VCMPPS       $0x00, (BX)(DI*1), Y0, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VEXTRACTI128 $0x00, Y2, X2
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (SI)(R8*1)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from30_1:
+	VCMPPS       $0x04, (BX)(DI*1), Y0, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VEXTRACTI128 $0x00, Y2, X2
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (SI)(R8*1)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from31_1:
+	VCMPPS       $0x11, (BX)(DI*1), Y0, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VEXTRACTI128 $0x00, Y2, X2
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (SI)(R8*1)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from32_1:
+	CMPQ         R11, $0x00000021
+	JAE          from33_1
+	VCMPPS       $0x12, (BX)(DI*1), Y0, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VEXTRACTI128 $0x00, Y2, X2
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (SI)(R8*1)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from33_1:
+	VCMPPS       $0x1e, (BX)(DI*1), Y0, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VEXTRACTI128 $0x00, Y2, X2
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (SI)(R8*1)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from34_1:
+	CMPQ         R11, $0x00000028
+	JAE          from40_1
+	CMPQ         R11, $0x00000025
+	JAE          from37_1
+	CMPQ         R11, $0x00000024
+	JAE          from36_1
+	CMPQ         R11, $0x00000023
+	JAE          from35_1
+	VCMPPS       $0x1d, (BX)(DI*1), Y0, Y2
+	VPSRLD       $0x1f, Y2, Y2
+	VEXTRACTI128 $0x01, Y2, X3
+	VEXTRACTI128 $0x00, Y2, X2
+	VPACKUSDW    X3, X2, X2
+	VPACKUSWB    X2, X2, X2
+	VMOVQ        X2, (SI)(R8*1)
+	DECQ         R10
+	JNE          next1
+	JMP          done1
+
+from35_1:
+	VPMOVZXBD (SI)(R8*1), Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPGTD  Y3, Y2, Y2
+	VMOVUPS   (BX)(DI*1), Y3
+	VBLENDVPS Y2, Y0, Y3, Y3
+	VMOVAPS   Y3, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
 from36_1:
-	VPMOVZXBD (SI)(R8*1), Y1
-	VPXOR     Y2, Y2, Y2
-	VPCMPGTD  Y2, Y1, Y1
+	VPMOVZXBD (SI)(R8*1), Y2
+	VPXOR     Y3, Y3, Y3
+	VPCMPGTD  Y3, Y2, Y2
+	VBLENDVPS Y2, (BX)(DI*1), Y0, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from37_1:
+	CMPQ    R11, $0x00000027
+	JAE     from39_1
+	CMPQ    R11, $0x00000026
+	JAE     from38_1
+	VCMPPS  $0x00, (BX)(DI*1), Y0, Y1
+	VMOVAPS Y1, Y1
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from38_1:
+	VCMPPS  $0x04, (BX)(DI*1), Y0, Y1
+	VMOVAPS Y1, Y1
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from39_1:
+	VCMPPS  $0x11, (BX)(DI*1), Y0, Y1
+	VMOVAPS Y1, Y1
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from40_1:
+	CMPQ    R11, $0x0000002b
+	JAE     from43_1
+	CMPQ    R11, $0x0000002a
+	JAE     from42_1
+	CMPQ    R11, $0x00000029
+	JAE     from41_1
+	VCMPPS  $0x12, (BX)(DI*1), Y0, Y1
+	VMOVAPS Y1, Y1
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from41_1:
+	VCMPPS  $0x1e, (BX)(DI*1), Y0, Y1
+	VMOVAPS Y1, Y1
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from42_1:
+	VCMPPS  $0x1d, (BX)(DI*1), Y0, Y1
+	VMOVAPS Y1, Y1
+	DECQ    R10
+	JNE     next1
+	JMP     done1
+
+from43_1:
+	CMPQ      R11, $0x0000002c
+	JAE       from44_1
+	VMOVUPS   (BX)(DI*1), Y2
+	VBLENDVPS Y1, Y0, Y2, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from44_1:
 	VBLENDVPS Y1, (BX)(DI*1), Y0, Y0
 	DECQ      R10
 	JNE       next1
@@ -18139,13 +17871,21 @@ TEXT ·chainAVX512(SB), NOSPLIT, $0-24
 	XORQ   DI, DI
 	XORQ   R8, R8
 	VXORPS Z0, Z0, Z0
+	VXORPS Z8, Z8, Z8
 	VXORPS Z1, Z1, Z1
+	VXORPS Z9, Z9, Z9
 	VXORPS Z2, Z2, Z2
+	VXORPS Z10, Z10, Z10
 	VXORPS Z3, Z3, Z3
+	VXORPS Z11, Z11, Z11
 	VXORPS Z4, Z4, Z4
+	VXORPS Z12, Z12, Z12
 	VXORPS Z5, Z5, Z5
+	VXORPS Z13, Z13, Z13
 	VXORPS Z6, Z6, Z6
+	VXORPS Z14, Z14, Z14
 	VXORPS Z7, Z7, Z7
+	VXORPS Z15, Z15, Z15
 
 top8:
 	CMPQ DX, $0x00000080
@@ -18158,12 +17898,12 @@ next8:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000013
-	JAE     from19_8
-	CMPQ    R11, $0x0000000a
-	JAE     from10_8
-	CMPQ    R11, $0x00000005
-	JAE     from5_8
+	CMPQ    R11, $0x00000017
+	JAE     from23_8
+	CMPQ    R11, $0x0000000c
+	JAE     from12_8
+	CMPQ    R11, $0x00000006
+	JAE     from6_8
 	CMPQ    R11, $0x00000003
 	JAE     from3_8
 	CMPQ    R11, $0x00000002
@@ -18218,6 +17958,8 @@ from2_8:
 	JMP       done8
 
 from3_8:
+	CMPQ    R11, $0x00000005
+	JAE     from5_8
 	CMPQ    R11, $0x00000004
 	JAE     from4_8
 	VMOVUPS Z0, (BX)(DI*1)
@@ -18246,12 +17988,6 @@ from4_8:
 	JMP    done8
 
 from5_8:
-	CMPQ   R11, $0x00000008
-	JAE    from8_8
-	CMPQ   R11, $0x00000007
-	JAE    from7_8
-	CMPQ   R11, $0x00000006
-	JAE    from6_8
 	VSUBPS (BX)(DI*1), Z0, Z0
 	VSUBPS 64(BX)(DI*1), Z1, Z1
 	VSUBPS 128(BX)(DI*1), Z2, Z2
@@ -18265,22 +18001,28 @@ from5_8:
 	JMP    done8
 
 from6_8:
-	VMOVUPS (BX)(DI*1), Z8
-	VSUBPS  Z0, Z8, Z0
-	VMOVUPS 64(BX)(DI*1), Z8
-	VSUBPS  Z1, Z8, Z1
-	VMOVUPS 128(BX)(DI*1), Z8
-	VSUBPS  Z2, Z8, Z2
-	VMOVUPS 192(BX)(DI*1), Z8
-	VSUBPS  Z3, Z8, Z3
-	VMOVUPS 256(BX)(DI*1), Z8
-	VSUBPS  Z4, Z8, Z4
-	VMOVUPS 320(BX)(DI*1), Z8
-	VSUBPS  Z5, Z8, Z5
-	VMOVUPS 384(BX)(DI*1), Z8
-	VSUBPS  Z6, Z8, Z6
-	VMOVUPS 448(BX)(DI*1), Z8
-	VSUBPS  Z7, Z8, Z7
+	CMPQ    R11, $0x00000009
+	JAE     from9_8
+	CMPQ    R11, $0x00000008
+	JAE     from8_8
+	CMPQ    R11, $0x00000007
+	JAE     from7_8
+	VMOVUPS (BX)(DI*1), Z16
+	VSUBPS  Z0, Z16, Z0
+	VMOVUPS 64(BX)(DI*1), Z16
+	VSUBPS  Z1, Z16, Z1
+	VMOVUPS 128(BX)(DI*1), Z16
+	VSUBPS  Z2, Z16, Z2
+	VMOVUPS 192(BX)(DI*1), Z16
+	VSUBPS  Z3, Z16, Z3
+	VMOVUPS 256(BX)(DI*1), Z16
+	VSUBPS  Z4, Z16, Z4
+	VMOVUPS 320(BX)(DI*1), Z16
+	VSUBPS  Z5, Z16, Z5
+	VMOVUPS 384(BX)(DI*1), Z16
+	VSUBPS  Z6, Z16, Z6
+	VMOVUPS 448(BX)(DI*1), Z16
+	VSUBPS  Z7, Z16, Z7
 	DECQ    R10
 	JNE     next8
 	JMP     done8
@@ -18299,8 +18041,6 @@ from7_8:
 	JMP    done8
 
 from8_8:
-	CMPQ   R11, $0x00000009
-	JAE    from9_8
 	VDIVPS (BX)(DI*1), Z0, Z0
 	VDIVPS 64(BX)(DI*1), Z1, Z1
 	VDIVPS 128(BX)(DI*1), Z2, Z2
@@ -18314,210 +18054,212 @@ from8_8:
 	JMP    done8
 
 from9_8:
-	VMOVUPS (BX)(DI*1), Z8
-	VDIVPS  Z0, Z8, Z0
-	VMOVUPS 64(BX)(DI*1), Z8
-	VDIVPS  Z1, Z8, Z1
-	VMOVUPS 128(BX)(DI*1), Z8
-	VDIVPS  Z2, Z8, Z2
-	VMOVUPS 192(BX)(DI*1), Z8
-	VDIVPS  Z3, Z8, Z3
-	VMOVUPS 256(BX)(DI*1), Z8
-	VDIVPS  Z4, Z8, Z4
-	VMOVUPS 320(BX)(DI*1), Z8
-	VDIVPS  Z5, Z8, Z5
-	VMOVUPS 384(BX)(DI*1), Z8
-	VDIVPS  Z6, Z8, Z6
-	VMOVUPS 448(BX)(DI*1), Z8
-	VDIVPS  Z7, Z8, Z7
+	CMPQ    R11, $0x0000000b
+	JAE     from11_8
+	CMPQ    R11, $0x0000000a
+	JAE     from10_8
+	VMOVUPS (BX)(DI*1), Z16
+	VDIVPS  Z0, Z16, Z0
+	VMOVUPS 64(BX)(DI*1), Z16
+	VDIVPS  Z1, Z16, Z1
+	VMOVUPS 128(BX)(DI*1), Z16
+	VDIVPS  Z2, Z16, Z2
+	VMOVUPS 192(BX)(DI*1), Z16
+	VDIVPS  Z3, Z16, Z3
+	VMOVUPS 256(BX)(DI*1), Z16
+	VDIVPS  Z4, Z16, Z4
+	VMOVUPS 320(BX)(DI*1), Z16
+	VDIVPS  Z5, Z16, Z5
+	VMOVUPS 384(BX)(DI*1), Z16
+	VDIVPS  Z6, Z16, Z6
+	VMOVUPS 448(BX)(DI*1), Z16
+	VDIVPS  Z7, Z16, Z7
 	DECQ    R10
 	JNE     next8
 	JMP     done8
 
 from10_8:
-	CMPQ    R11, $0x0000000f
-	JAE     from15_8
-	CMPQ    R11, $0x0000000d
-	JAE     from13_8
-	CMPQ    R11, $0x0000000c
-	JAE     from12_8
-	CMPQ    R11, $0x0000000b
-	JAE     from11_8
-	VMOVUPS (BX)(DI*1), Z8
+	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z0, Z0, K1
-	VMAXPS  Z8, Z0, Z8
-	VMOVUPS Z0, K1, Z8
-	VMOVAPS Z8, Z0
-	VMOVUPS 64(BX)(DI*1), Z8
+	VMAXPS  Z16, Z0, Z16
+	VMOVUPS Z0, K1, Z16
+	VMOVAPS Z16, Z0
+	VMOVUPS 64(BX)(DI*1), Z16
 	VCMPPS  $0x03, Z1, Z1, K1
-	VMAXPS  Z8, Z1, Z8
-	VMOVUPS Z1, K1, Z8
-	VMOVAPS Z8, Z1
-	VMOVUPS 128(BX)(DI*1), Z8
+	VMAXPS  Z16, Z1, Z16
+	VMOVUPS Z1, K1, Z16
+	VMOVAPS Z16, Z1
+	VMOVUPS 128(BX)(DI*1), Z16
 	VCMPPS  $0x03, Z2, Z2, K1
-	VMAXPS  Z8, Z2, Z8
-	VMOVUPS Z2, K1, Z8
-	VMOVAPS Z8, Z2
-	VMOVUPS 192(BX)(DI*1), Z8
+	VMAXPS  Z16, Z2, Z16
+	VMOVUPS Z2, K1, Z16
+	VMOVAPS Z16, Z2
+	VMOVUPS 192(BX)(DI*1), Z16
 	VCMPPS  $0x03, Z3, Z3, K1
-	VMAXPS  Z8, Z3, Z8
-	VMOVUPS Z3, K1, Z8
-	VMOVAPS Z8, Z3
-	VMOVUPS 256(BX)(DI*1), Z8
+	VMAXPS  Z16, Z3, Z16
+	VMOVUPS Z3, K1, Z16
+	VMOVAPS Z16, Z3
+	VMOVUPS 256(BX)(DI*1), Z16
 	VCMPPS  $0x03, Z4, Z4, K1
-	VMAXPS  Z8, Z4, Z8
-	VMOVUPS Z4, K1, Z8
-	VMOVAPS Z8, Z4
-	VMOVUPS 320(BX)(DI*1), Z8
+	VMAXPS  Z16, Z4, Z16
+	VMOVUPS Z4, K1, Z16
+	VMOVAPS Z16, Z4
+	VMOVUPS 320(BX)(DI*1), Z16
 	VCMPPS  $0x03, Z5, Z5, K1
-	VMAXPS  Z8, Z5, Z8
-	VMOVUPS Z5, K1, Z8
-	VMOVAPS Z8, Z5
-	VMOVUPS 384(BX)(DI*1), Z8
+	VMAXPS  Z16, Z5, Z16
+	VMOVUPS Z5, K1, Z16
+	VMOVAPS Z16, Z5
+	VMOVUPS 384(BX)(DI*1), Z16
 	VCMPPS  $0x03, Z6, Z6, K1
-	VMAXPS  Z8, Z6, Z8
-	VMOVUPS Z6, K1, Z8
-	VMOVAPS Z8, Z6
-	VMOVUPS 448(BX)(DI*1), Z8
+	VMAXPS  Z16, Z6, Z16
+	VMOVUPS Z6, K1, Z16
+	VMOVAPS Z16, Z6
+	VMOVUPS 448(BX)(DI*1), Z16
 	VCMPPS  $0x03, Z7, Z7, K1
-	VMAXPS  Z8, Z7, Z8
-	VMOVUPS Z7, K1, Z8
-	VMOVAPS Z8, Z7
+	VMAXPS  Z16, Z7, Z16
+	VMOVUPS Z7, K1, Z16
+	VMOVAPS Z16, Z7
 	DECQ    R10
 	JNE     next8
 	JMP     done8
 
 from11_8:
-	VMOVUPS (BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMAXPS  Z0, Z8, Z0
-	VMOVUPS Z8, K1, Z0
-	VMOVUPS 64(BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMAXPS  Z1, Z8, Z1
-	VMOVUPS Z8, K1, Z1
-	VMOVUPS 128(BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMAXPS  Z2, Z8, Z2
-	VMOVUPS Z8, K1, Z2
-	VMOVUPS 192(BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMAXPS  Z3, Z8, Z3
-	VMOVUPS Z8, K1, Z3
-	VMOVUPS 256(BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMAXPS  Z4, Z8, Z4
-	VMOVUPS Z8, K1, Z4
-	VMOVUPS 320(BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMAXPS  Z5, Z8, Z5
-	VMOVUPS Z8, K1, Z5
-	VMOVUPS 384(BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMAXPS  Z6, Z8, Z6
-	VMOVUPS Z8, K1, Z6
-	VMOVUPS 448(BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMAXPS  Z7, Z8, Z7
-	VMOVUPS Z8, K1, Z7
+	VMOVUPS (BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMAXPS  Z0, Z16, Z0
+	VMOVUPS Z16, K1, Z0
+	VMOVUPS 64(BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMAXPS  Z1, Z16, Z1
+	VMOVUPS Z16, K1, Z1
+	VMOVUPS 128(BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMAXPS  Z2, Z16, Z2
+	VMOVUPS Z16, K1, Z2
+	VMOVUPS 192(BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMAXPS  Z3, Z16, Z3
+	VMOVUPS Z16, K1, Z3
+	VMOVUPS 256(BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMAXPS  Z4, Z16, Z4
+	VMOVUPS Z16, K1, Z4
+	VMOVUPS 320(BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMAXPS  Z5, Z16, Z5
+	VMOVUPS Z16, K1, Z5
+	VMOVUPS 384(BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMAXPS  Z6, Z16, Z6
+	VMOVUPS Z16, K1, Z6
+	VMOVUPS 448(BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMAXPS  Z7, Z16, Z7
+	VMOVUPS Z16, K1, Z7
 	DECQ    R10
 	JNE     next8
 	JMP     done8
 
 from12_8:
-	VMOVUPS (BX)(DI*1), Z8
+	CMPQ    R11, $0x00000012
+	JAE     from18_8
+	CMPQ    R11, $0x0000000f
+	JAE     from15_8
+	CMPQ    R11, $0x0000000e
+	JAE     from14_8
+	CMPQ    R11, $0x0000000d
+	JAE     from13_8
+	VMOVUPS (BX)(DI*1), Z16
 	VCMPPS  $0x03, Z0, Z0, K1
-	VMINPS  Z8, Z0, Z8
-	VMOVUPS Z0, K1, Z8
-	VMOVAPS Z8, Z0
-	VMOVUPS 64(BX)(DI*1), Z8
+	VMINPS  Z16, Z0, Z16
+	VMOVUPS Z0, K1, Z16
+	VMOVAPS Z16, Z0
+	VMOVUPS 64(BX)(DI*1), Z16
 	VCMPPS  $0x03, Z1, Z1, K1
-	VMINPS  Z8, Z1, Z8
-	VMOVUPS Z1, K1, Z8
-	VMOVAPS Z8, Z1
-	VMOVUPS 128(BX)(DI*1), Z8
+	VMINPS  Z16, Z1, Z16
+	VMOVUPS Z1, K1, Z16
+	VMOVAPS Z16, Z1
+	VMOVUPS 128(BX)(DI*1), Z16
 	VCMPPS  $0x03, Z2, Z2, K1
-	VMINPS  Z8, Z2, Z8
-	VMOVUPS Z2, K1, Z8
-	VMOVAPS Z8, Z2
-	VMOVUPS 192(BX)(DI*1), Z8
+	VMINPS  Z16, Z2, Z16
+	VMOVUPS Z2, K1, Z16
+	VMOVAPS Z16, Z2
+	VMOVUPS 192(BX)(DI*1), Z16
 	VCMPPS  $0x03, Z3, Z3, K1
-	VMINPS  Z8, Z3, Z8
-	VMOVUPS Z3, K1, Z8
-	VMOVAPS Z8, Z3
-	VMOVUPS 256(BX)(DI*1), Z8
+	VMINPS  Z16, Z3, Z16
+	VMOVUPS Z3, K1, Z16
+	VMOVAPS Z16, Z3
+	VMOVUPS 256(BX)(DI*1), Z16
 	VCMPPS  $0x03, Z4, Z4, K1
-	VMINPS  Z8, Z4, Z8
-	VMOVUPS Z4, K1, Z8
-	VMOVAPS Z8, Z4
-	VMOVUPS 320(BX)(DI*1), Z8
+	VMINPS  Z16, Z4, Z16
+	VMOVUPS Z4, K1, Z16
+	VMOVAPS Z16, Z4
+	VMOVUPS 320(BX)(DI*1), Z16
 	VCMPPS  $0x03, Z5, Z5, K1
-	VMINPS  Z8, Z5, Z8
-	VMOVUPS Z5, K1, Z8
-	VMOVAPS Z8, Z5
-	VMOVUPS 384(BX)(DI*1), Z8
+	VMINPS  Z16, Z5, Z16
+	VMOVUPS Z5, K1, Z16
+	VMOVAPS Z16, Z5
+	VMOVUPS 384(BX)(DI*1), Z16
 	VCMPPS  $0x03, Z6, Z6, K1
-	VMINPS  Z8, Z6, Z8
-	VMOVUPS Z6, K1, Z8
-	VMOVAPS Z8, Z6
-	VMOVUPS 448(BX)(DI*1), Z8
+	VMINPS  Z16, Z6, Z16
+	VMOVUPS Z6, K1, Z16
+	VMOVAPS Z16, Z6
+	VMOVUPS 448(BX)(DI*1), Z16
 	VCMPPS  $0x03, Z7, Z7, K1
-	VMINPS  Z8, Z7, Z8
-	VMOVUPS Z7, K1, Z8
-	VMOVAPS Z8, Z7
+	VMINPS  Z16, Z7, Z16
+	VMOVUPS Z7, K1, Z16
+	VMOVAPS Z16, Z7
 	DECQ    R10
 	JNE     next8
 	JMP     done8
 
 from13_8:
-	CMPQ    R11, $0x0000000e
-	JAE     from14_8
-	VMOVUPS (BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMINPS  Z0, Z8, Z0
-	VMOVUPS Z8, K1, Z0
-	VMOVUPS 64(BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMINPS  Z1, Z8, Z1
-	VMOVUPS Z8, K1, Z1
-	VMOVUPS 128(BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMINPS  Z2, Z8, Z2
-	VMOVUPS Z8, K1, Z2
-	VMOVUPS 192(BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMINPS  Z3, Z8, Z3
-	VMOVUPS Z8, K1, Z3
-	VMOVUPS 256(BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMINPS  Z4, Z8, Z4
-	VMOVUPS Z8, K1, Z4
-	VMOVUPS 320(BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMINPS  Z5, Z8, Z5
-	VMOVUPS Z8, K1, Z5
-	VMOVUPS 384(BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMINPS  Z6, Z8, Z6
-	VMOVUPS Z8, K1, Z6
-	VMOVUPS 448(BX)(DI*1), Z8
-	VCMPPS  $0x03, Z8, Z8, K1
-	VMINPS  Z7, Z8, Z7
-	VMOVUPS Z8, K1, Z7
+	VMOVUPS (BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMINPS  Z0, Z16, Z0
+	VMOVUPS Z16, K1, Z0
+	VMOVUPS 64(BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMINPS  Z1, Z16, Z1
+	VMOVUPS Z16, K1, Z1
+	VMOVUPS 128(BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMINPS  Z2, Z16, Z2
+	VMOVUPS Z16, K1, Z2
+	VMOVUPS 192(BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMINPS  Z3, Z16, Z3
+	VMOVUPS Z16, K1, Z3
+	VMOVUPS 256(BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMINPS  Z4, Z16, Z4
+	VMOVUPS Z16, K1, Z4
+	VMOVUPS 320(BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMINPS  Z5, Z16, Z5
+	VMOVUPS Z16, K1, Z5
+	VMOVUPS 384(BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMINPS  Z6, Z16, Z6
+	VMOVUPS Z16, K1, Z6
+	VMOVUPS 448(BX)(DI*1), Z16
+	VCMPPS  $0x03, Z16, Z16, K1
+	VMINPS  Z7, Z16, Z7
+	VMOVUPS Z16, K1, Z7
 	DECQ    R10
 	JNE     next8
 	JMP     done8
 
 from14_8:
-	VBROADCASTSS (BX), Z8
-	VADDPS       Z8, Z0, Z0
-	VADDPS       Z8, Z1, Z1
-	VADDPS       Z8, Z2, Z2
-	VADDPS       Z8, Z3, Z3
-	VADDPS       Z8, Z4, Z4
-	VADDPS       Z8, Z5, Z5
-	VADDPS       Z8, Z6, Z6
-	VADDPS       Z8, Z7, Z7
+	VBROADCASTSS (BX), Z16
+	VADDPS       Z16, Z0, Z0
+	VADDPS       Z16, Z1, Z1
+	VADDPS       Z16, Z2, Z2
+	VADDPS       Z16, Z3, Z3
+	VADDPS       Z16, Z4, Z4
+	VADDPS       Z16, Z5, Z5
+	VADDPS       Z16, Z6, Z6
+	VADDPS       Z16, Z7, Z7
 	DECQ         R10
 	JNE          next8
 	JMP          done8
@@ -18527,74 +18269,68 @@ from15_8:
 	JAE          from17_8
 	CMPQ         R11, $0x00000010
 	JAE          from16_8
-	VBROADCASTSS (BX), Z8
-	VSUBPS       Z8, Z0, Z0
-	VSUBPS       Z8, Z1, Z1
-	VSUBPS       Z8, Z2, Z2
-	VSUBPS       Z8, Z3, Z3
-	VSUBPS       Z8, Z4, Z4
-	VSUBPS       Z8, Z5, Z5
-	VSUBPS       Z8, Z6, Z6
-	VSUBPS       Z8, Z7, Z7
+	VBROADCASTSS (BX), Z16
+	VSUBPS       Z16, Z0, Z0
+	VSUBPS       Z16, Z1, Z1
+	VSUBPS       Z16, Z2, Z2
+	VSUBPS       Z16, Z3, Z3
+	VSUBPS       Z16, Z4, Z4
+	VSUBPS       Z16, Z5, Z5
+	VSUBPS       Z16, Z6, Z6
+	VSUBPS       Z16, Z7, Z7
 	DECQ         R10
 	JNE          next8
 	JMP          done8
 
 from16_8:
-	VBROADCASTSS (BX), Z8
-	VMULPS       Z8, Z0, Z0
-	VMULPS       Z8, Z1, Z1
-	VMULPS       Z8, Z2, Z2
-	VMULPS       Z8, Z3, Z3
-	VMULPS       Z8, Z4, Z4
-	VMULPS       Z8, Z5, Z5
-	VMULPS       Z8, Z6, Z6
-	VMULPS       Z8, Z7, Z7
+	VBROADCASTSS (BX), Z16
+	VMULPS       Z16, Z0, Z0
+	VMULPS       Z16, Z1, Z1
+	VMULPS       Z16, Z2, Z2
+	VMULPS       Z16, Z3, Z3
+	VMULPS       Z16, Z4, Z4
+	VMULPS       Z16, Z5, Z5
+	VMULPS       Z16, Z6, Z6
+	VMULPS       Z16, Z7, Z7
 	DECQ         R10
 	JNE          next8
 	JMP          done8
 
 from17_8:
-	CMPQ         R11, $0x00000012
-	JAE          from18_8
-	VBROADCASTSS (BX), Z8
-	VMAXPS       Z0, Z8, Z0
-	VMAXPS       Z1, Z8, Z1
-	VMAXPS       Z2, Z8, Z2
-	VMAXPS       Z3, Z8, Z3
-	VMAXPS       Z4, Z8, Z4
-	VMAXPS       Z5, Z8, Z5
-	VMAXPS       Z6, Z8, Z6
-	VMAXPS       Z7, Z8, Z7
+	VBROADCASTSS (BX), Z16
+	VMAXPS       Z0, Z16, Z0
+	VMAXPS       Z1, Z16, Z1
+	VMAXPS       Z2, Z16, Z2
+	VMAXPS       Z3, Z16, Z3
+	VMAXPS       Z4, Z16, Z4
+	VMAXPS       Z5, Z16, Z5
+	VMAXPS       Z6, Z16, Z6
+	VMAXPS       Z7, Z16, Z7
 	DECQ         R10
 	JNE          next8
 	JMP          done8
 
 from18_8:
-	VBROADCASTSS (BX), Z8
-	VMINPS       Z0, Z8, Z0
-	VMINPS       Z1, Z8, Z1
-	VMINPS       Z2, Z8, Z2
-	VMINPS       Z3, Z8, Z3
-	VMINPS       Z4, Z8, Z4
-	VMINPS       Z5, Z8, Z5
-	VMINPS       Z6, Z8, Z6
-	VMINPS       Z7, Z8, Z7
+	CMPQ         R11, $0x00000015
+	JAE          from21_8
+	CMPQ         R11, $0x00000014
+	JAE          from20_8
+	CMPQ         R11, $0x00000013
+	JAE          from19_8
+	VBROADCASTSS (BX), Z16
+	VMINPS       Z0, Z16, Z0
+	VMINPS       Z1, Z16, Z1
+	VMINPS       Z2, Z16, Z2
+	VMINPS       Z3, Z16, Z3
+	VMINPS       Z4, Z16, Z4
+	VMINPS       Z5, Z16, Z5
+	VMINPS       Z6, Z16, Z6
+	VMINPS       Z7, Z16, Z7
 	DECQ         R10
 	JNE          next8
 	JMP          done8
 
 from19_8:
-	CMPQ   R11, $0x0000001c
-	JAE    from28_8
-	CMPQ   R11, $0x00000018
-	JAE    from24_8
-	CMPQ   R11, $0x00000016
-	JAE    from22_8
-	CMPQ   R11, $0x00000015
-	JAE    from21_8
-	CMPQ   R11, $0x00000014
-	JAE    from20_8
 	VXORPS signBit<>+0(SB), Z0, Z0
 	VXORPS signBit<>+0(SB), Z1, Z1
 	VXORPS signBit<>+0(SB), Z2, Z2
@@ -18621,22 +18357,22 @@ from20_8:
 	JMP    done8
 
 from21_8:
-	VXORPS Z8, Z8, Z8
-	VMAXPS Z0, Z8, Z0
-	VMAXPS Z1, Z8, Z1
-	VMAXPS Z2, Z8, Z2
-	VMAXPS Z3, Z8, Z3
-	VMAXPS Z4, Z8, Z4
-	VMAXPS Z5, Z8, Z5
-	VMAXPS Z6, Z8, Z6
-	VMAXPS Z7, Z8, Z7
+	CMPQ   R11, $0x00000016
+	JAE    from22_8
+	VXORPS Z16, Z16, Z16
+	VMAXPS Z0, Z16, Z0
+	VMAXPS Z1, Z16, Z1
+	VMAXPS Z2, Z16, Z2
+	VMAXPS Z3, Z16, Z3
+	VMAXPS Z4, Z16, Z4
+	VMAXPS Z5, Z16, Z5
+	VMAXPS Z6, Z16, Z6
+	VMAXPS Z7, Z16, Z7
 	DECQ   R10
 	JNE    next8
 	JMP    done8
 
 from22_8:
-	CMPQ    R11, $0x00000017
-	JAE     from23_8
 	VSQRTPS Z0, Z0
 	VMOVAPS Z0, Z0
 	VSQRTPS Z1, Z1
@@ -18658,6 +18394,16 @@ from22_8:
 	JMP     done8
 
 from23_8:
+	CMPQ        R11, $0x00000022
+	JAE         from34_8
+	CMPQ        R11, $0x0000001d
+	JAE         from29_8
+	CMPQ        R11, $0x0000001a
+	JAE         from26_8
+	CMPQ        R11, $0x00000019
+	JAE         from25_8
+	CMPQ        R11, $0x00000018
+	JAE         from24_8
 	VRNDSCALEPS $0x09, Z0, Z0
 	VMOVAPS     Z0, Z0
 	VRNDSCALEPS $0x09, Z1, Z1
@@ -18679,10 +18425,6 @@ from23_8:
 	JMP         done8
 
 from24_8:
-	CMPQ        R11, $0x0000001a
-	JAE         from26_8
-	CMPQ        R11, $0x00000019
-	JAE         from25_8
 	VRNDSCALEPS $0x0a, Z0, Z0
 	VMOVAPS     Z0, Z0
 	VRNDSCALEPS $0x0a, Z1, Z1
@@ -18725,78 +18467,80 @@ from25_8:
 	JMP         done8
 
 from26_8:
+	CMPQ    R11, $0x0000001c
+	JAE     from28_8
 	CMPQ    R11, $0x0000001b
 	JAE     from27_8
-	VXORPS  Z8, Z8, Z8
-	VCMPPS  $0x1e, Z8, Z0, K1
-	VMULPS  one<>+0(SB), Z0, Z9
-	VMOVUPS Z9, Z9
-	VMOVUPS one<>+0(SB), K1, Z9
-	VCMPPS  $0x11, Z8, Z0, K1
-	VMOVUPS Z9, Z0
+	VXORPS  Z16, Z16, Z16
+	VCMPPS  $0x1e, Z16, Z0, K1
+	VMULPS  one<>+0(SB), Z0, Z17
+	VMOVUPS Z17, Z17
+	VMOVUPS one<>+0(SB), K1, Z17
+	VCMPPS  $0x11, Z16, Z0, K1
+	VMOVUPS Z17, Z0
 	VMOVUPS cbf800000<>+0(SB), K1, Z0
 	VMOVAPS Z0, Z0
-	VXORPS  Z8, Z8, Z8
-	VCMPPS  $0x1e, Z8, Z1, K1
-	VMULPS  one<>+0(SB), Z1, Z9
-	VMOVUPS Z9, Z9
-	VMOVUPS one<>+0(SB), K1, Z9
-	VCMPPS  $0x11, Z8, Z1, K1
-	VMOVUPS Z9, Z1
+	VXORPS  Z16, Z16, Z16
+	VCMPPS  $0x1e, Z16, Z1, K1
+	VMULPS  one<>+0(SB), Z1, Z17
+	VMOVUPS Z17, Z17
+	VMOVUPS one<>+0(SB), K1, Z17
+	VCMPPS  $0x11, Z16, Z1, K1
+	VMOVUPS Z17, Z1
 	VMOVUPS cbf800000<>+0(SB), K1, Z1
 	VMOVAPS Z1, Z1
-	VXORPS  Z8, Z8, Z8
-	VCMPPS  $0x1e, Z8, Z2, K1
-	VMULPS  one<>+0(SB), Z2, Z9
-	VMOVUPS Z9, Z9
-	VMOVUPS one<>+0(SB), K1, Z9
-	VCMPPS  $0x11, Z8, Z2, K1
-	VMOVUPS Z9, Z2
+	VXORPS  Z16, Z16, Z16
+	VCMPPS  $0x1e, Z16, Z2, K1
+	VMULPS  one<>+0(SB), Z2, Z17
+	VMOVUPS Z17, Z17
+	VMOVUPS one<>+0(SB), K1, Z17
+	VCMPPS  $0x11, Z16, Z2, K1
+	VMOVUPS Z17, Z2
 	VMOVUPS cbf800000<>+0(SB), K1, Z2
 	VMOVAPS Z2, Z2
-	VXORPS  Z8, Z8, Z8
-	VCMPPS  $0x1e, Z8, Z3, K1
-	VMULPS  one<>+0(SB), Z3, Z9
-	VMOVUPS Z9, Z9
-	VMOVUPS one<>+0(SB), K1, Z9
-	VCMPPS  $0x11, Z8, Z3, K1
-	VMOVUPS Z9, Z3
+	VXORPS  Z16, Z16, Z16
+	VCMPPS  $0x1e, Z16, Z3, K1
+	VMULPS  one<>+0(SB), Z3, Z17
+	VMOVUPS Z17, Z17
+	VMOVUPS one<>+0(SB), K1, Z17
+	VCMPPS  $0x11, Z16, Z3, K1
+	VMOVUPS Z17, Z3
 	VMOVUPS cbf800000<>+0(SB), K1, Z3
 	VMOVAPS Z3, Z3
-	VXORPS  Z8, Z8, Z8
-	VCMPPS  $0x1e, Z8, Z4, K1
-	VMULPS  one<>+0(SB), Z4, Z9
-	VMOVUPS Z9, Z9
-	VMOVUPS one<>+0(SB), K1, Z9
-	VCMPPS  $0x11, Z8, Z4, K1
-	VMOVUPS Z9, Z4
+	VXORPS  Z16, Z16, Z16
+	VCMPPS  $0x1e, Z16, Z4, K1
+	VMULPS  one<>+0(SB), Z4, Z17
+	VMOVUPS Z17, Z17
+	VMOVUPS one<>+0(SB), K1, Z17
+	VCMPPS  $0x11, Z16, Z4, K1
+	VMOVUPS Z17, Z4
 	VMOVUPS cbf800000<>+0(SB), K1, Z4
 	VMOVAPS Z4, Z4
-	VXORPS  Z8, Z8, Z8
-	VCMPPS  $0x1e, Z8, Z5, K1
-	VMULPS  one<>+0(SB), Z5, Z9
-	VMOVUPS Z9, Z9
-	VMOVUPS one<>+0(SB), K1, Z9
-	VCMPPS  $0x11, Z8, Z5, K1
-	VMOVUPS Z9, Z5
+	VXORPS  Z16, Z16, Z16
+	VCMPPS  $0x1e, Z16, Z5, K1
+	VMULPS  one<>+0(SB), Z5, Z17
+	VMOVUPS Z17, Z17
+	VMOVUPS one<>+0(SB), K1, Z17
+	VCMPPS  $0x11, Z16, Z5, K1
+	VMOVUPS Z17, Z5
 	VMOVUPS cbf800000<>+0(SB), K1, Z5
 	VMOVAPS Z5, Z5
-	VXORPS  Z8, Z8, Z8
-	VCMPPS  $0x1e, Z8, Z6, K1
-	VMULPS  one<>+0(SB), Z6, Z9
-	VMOVUPS Z9, Z9
-	VMOVUPS one<>+0(SB), K1, Z9
-	VCMPPS  $0x11, Z8, Z6, K1
-	VMOVUPS Z9, Z6
+	VXORPS  Z16, Z16, Z16
+	VCMPPS  $0x1e, Z16, Z6, K1
+	VMULPS  one<>+0(SB), Z6, Z17
+	VMOVUPS Z17, Z17
+	VMOVUPS one<>+0(SB), K1, Z17
+	VCMPPS  $0x11, Z16, Z6, K1
+	VMOVUPS Z17, Z6
 	VMOVUPS cbf800000<>+0(SB), K1, Z6
 	VMOVAPS Z6, Z6
-	VXORPS  Z8, Z8, Z8
-	VCMPPS  $0x1e, Z8, Z7, K1
-	VMULPS  one<>+0(SB), Z7, Z9
-	VMOVUPS Z9, Z9
-	VMOVUPS one<>+0(SB), K1, Z9
-	VCMPPS  $0x11, Z8, Z7, K1
-	VMOVUPS Z9, Z7
+	VXORPS  Z16, Z16, Z16
+	VCMPPS  $0x1e, Z16, Z7, K1
+	VMULPS  one<>+0(SB), Z7, Z17
+	VMOVUPS Z17, Z17
+	VMOVUPS one<>+0(SB), K1, Z17
+	VCMPPS  $0x11, Z16, Z7, K1
+	VMOVUPS Z17, Z7
 	VMOVUPS cbf800000<>+0(SB), K1, Z7
 	VMOVAPS Z7, Z7
 	DECQ    R10
@@ -18804,67 +18548,59 @@ from26_8:
 	JMP     done8
 
 from27_8:
-	VXORPS    Z8, Z8, Z8
-	VMOVUPS   (BX)(DI*1), Z9
-	VCMPPS    $0x1e, Z8, Z9, K1
+	VXORPS    Z16, Z16, Z16
+	VMOVUPS   (BX)(DI*1), Z17
+	VCMPPS    $0x1e, Z16, Z17, K1
 	VMOVUPS.Z Z0, K1, Z0
-	VMOVUPS   64(BX)(DI*1), Z9
-	VCMPPS    $0x1e, Z8, Z9, K1
+	VMOVUPS   64(BX)(DI*1), Z17
+	VCMPPS    $0x1e, Z16, Z17, K1
 	VMOVUPS.Z Z1, K1, Z1
-	VMOVUPS   128(BX)(DI*1), Z9
-	VCMPPS    $0x1e, Z8, Z9, K1
+	VMOVUPS   128(BX)(DI*1), Z17
+	VCMPPS    $0x1e, Z16, Z17, K1
 	VMOVUPS.Z Z2, K1, Z2
-	VMOVUPS   192(BX)(DI*1), Z9
-	VCMPPS    $0x1e, Z8, Z9, K1
+	VMOVUPS   192(BX)(DI*1), Z17
+	VCMPPS    $0x1e, Z16, Z17, K1
 	VMOVUPS.Z Z3, K1, Z3
-	VMOVUPS   256(BX)(DI*1), Z9
-	VCMPPS    $0x1e, Z8, Z9, K1
+	VMOVUPS   256(BX)(DI*1), Z17
+	VCMPPS    $0x1e, Z16, Z17, K1
 	VMOVUPS.Z Z4, K1, Z4
-	VMOVUPS   320(BX)(DI*1), Z9
-	VCMPPS    $0x1e, Z8, Z9, K1
+	VMOVUPS   320(BX)(DI*1), Z17
+	VCMPPS    $0x1e, Z16, Z17, K1
 	VMOVUPS.Z Z5, K1, Z5
-	VMOVUPS   384(BX)(DI*1), Z9
-	VCMPPS    $0x1e, Z8, Z9, K1
+	VMOVUPS   384(BX)(DI*1), Z17
+	VCMPPS    $0x1e, Z16, Z17, K1
 	VMOVUPS.Z Z6, K1, Z6
-	VMOVUPS   448(BX)(DI*1), Z9
-	VCMPPS    $0x1e, Z8, Z9, K1
+	VMOVUPS   448(BX)(DI*1), Z17
+	VCMPPS    $0x1e, Z16, Z17, K1
 	VMOVUPS.Z Z7, K1, Z7
 	DECQ      R10
 	JNE       next8
 	JMP       done8
 
 from28_8:
-	CMPQ      R11, $0x00000021
-	JAE       from33_8
-	CMPQ      R11, $0x0000001f
-	JAE       from31_8
-	CMPQ      R11, $0x0000001e
-	JAE       from30_8
-	CMPQ      R11, $0x0000001d
-	JAE       from29_8
-	VXORPS    Z8, Z8, Z8
-	VCMPPS    $0x1e, Z8, Z0, K1
+	VXORPS    Z16, Z16, Z16
+	VCMPPS    $0x1e, Z16, Z0, K1
 	VMOVUPS   (BX)(DI*1), Z0
 	VMOVUPS.Z Z0, K1, Z0
-	VCMPPS    $0x1e, Z8, Z1, K1
+	VCMPPS    $0x1e, Z16, Z1, K1
 	VMOVUPS   64(BX)(DI*1), Z1
 	VMOVUPS.Z Z1, K1, Z1
-	VCMPPS    $0x1e, Z8, Z2, K1
+	VCMPPS    $0x1e, Z16, Z2, K1
 	VMOVUPS   128(BX)(DI*1), Z2
 	VMOVUPS.Z Z2, K1, Z2
-	VCMPPS    $0x1e, Z8, Z3, K1
+	VCMPPS    $0x1e, Z16, Z3, K1
 	VMOVUPS   192(BX)(DI*1), Z3
 	VMOVUPS.Z Z3, K1, Z3
-	VCMPPS    $0x1e, Z8, Z4, K1
+	VCMPPS    $0x1e, Z16, Z4, K1
 	VMOVUPS   256(BX)(DI*1), Z4
 	VMOVUPS.Z Z4, K1, Z4
-	VCMPPS    $0x1e, Z8, Z5, K1
+	VCMPPS    $0x1e, Z16, Z5, K1
 	VMOVUPS   320(BX)(DI*1), Z5
 	VMOVUPS.Z Z5, K1, Z5
-	VCMPPS    $0x1e, Z8, Z6, K1
+	VCMPPS    $0x1e, Z16, Z6, K1
 	VMOVUPS   384(BX)(DI*1), Z6
 	VMOVUPS.Z Z6, K1, Z6
-	VCMPPS    $0x1e, Z8, Z7, K1
+	VCMPPS    $0x1e, Z16, Z7, K1
 	VMOVUPS   448(BX)(DI*1), Z7
 	VMOVUPS.Z Z7, K1, Z7
 	DECQ      R10
@@ -18872,259 +18608,431 @@ from28_8:
 	JMP       done8
 
 from29_8:
+	CMPQ       R11, $0x00000020
+	JAE        from32_8
+	CMPQ       R11, $0x0000001f
+	JAE        from31_8
+	CMPQ       R11, $0x0000001e
+	JAE        from30_8
 	VCMPPS     $0x00, (BX)(DI*1), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, (SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, (SI)(R8*1)
 	VCMPPS     $0x00, 64(BX)(DI*1), Z1, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 16(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 16(SI)(R8*1)
 	VCMPPS     $0x00, 128(BX)(DI*1), Z2, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 32(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 32(SI)(R8*1)
 	VCMPPS     $0x00, 192(BX)(DI*1), Z3, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 48(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 48(SI)(R8*1)
 	VCMPPS     $0x00, 256(BX)(DI*1), Z4, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 64(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 64(SI)(R8*1)
 	VCMPPS     $0x00, 320(BX)(DI*1), Z5, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 80(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 80(SI)(R8*1)
 	VCMPPS     $0x00, 384(BX)(DI*1), Z6, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 96(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 96(SI)(R8*1)
 	VCMPPS     $0x00, 448(BX)(DI*1), Z7, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 112(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 112(SI)(R8*1)
 	DECQ       R10
 	JNE        next8
 	JMP        done8
 
 from30_8:
 	VCMPPS     $0x04, (BX)(DI*1), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, (SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, (SI)(R8*1)
 	VCMPPS     $0x04, 64(BX)(DI*1), Z1, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 16(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 16(SI)(R8*1)
 	VCMPPS     $0x04, 128(BX)(DI*1), Z2, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 32(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 32(SI)(R8*1)
 	VCMPPS     $0x04, 192(BX)(DI*1), Z3, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 48(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 48(SI)(R8*1)
 	VCMPPS     $0x04, 256(BX)(DI*1), Z4, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 64(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 64(SI)(R8*1)
 	VCMPPS     $0x04, 320(BX)(DI*1), Z5, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 80(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 80(SI)(R8*1)
 	VCMPPS     $0x04, 384(BX)(DI*1), Z6, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 96(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 96(SI)(R8*1)
 	VCMPPS     $0x04, 448(BX)(DI*1), Z7, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 112(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 112(SI)(R8*1)
 	DECQ       R10
 	JNE        next8
 	JMP        done8
 
 from31_8:
-	CMPQ       R11, $0x00000020
-	JAE        from32_8
 	VCMPPS     $0x11, (BX)(DI*1), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, (SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, (SI)(R8*1)
 	VCMPPS     $0x11, 64(BX)(DI*1), Z1, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 16(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 16(SI)(R8*1)
 	VCMPPS     $0x11, 128(BX)(DI*1), Z2, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 32(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 32(SI)(R8*1)
 	VCMPPS     $0x11, 192(BX)(DI*1), Z3, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 48(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 48(SI)(R8*1)
 	VCMPPS     $0x11, 256(BX)(DI*1), Z4, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 64(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 64(SI)(R8*1)
 	VCMPPS     $0x11, 320(BX)(DI*1), Z5, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 80(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 80(SI)(R8*1)
 	VCMPPS     $0x11, 384(BX)(DI*1), Z6, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 96(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 96(SI)(R8*1)
 	VCMPPS     $0x11, 448(BX)(DI*1), Z7, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 112(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 112(SI)(R8*1)
 	DECQ       R10
 	JNE        next8
 	JMP        done8
 
 from32_8:
+	CMPQ       R11, $0x00000021
+	JAE        from33_8
 	VCMPPS     $0x12, (BX)(DI*1), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, (SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, (SI)(R8*1)
 	VCMPPS     $0x12, 64(BX)(DI*1), Z1, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 16(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 16(SI)(R8*1)
 	VCMPPS     $0x12, 128(BX)(DI*1), Z2, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 32(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 32(SI)(R8*1)
 	VCMPPS     $0x12, 192(BX)(DI*1), Z3, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 48(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 48(SI)(R8*1)
 	VCMPPS     $0x12, 256(BX)(DI*1), Z4, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 64(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 64(SI)(R8*1)
 	VCMPPS     $0x12, 320(BX)(DI*1), Z5, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 80(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 80(SI)(R8*1)
 	VCMPPS     $0x12, 384(BX)(DI*1), Z6, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 96(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 96(SI)(R8*1)
 	VCMPPS     $0x12, 448(BX)(DI*1), Z7, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 112(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 112(SI)(R8*1)
 	DECQ       R10
 	JNE        next8
 	JMP        done8
 
 from33_8:
-	CMPQ       R11, $0x00000023
-	JAE        from35_8
-	CMPQ       R11, $0x00000022
-	JAE        from34_8
 	VCMPPS     $0x1e, (BX)(DI*1), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, (SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, (SI)(R8*1)
 	VCMPPS     $0x1e, 64(BX)(DI*1), Z1, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 16(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 16(SI)(R8*1)
 	VCMPPS     $0x1e, 128(BX)(DI*1), Z2, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 32(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 32(SI)(R8*1)
 	VCMPPS     $0x1e, 192(BX)(DI*1), Z3, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 48(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 48(SI)(R8*1)
 	VCMPPS     $0x1e, 256(BX)(DI*1), Z4, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 64(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 64(SI)(R8*1)
 	VCMPPS     $0x1e, 320(BX)(DI*1), Z5, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 80(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 80(SI)(R8*1)
 	VCMPPS     $0x1e, 384(BX)(DI*1), Z6, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 96(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 96(SI)(R8*1)
 	VCMPPS     $0x1e, 448(BX)(DI*1), Z7, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 112(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 112(SI)(R8*1)
 	DECQ       R10
 	JNE        next8
 	JMP        done8
 
 from34_8:
+	CMPQ       R11, $0x00000028
+	JAE        from40_8
+	CMPQ       R11, $0x00000025
+	JAE        from37_8
+	CMPQ       R11, $0x00000024
+	JAE        from36_8
+	CMPQ       R11, $0x00000023
+	JAE        from35_8
 	VCMPPS     $0x1d, (BX)(DI*1), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, (SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, (SI)(R8*1)
 	VCMPPS     $0x1d, 64(BX)(DI*1), Z1, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 16(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 16(SI)(R8*1)
 	VCMPPS     $0x1d, 128(BX)(DI*1), Z2, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 32(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 32(SI)(R8*1)
 	VCMPPS     $0x1d, 192(BX)(DI*1), Z3, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 48(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 48(SI)(R8*1)
 	VCMPPS     $0x1d, 256(BX)(DI*1), Z4, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 64(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 64(SI)(R8*1)
 	VCMPPS     $0x1d, 320(BX)(DI*1), Z5, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 80(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 80(SI)(R8*1)
 	VCMPPS     $0x1d, 384(BX)(DI*1), Z6, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 96(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 96(SI)(R8*1)
 	VCMPPS     $0x1d, 448(BX)(DI*1), Z7, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X8
-	VMOVDQU8   X8, 112(SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
+	VMOVDQU8   X16, 112(SI)(R8*1)
 	DECQ       R10
 	JNE        next8
 	JMP        done8
 
 from35_8:
-	CMPQ     R11, $0x00000024
-	JAE      from36_8
-	VMOVDQU8 (SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
-	VMOVUPS  (BX)(DI*1), Z8
-	VMOVUPS  Z0, K1, Z8
-	VMOVAPS  Z8, Z0
-	VMOVDQU8 16(SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
-	VMOVUPS  64(BX)(DI*1), Z8
-	VMOVUPS  Z1, K1, Z8
-	VMOVAPS  Z8, Z1
-	VMOVDQU8 32(SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
-	VMOVUPS  128(BX)(DI*1), Z8
-	VMOVUPS  Z2, K1, Z8
-	VMOVAPS  Z8, Z2
-	VMOVDQU8 48(SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
-	VMOVUPS  192(BX)(DI*1), Z8
-	VMOVUPS  Z3, K1, Z8
-	VMOVAPS  Z8, Z3
-	VMOVDQU8 64(SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
-	VMOVUPS  256(BX)(DI*1), Z8
-	VMOVUPS  Z4, K1, Z8
-	VMOVAPS  Z8, Z4
-	VMOVDQU8 80(SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
-	VMOVUPS  320(BX)(DI*1), Z8
-	VMOVUPS  Z5, K1, Z8
-	VMOVAPS  Z8, Z5
-	VMOVDQU8 96(SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
-	VMOVUPS  384(BX)(DI*1), Z8
-	VMOVUPS  Z6, K1, Z8
-	VMOVAPS  Z8, Z6
-	VMOVDQU8 112(SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
-	VMOVUPS  448(BX)(DI*1), Z8
-	VMOVUPS  Z7, K1, Z8
-	VMOVAPS  Z8, Z7
+	VMOVDQU8 (SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPS  (BX)(DI*1), Z16
+	VMOVUPS  Z0, K1, Z16
+	VMOVAPS  Z16, Z0
+	VMOVDQU8 16(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPS  64(BX)(DI*1), Z16
+	VMOVUPS  Z1, K1, Z16
+	VMOVAPS  Z16, Z1
+	VMOVDQU8 32(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPS  128(BX)(DI*1), Z16
+	VMOVUPS  Z2, K1, Z16
+	VMOVAPS  Z16, Z2
+	VMOVDQU8 48(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPS  192(BX)(DI*1), Z16
+	VMOVUPS  Z3, K1, Z16
+	VMOVAPS  Z16, Z3
+	VMOVDQU8 64(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPS  256(BX)(DI*1), Z16
+	VMOVUPS  Z4, K1, Z16
+	VMOVAPS  Z16, Z4
+	VMOVDQU8 80(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPS  320(BX)(DI*1), Z16
+	VMOVUPS  Z5, K1, Z16
+	VMOVAPS  Z16, Z5
+	VMOVDQU8 96(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPS  384(BX)(DI*1), Z16
+	VMOVUPS  Z6, K1, Z16
+	VMOVAPS  Z16, Z6
+	VMOVDQU8 112(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
+	VMOVUPS  448(BX)(DI*1), Z16
+	VMOVUPS  Z7, K1, Z16
+	VMOVAPS  Z16, Z7
 	DECQ     R10
 	JNE      next8
 	JMP      done8
 
 from36_8:
-	VMOVDQU8 (SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
+	VMOVDQU8 (SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
 	VMOVUPS  (BX)(DI*1), K1, Z0
-	VMOVDQU8 16(SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
+	VMOVDQU8 16(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
 	VMOVUPS  64(BX)(DI*1), K1, Z1
-	VMOVDQU8 32(SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
+	VMOVDQU8 32(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
 	VMOVUPS  128(BX)(DI*1), K1, Z2
-	VMOVDQU8 48(SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
+	VMOVDQU8 48(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
 	VMOVUPS  192(BX)(DI*1), K1, Z3
-	VMOVDQU8 64(SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
+	VMOVDQU8 64(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
 	VMOVUPS  256(BX)(DI*1), K1, Z4
-	VMOVDQU8 80(SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
+	VMOVDQU8 80(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
 	VMOVUPS  320(BX)(DI*1), K1, Z5
-	VMOVDQU8 96(SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
+	VMOVDQU8 96(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
 	VMOVUPS  384(BX)(DI*1), K1, Z6
-	VMOVDQU8 112(SI)(R8*1), X8
-	VPTESTMB X8, X8, K1
+	VMOVDQU8 112(SI)(R8*1), X16
+	VPTESTMB X16, X16, K1
 	VMOVUPS  448(BX)(DI*1), K1, Z7
 	DECQ     R10
 	JNE      next8
+	JMP      done8
+
+from37_8:
+	CMPQ     R11, $0x00000027
+	JAE      from39_8
+	CMPQ     R11, $0x00000026
+	JAE      from38_8
+	VCMPPS   $0x00, (BX)(DI*1), Z0, K1
+	VPMOVM2D K1, Z8
+	VCMPPS   $0x00, 64(BX)(DI*1), Z1, K1
+	VPMOVM2D K1, Z9
+	VCMPPS   $0x00, 128(BX)(DI*1), Z2, K1
+	VPMOVM2D K1, Z10
+	VCMPPS   $0x00, 192(BX)(DI*1), Z3, K1
+	VPMOVM2D K1, Z11
+	VCMPPS   $0x00, 256(BX)(DI*1), Z4, K1
+	VPMOVM2D K1, Z12
+	VCMPPS   $0x00, 320(BX)(DI*1), Z5, K1
+	VPMOVM2D K1, Z13
+	VCMPPS   $0x00, 384(BX)(DI*1), Z6, K1
+	VPMOVM2D K1, Z14
+	VCMPPS   $0x00, 448(BX)(DI*1), Z7, K1
+	VPMOVM2D K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from38_8:
+	VCMPPS   $0x04, (BX)(DI*1), Z0, K1
+	VPMOVM2D K1, Z8
+	VCMPPS   $0x04, 64(BX)(DI*1), Z1, K1
+	VPMOVM2D K1, Z9
+	VCMPPS   $0x04, 128(BX)(DI*1), Z2, K1
+	VPMOVM2D K1, Z10
+	VCMPPS   $0x04, 192(BX)(DI*1), Z3, K1
+	VPMOVM2D K1, Z11
+	VCMPPS   $0x04, 256(BX)(DI*1), Z4, K1
+	VPMOVM2D K1, Z12
+	VCMPPS   $0x04, 320(BX)(DI*1), Z5, K1
+	VPMOVM2D K1, Z13
+	VCMPPS   $0x04, 384(BX)(DI*1), Z6, K1
+	VPMOVM2D K1, Z14
+	VCMPPS   $0x04, 448(BX)(DI*1), Z7, K1
+	VPMOVM2D K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from39_8:
+	VCMPPS   $0x11, (BX)(DI*1), Z0, K1
+	VPMOVM2D K1, Z8
+	VCMPPS   $0x11, 64(BX)(DI*1), Z1, K1
+	VPMOVM2D K1, Z9
+	VCMPPS   $0x11, 128(BX)(DI*1), Z2, K1
+	VPMOVM2D K1, Z10
+	VCMPPS   $0x11, 192(BX)(DI*1), Z3, K1
+	VPMOVM2D K1, Z11
+	VCMPPS   $0x11, 256(BX)(DI*1), Z4, K1
+	VPMOVM2D K1, Z12
+	VCMPPS   $0x11, 320(BX)(DI*1), Z5, K1
+	VPMOVM2D K1, Z13
+	VCMPPS   $0x11, 384(BX)(DI*1), Z6, K1
+	VPMOVM2D K1, Z14
+	VCMPPS   $0x11, 448(BX)(DI*1), Z7, K1
+	VPMOVM2D K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from40_8:
+	CMPQ     R11, $0x0000002b
+	JAE      from43_8
+	CMPQ     R11, $0x0000002a
+	JAE      from42_8
+	CMPQ     R11, $0x00000029
+	JAE      from41_8
+	VCMPPS   $0x12, (BX)(DI*1), Z0, K1
+	VPMOVM2D K1, Z8
+	VCMPPS   $0x12, 64(BX)(DI*1), Z1, K1
+	VPMOVM2D K1, Z9
+	VCMPPS   $0x12, 128(BX)(DI*1), Z2, K1
+	VPMOVM2D K1, Z10
+	VCMPPS   $0x12, 192(BX)(DI*1), Z3, K1
+	VPMOVM2D K1, Z11
+	VCMPPS   $0x12, 256(BX)(DI*1), Z4, K1
+	VPMOVM2D K1, Z12
+	VCMPPS   $0x12, 320(BX)(DI*1), Z5, K1
+	VPMOVM2D K1, Z13
+	VCMPPS   $0x12, 384(BX)(DI*1), Z6, K1
+	VPMOVM2D K1, Z14
+	VCMPPS   $0x12, 448(BX)(DI*1), Z7, K1
+	VPMOVM2D K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from41_8:
+	VCMPPS   $0x1e, (BX)(DI*1), Z0, K1
+	VPMOVM2D K1, Z8
+	VCMPPS   $0x1e, 64(BX)(DI*1), Z1, K1
+	VPMOVM2D K1, Z9
+	VCMPPS   $0x1e, 128(BX)(DI*1), Z2, K1
+	VPMOVM2D K1, Z10
+	VCMPPS   $0x1e, 192(BX)(DI*1), Z3, K1
+	VPMOVM2D K1, Z11
+	VCMPPS   $0x1e, 256(BX)(DI*1), Z4, K1
+	VPMOVM2D K1, Z12
+	VCMPPS   $0x1e, 320(BX)(DI*1), Z5, K1
+	VPMOVM2D K1, Z13
+	VCMPPS   $0x1e, 384(BX)(DI*1), Z6, K1
+	VPMOVM2D K1, Z14
+	VCMPPS   $0x1e, 448(BX)(DI*1), Z7, K1
+	VPMOVM2D K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from42_8:
+	VCMPPS   $0x1d, (BX)(DI*1), Z0, K1
+	VPMOVM2D K1, Z8
+	VCMPPS   $0x1d, 64(BX)(DI*1), Z1, K1
+	VPMOVM2D K1, Z9
+	VCMPPS   $0x1d, 128(BX)(DI*1), Z2, K1
+	VPMOVM2D K1, Z10
+	VCMPPS   $0x1d, 192(BX)(DI*1), Z3, K1
+	VPMOVM2D K1, Z11
+	VCMPPS   $0x1d, 256(BX)(DI*1), Z4, K1
+	VPMOVM2D K1, Z12
+	VCMPPS   $0x1d, 320(BX)(DI*1), Z5, K1
+	VPMOVM2D K1, Z13
+	VCMPPS   $0x1d, 384(BX)(DI*1), Z6, K1
+	VPMOVM2D K1, Z14
+	VCMPPS   $0x1d, 448(BX)(DI*1), Z7, K1
+	VPMOVM2D K1, Z15
+	DECQ     R10
+	JNE      next8
+	JMP      done8
+
+from43_8:
+	CMPQ       R11, $0x0000002c
+	JAE        from44_8
+	VPTERNLOGD $0xe2, (BX)(DI*1), Z8, Z0
+	VPTERNLOGD $0xe2, 64(BX)(DI*1), Z9, Z1
+	VPTERNLOGD $0xe2, 128(BX)(DI*1), Z10, Z2
+	VPTERNLOGD $0xe2, 192(BX)(DI*1), Z11, Z3
+	VPTERNLOGD $0xe2, 256(BX)(DI*1), Z12, Z4
+	VPTERNLOGD $0xe2, 320(BX)(DI*1), Z13, Z5
+	VPTERNLOGD $0xe2, 384(BX)(DI*1), Z14, Z6
+	VPTERNLOGD $0xe2, 448(BX)(DI*1), Z15, Z7
+	DECQ       R10
+	JNE        next8
+	JMP        done8
+
+from44_8:
+	VPTERNLOGD $0xb8, (BX)(DI*1), Z8, Z0
+	VPTERNLOGD $0xb8, 64(BX)(DI*1), Z9, Z1
+	VPTERNLOGD $0xb8, 128(BX)(DI*1), Z10, Z2
+	VPTERNLOGD $0xb8, 192(BX)(DI*1), Z11, Z3
+	VPTERNLOGD $0xb8, 256(BX)(DI*1), Z12, Z4
+	VPTERNLOGD $0xb8, 320(BX)(DI*1), Z13, Z5
+	VPTERNLOGD $0xb8, 384(BX)(DI*1), Z14, Z6
+	VPTERNLOGD $0xb8, 448(BX)(DI*1), Z15, Z7
+	DECQ       R10
+	JNE        next8
 
 done8:
 	ADDQ $0x00000200, DI
@@ -19134,6 +19042,7 @@ done8:
 
 bottom8:
 	VXORPS Z0, Z0, Z0
+	VXORPS Z1, Z1, Z1
 
 top1:
 	CMPQ DX, $0x00000010
@@ -19146,12 +19055,12 @@ next1:
 	MOVQ    8(R9), BX
 	MOVQ    16(R9), SI
 	ADDQ    $0x00000018, R9
-	CMPQ    R11, $0x00000013
-	JAE     from19_1
-	CMPQ    R11, $0x0000000a
-	JAE     from10_1
-	CMPQ    R11, $0x00000005
-	JAE     from5_1
+	CMPQ    R11, $0x00000017
+	JAE     from23_1
+	CMPQ    R11, $0x0000000c
+	JAE     from12_1
+	CMPQ    R11, $0x00000006
+	JAE     from6_1
 	CMPQ    R11, $0x00000003
 	JAE     from3_1
 	CMPQ    R11, $0x00000002
@@ -19178,6 +19087,8 @@ from2_1:
 	JMP       done1
 
 from3_1:
+	CMPQ    R11, $0x00000005
+	JAE     from5_1
 	CMPQ    R11, $0x00000004
 	JAE     from4_1
 	VMOVUPS Z0, (BX)(DI*1)
@@ -19192,20 +19103,20 @@ from4_1:
 	JMP    done1
 
 from5_1:
-	CMPQ   R11, $0x00000008
-	JAE    from8_1
-	CMPQ   R11, $0x00000007
-	JAE    from7_1
-	CMPQ   R11, $0x00000006
-	JAE    from6_1
 	VSUBPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from6_1:
-	VMOVUPS (BX)(DI*1), Z1
-	VSUBPS  Z0, Z1, Z0
+	CMPQ    R11, $0x00000009
+	JAE     from9_1
+	CMPQ    R11, $0x00000008
+	JAE     from8_1
+	CMPQ    R11, $0x00000007
+	JAE     from7_1
+	VMOVUPS (BX)(DI*1), Z2
+	VSUBPS  Z0, Z2, Z0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
@@ -19217,71 +19128,71 @@ from7_1:
 	JMP    done1
 
 from8_1:
-	CMPQ   R11, $0x00000009
-	JAE    from9_1
 	VDIVPS (BX)(DI*1), Z0, Z0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from9_1:
-	VMOVUPS (BX)(DI*1), Z1
-	VDIVPS  Z0, Z1, Z0
+	CMPQ    R11, $0x0000000b
+	JAE     from11_1
+	CMPQ    R11, $0x0000000a
+	JAE     from10_1
+	VMOVUPS (BX)(DI*1), Z2
+	VDIVPS  Z0, Z2, Z0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from10_1:
-	CMPQ    R11, $0x0000000f
-	JAE     from15_1
-	CMPQ    R11, $0x0000000d
-	JAE     from13_1
-	CMPQ    R11, $0x0000000c
-	JAE     from12_1
-	CMPQ    R11, $0x0000000b
-	JAE     from11_1
-	VMOVUPS (BX)(DI*1), Z1
+	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z0, Z0, K1
-	VMAXPS  Z1, Z0, Z1
-	VMOVUPS Z0, K1, Z1
-	VMOVAPS Z1, Z0
+	VMAXPS  Z2, Z0, Z2
+	VMOVUPS Z0, K1, Z2
+	VMOVAPS Z2, Z0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from11_1:
-	VMOVUPS (BX)(DI*1), Z1
-	VCMPPS  $0x03, Z1, Z1, K1
-	VMAXPS  Z0, Z1, Z0
-	VMOVUPS Z1, K1, Z0
+	VMOVUPS (BX)(DI*1), Z2
+	VCMPPS  $0x03, Z2, Z2, K1
+	VMAXPS  Z0, Z2, Z0
+	VMOVUPS Z2, K1, Z0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from12_1:
-	VMOVUPS (BX)(DI*1), Z1
+	CMPQ    R11, $0x00000012
+	JAE     from18_1
+	CMPQ    R11, $0x0000000f
+	JAE     from15_1
+	CMPQ    R11, $0x0000000e
+	JAE     from14_1
+	CMPQ    R11, $0x0000000d
+	JAE     from13_1
+	VMOVUPS (BX)(DI*1), Z2
 	VCMPPS  $0x03, Z0, Z0, K1
-	VMINPS  Z1, Z0, Z1
-	VMOVUPS Z0, K1, Z1
-	VMOVAPS Z1, Z0
+	VMINPS  Z2, Z0, Z2
+	VMOVUPS Z0, K1, Z2
+	VMOVAPS Z2, Z0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from13_1:
-	CMPQ    R11, $0x0000000e
-	JAE     from14_1
-	VMOVUPS (BX)(DI*1), Z1
-	VCMPPS  $0x03, Z1, Z1, K1
-	VMINPS  Z0, Z1, Z0
-	VMOVUPS Z1, K1, Z0
+	VMOVUPS (BX)(DI*1), Z2
+	VCMPPS  $0x03, Z2, Z2, K1
+	VMINPS  Z0, Z2, Z0
+	VMOVUPS Z2, K1, Z0
 	DECQ    R10
 	JNE     next1
 	JMP     done1
 
 from14_1:
-	VBROADCASTSS (BX), Z1
-	VADDPS       Z1, Z0, Z0
+	VBROADCASTSS (BX), Z2
+	VADDPS       Z2, Z0, Z0
 	DECQ         R10
 	JNE          next1
 	JMP          done1
@@ -19291,46 +19202,40 @@ from15_1:
 	JAE          from17_1
 	CMPQ         R11, $0x00000010
 	JAE          from16_1
-	VBROADCASTSS (BX), Z1
-	VSUBPS       Z1, Z0, Z0
+	VBROADCASTSS (BX), Z2
+	VSUBPS       Z2, Z0, Z0
 	DECQ         R10
 	JNE          next1
 	JMP          done1
 
 from16_1:
-	VBROADCASTSS (BX), Z1
-	VMULPS       Z1, Z0, Z0
+	VBROADCASTSS (BX), Z2
+	VMULPS       Z2, Z0, Z0
 	DECQ         R10
 	JNE          next1
 	JMP          done1
 
 from17_1:
-	CMPQ         R11, $0x00000012
-	JAE          from18_1
-	VBROADCASTSS (BX), Z1
-	VMAXPS       Z0, Z1, Z0
+	VBROADCASTSS (BX), Z2
+	VMAXPS       Z0, Z2, Z0
 	DECQ         R10
 	JNE          next1
 	JMP          done1
 
 from18_1:
-	VBROADCASTSS (BX), Z1
-	VMINPS       Z0, Z1, Z0
+	CMPQ         R11, $0x00000015
+	JAE          from21_1
+	CMPQ         R11, $0x00000014
+	JAE          from20_1
+	CMPQ         R11, $0x00000013
+	JAE          from19_1
+	VBROADCASTSS (BX), Z2
+	VMINPS       Z0, Z2, Z0
 	DECQ         R10
 	JNE          next1
 	JMP          done1
 
 from19_1:
-	CMPQ   R11, $0x0000001c
-	JAE    from28_1
-	CMPQ   R11, $0x00000018
-	JAE    from24_1
-	CMPQ   R11, $0x00000016
-	JAE    from22_1
-	CMPQ   R11, $0x00000015
-	JAE    from21_1
-	CMPQ   R11, $0x00000014
-	JAE    from20_1
 	VXORPS signBit<>+0(SB), Z0, Z0
 	DECQ   R10
 	JNE    next1
@@ -19343,15 +19248,15 @@ from20_1:
 	JMP    done1
 
 from21_1:
-	VXORPS Z1, Z1, Z1
-	VMAXPS Z0, Z1, Z0
+	CMPQ   R11, $0x00000016
+	JAE    from22_1
+	VXORPS Z2, Z2, Z2
+	VMAXPS Z0, Z2, Z0
 	DECQ   R10
 	JNE    next1
 	JMP    done1
 
 from22_1:
-	CMPQ    R11, $0x00000017
-	JAE     from23_1
 	VSQRTPS Z0, Z0
 	VMOVAPS Z0, Z0
 	DECQ    R10
@@ -19359,6 +19264,16 @@ from22_1:
 	JMP     done1
 
 from23_1:
+	CMPQ        R11, $0x00000022
+	JAE         from34_1
+	CMPQ        R11, $0x0000001d
+	JAE         from29_1
+	CMPQ        R11, $0x0000001a
+	JAE         from26_1
+	CMPQ        R11, $0x00000019
+	JAE         from25_1
+	CMPQ        R11, $0x00000018
+	JAE         from24_1
 	VRNDSCALEPS $0x09, Z0, Z0
 	VMOVAPS     Z0, Z0
 	DECQ        R10
@@ -19366,10 +19281,6 @@ from23_1:
 	JMP         done1
 
 from24_1:
-	CMPQ        R11, $0x0000001a
-	JAE         from26_1
-	CMPQ        R11, $0x00000019
-	JAE         from25_1
 	VRNDSCALEPS $0x0a, Z0, Z0
 	VMOVAPS     Z0, Z0
 	DECQ        R10
@@ -19384,15 +19295,17 @@ from25_1:
 	JMP         done1
 
 from26_1:
+	CMPQ    R11, $0x0000001c
+	JAE     from28_1
 	CMPQ    R11, $0x0000001b
 	JAE     from27_1
-	VXORPS  Z1, Z1, Z1
-	VCMPPS  $0x1e, Z1, Z0, K1
-	VMULPS  one<>+0(SB), Z0, Z2
-	VMOVUPS Z2, Z2
-	VMOVUPS one<>+0(SB), K1, Z2
-	VCMPPS  $0x11, Z1, Z0, K1
-	VMOVUPS Z2, Z0
+	VXORPS  Z2, Z2, Z2
+	VCMPPS  $0x1e, Z2, Z0, K1
+	VMULPS  one<>+0(SB), Z0, Z3
+	VMOVUPS Z3, Z3
+	VMOVUPS one<>+0(SB), K1, Z3
+	VCMPPS  $0x11, Z2, Z0, K1
+	VMOVUPS Z3, Z0
 	VMOVUPS cbf800000<>+0(SB), K1, Z0
 	VMOVAPS Z0, Z0
 	DECQ    R10
@@ -19400,25 +19313,17 @@ from26_1:
 	JMP     done1
 
 from27_1:
-	VXORPS    Z1, Z1, Z1
-	VMOVUPS   (BX)(DI*1), Z2
-	VCMPPS    $0x1e, Z1, Z2, K1
+	VXORPS    Z2, Z2, Z2
+	VMOVUPS   (BX)(DI*1), Z3
+	VCMPPS    $0x1e, Z2, Z3, K1
 	VMOVUPS.Z Z0, K1, Z0
 	DECQ      R10
 	JNE       next1
 	JMP       done1
 
 from28_1:
-	CMPQ      R11, $0x00000021
-	JAE       from33_1
-	CMPQ      R11, $0x0000001f
-	JAE       from31_1
-	CMPQ      R11, $0x0000001e
-	JAE       from30_1
-	CMPQ      R11, $0x0000001d
-	JAE       from29_1
-	VXORPS    Z1, Z1, Z1
-	VCMPPS    $0x1e, Z1, Z0, K1
+	VXORPS    Z2, Z2, Z2
+	VCMPPS    $0x1e, Z2, Z0, K1
 	VMOVUPS   (BX)(DI*1), Z0
 	VMOVUPS.Z Z0, K1, Z0
 	DECQ      R10
@@ -19426,77 +19331,151 @@ from28_1:
 	JMP       done1
 
 from29_1:
+	CMPQ       R11, $0x00000020
+	JAE        from32_1
+	CMPQ       R11, $0x0000001f
+	JAE        from31_1
+	CMPQ       R11, $0x0000001e
+	JAE        from30_1
 	VCMPPS     $0x00, (BX)(DI*1), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X1
-	VMOVDQU8   X1, (SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVDQU8   X2, (SI)(R8*1)
 	DECQ       R10
 	JNE        next1
 	JMP        done1
 
 from30_1:
 	VCMPPS     $0x04, (BX)(DI*1), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X1
-	VMOVDQU8   X1, (SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVDQU8   X2, (SI)(R8*1)
 	DECQ       R10
 	JNE        next1
 	JMP        done1
 
 from31_1:
-	CMPQ       R11, $0x00000020
-	JAE        from32_1
 	VCMPPS     $0x11, (BX)(DI*1), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X1
-	VMOVDQU8   X1, (SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVDQU8   X2, (SI)(R8*1)
 	DECQ       R10
 	JNE        next1
 	JMP        done1
 
 from32_1:
+	CMPQ       R11, $0x00000021
+	JAE        from33_1
 	VCMPPS     $0x12, (BX)(DI*1), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X1
-	VMOVDQU8   X1, (SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVDQU8   X2, (SI)(R8*1)
 	DECQ       R10
 	JNE        next1
 	JMP        done1
 
 from33_1:
-	CMPQ       R11, $0x00000023
-	JAE        from35_1
-	CMPQ       R11, $0x00000022
-	JAE        from34_1
 	VCMPPS     $0x1e, (BX)(DI*1), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X1
-	VMOVDQU8   X1, (SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVDQU8   X2, (SI)(R8*1)
 	DECQ       R10
 	JNE        next1
 	JMP        done1
 
 from34_1:
+	CMPQ       R11, $0x00000028
+	JAE        from40_1
+	CMPQ       R11, $0x00000025
+	JAE        from37_1
+	CMPQ       R11, $0x00000024
+	JAE        from36_1
+	CMPQ       R11, $0x00000023
+	JAE        from35_1
 	VCMPPS     $0x1d, (BX)(DI*1), Z0, K1
-	VMOVDQU8.Z c01010101<>+0(SB), K1, X1
-	VMOVDQU8   X1, (SI)(R8*1)
+	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
+	VMOVDQU8   X2, (SI)(R8*1)
 	DECQ       R10
 	JNE        next1
 	JMP        done1
 
 from35_1:
-	CMPQ     R11, $0x00000024
-	JAE      from36_1
-	VMOVDQU8 (SI)(R8*1), X1
-	VPTESTMB X1, X1, K1
-	VMOVUPS  (BX)(DI*1), Z1
-	VMOVUPS  Z0, K1, Z1
-	VMOVAPS  Z1, Z0
+	VMOVDQU8 (SI)(R8*1), X2
+	VPTESTMB X2, X2, K1
+	VMOVUPS  (BX)(DI*1), Z2
+	VMOVUPS  Z0, K1, Z2
+	VMOVAPS  Z2, Z0
 	DECQ     R10
 	JNE      next1
 	JMP      done1
 
 from36_1:
-	VMOVDQU8 (SI)(R8*1), X1
-	VPTESTMB X1, X1, K1
+	VMOVDQU8 (SI)(R8*1), X2
+	VPTESTMB X2, X2, K1
 	VMOVUPS  (BX)(DI*1), K1, Z0
 	DECQ     R10
 	JNE      next1
+	JMP      done1
+
+from37_1:
+	CMPQ     R11, $0x00000027
+	JAE      from39_1
+	CMPQ     R11, $0x00000026
+	JAE      from38_1
+	VCMPPS   $0x00, (BX)(DI*1), Z0, K1
+	VPMOVM2D K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from38_1:
+	VCMPPS   $0x04, (BX)(DI*1), Z0, K1
+	VPMOVM2D K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from39_1:
+	VCMPPS   $0x11, (BX)(DI*1), Z0, K1
+	VPMOVM2D K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from40_1:
+	CMPQ     R11, $0x0000002b
+	JAE      from43_1
+	CMPQ     R11, $0x0000002a
+	JAE      from42_1
+	CMPQ     R11, $0x00000029
+	JAE      from41_1
+	VCMPPS   $0x12, (BX)(DI*1), Z0, K1
+	VPMOVM2D K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from41_1:
+	VCMPPS   $0x1e, (BX)(DI*1), Z0, K1
+	VPMOVM2D K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from42_1:
+	VCMPPS   $0x1d, (BX)(DI*1), Z0, K1
+	VPMOVM2D K1, Z1
+	DECQ     R10
+	JNE      next1
+	JMP      done1
+
+from43_1:
+	CMPQ       R11, $0x0000002c
+	JAE        from44_1
+	VPTERNLOGD $0xe2, (BX)(DI*1), Z1, Z0
+	DECQ       R10
+	JNE        next1
+	JMP        done1
+
+from44_1:
+	VPTERNLOGD $0xb8, (BX)(DI*1), Z1, Z0
+	DECQ       R10
+	JNE        next1
 
 done1:
 	ADDQ $0x00000040, DI

@@ -1,0 +1,87 @@
+package cpu_test
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// randomElementwise returns a program of random operations on float32 and masks, cheap ones mostly, with outputs in the middle, sums and operands that
+// repeat themselves.
+func randomElementwise(r *rand.Rand) *ir.Program {
+	g := tape{p: &ir.Program{}}
+	rows, columns := 1+r.IntN(40), 1+r.IntN(90)
+	var floats, masks []ir.Value
+	for _, name := range []string{"x", "y", "z"} {
+		floats = append(floats, g.input(name, ir.Float32, rows, columns))
+	}
+	floats = append(floats, g.like(floats[0], 0.5), g.op(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{rows, columns}, Axes: []int{1}}, g.input("row", ir.Float32, columns)),
+		g.op(ir.Broadcast, ir.BroadcastAttrs{Shape: ir.Shape{rows, columns}}, g.input("number", ir.Float32)))
+	pick := func() ir.Value { // late ones more often
+		if r.IntN(2) == 0 {
+			return floats[len(floats)-1]
+		}
+		return floats[r.IntN(len(floats))]
+	}
+	unary := []ir.Op{ir.Neg, ir.Abs, ir.Relu, ir.Sqrt, ir.Floor, ir.Ceil, ir.Round, ir.Sign, ir.Tanh}
+	binary := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Maximum, ir.Minimum}
+	directions := []ir.Direction{ir.Eq, ir.Ne, ir.Lt, ir.Le, ir.Gt, ir.Ge}
+	for range 3 + r.IntN(30) {
+		switch k := r.IntN(12); {
+		case k < 5:
+			floats = append(floats, g.op(binary[r.IntN(len(binary))], nil, pick(), pick()))
+		case k < 7:
+			floats = append(floats, g.op(unary[r.IntN(len(unary))], nil, pick()))
+		case k < 9 || len(masks) == 0:
+			masks = append(masks, g.op(ir.Compare, ir.CompareAttrs{Direction: directions[r.IntN(len(directions))]}, pick(), pick()))
+		case k < 11:
+			m := masks[len(masks)-1]
+			if r.IntN(3) == 0 {
+				m = masks[r.IntN(len(masks))]
+			}
+			floats = append(floats, g.op(ir.Select, nil, m, pick(), pick()))
+		default:
+			floats = append(floats, g.op(ir.Convert, ir.ConvertAttrs{DType: ir.Float32}, masks[r.IntN(len(masks))]))
+		}
+		if r.IntN(8) == 0 {
+			g.p.AddOutput("float", floats[len(floats)-1])
+		}
+		if len(masks) > 0 && r.IntN(12) == 0 {
+			g.p.AddOutput("mask", masks[r.IntN(len(masks))])
+		}
+	}
+	last := floats[len(floats)-1]
+	if r.IntN(2) == 0 {
+		g.p.AddOutput("sum", g.op(ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: []int{1}}, last))
+	}
+	g.p.AddOutput("last", last)
+	return g.p
+}
+
+// TestChainsKeepTheBits: random programs have the same bits with chains and without.
+func TestChainsKeepTheBits(t *testing.T) {
+	outputs := func(p *ir.Program) (all [][]byte) {
+		s := newSession(t, p)
+		r := rand.New(rand.NewPCG(8, 8))
+		for i, in := range p.Inputs {
+			typ, data := p.Type(in.Value), s.inputs[i].Bytes()
+			for j := range typ.Shape.Size() {
+				copy(data[4*j:], ir.AppendElement(nil, ir.Float32, float64(r.IntN(9)-4)/2)) // which are often equal, or 0
+			}
+		}
+		s.run(t)
+		for _, o := range s.outputs {
+			all = append(all, o.Bytes())
+		}
+		return all
+	}
+	for seed := range uint64(600) {
+		p := randomElementwise(rand.New(rand.NewPCG(seed, 3)))
+		with := outputs(p)
+		cpu.WithoutChains(func() { require.Equal(t, outputs(p), with, "program %d:\n%v", seed, p) })
+	}
+}
