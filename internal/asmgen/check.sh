@@ -5,10 +5,11 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 keep=$(mktemp -d)
 trap 'rm -rf "$keep"' EXIT
 status=0
-for package in micro vec; do
+for package in micro vec quant; do
 	dir=$root/kernels/cpu/internal/$package
 	mkdir "$keep/$package"
-	cp "$dir"/*_a*64.s "$dir"/*_gen_a*64.go "$keep/$package/"
+	cp "$dir"/*_a*64.s "$keep/$package/"
+	find "$dir" -name "*_gen_a*64.go" -exec cp {} "$keep/$package/" \;
 	(cd "$dir" && go generate .)
 	for file in "$keep/$package"/*; do
 		if ! cmp -s "$file" "$dir/$(basename "$file")"; then

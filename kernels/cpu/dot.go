@@ -78,6 +78,10 @@ func buildDot(b *build) (func(), error) {
 	case ir.Float64:
 		multiply = buildGemm[float64](b, plan)
 	case ir.Int8:
+		if b.out(0).typ.DType == ir.Int32 {
+			multiply = buildQuantizedDot(b, plan)
+			break
+		}
 		multiply = buildIntegerDot[int8](b, plan)
 	case ir.Int16:
 		multiply = buildIntegerDot[int16](b, plan)

@@ -301,7 +301,23 @@ func (s *simplifier) dot(n *ir.Node, in []ir.Value) (ir.Value, bool, error) {
 		}
 		return s.one(n, ir.Dot, a, operands...)
 	}
+	if narrow, ok := s.narrowed(in); ok && a.Sums == ir.Invalid {
+		a.Sums = ir.Int32
+		return s.one(n, ir.Dot, a, narrow...)
+	}
 	return 0, false, nil
+}
+
+// narrowed returns the int8 values that all operands of a product of int32 are converted from.
+func (s *simplifier) narrowed(in []ir.Value) (narrow []ir.Value, ok bool) {
+	for _, v := range in {
+		c := s.producer(v, ir.Convert)
+		if c == nil || s.to.Type(v).DType != ir.Int32 || s.to.Type(c.Inputs[0]).DType != ir.Int8 {
+			return nil, false
+		}
+		narrow = append(narrow, c.Inputs[0])
+	}
+	return narrow, true
 }
 
 // through returns the axes of a transpose's operand that its result's axes are.

@@ -8,6 +8,7 @@ import (
 	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/gemm"
 	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
 )
 
 // form is how a product reads a matrix that lies in a buffer: k rows and n columns (stored n x k if trans), ld elements from one stored row
@@ -15,7 +16,8 @@ import (
 type form struct {
 	off, k, n, ld int
 	trans         bool
-	size          int // of an element in bytes
+	size          int  // of an element in bytes
+	bytes         bool // int8 in the panels of package quant
 }
 
 // panels are a matrix of a buffer in the layout of the kernels. They stay with the buffer, so that all programs that only read it, for
@@ -83,6 +85,48 @@ func inPanels[T gemm.Float](b *buffer, f *form, p *pool.Pool) []T {
 
 // packPanels makes the panels of the given version; it reports whether they exist.
 func packPanels[T gemm.Float](b *buffer, f *form, p *pool.Pool, version uint64) bool {
+	return b.pack(f, version, gemm.PackedSize[T](f.n, f.k)*f.size, func(memory []byte) {
+		dst := unsafe.Slice((*T)(pointerTo(memory)), len(memory)/f.size)
+		src := unsafe.Slice((*T)(pointerTo(b.own)), len(b.own)/f.size)
+		gemm.PackB(p, dst, src[f.off/f.size:], f.k, f.n, f.ld, f.trans)
+	})
+}
+
+// inBytePanels is inPanels for int8.
+func inBytePanels(b *buffer, f *form, p *pool.Pool) []byte {
+	if b == nil || f == nil {
+		return nil
+	}
+	version := b.version.Load()
+	if b.borrowed || b.exposed.Load() {
+		return nil
+	}
+	k := &b.panels
+	if k.holds.Load() != version && !b.pack(f, version, quant.PackedSize(f.k, f.n), func(memory []byte) {
+		quant.Pack(p, memory, unsafe.Slice((*int8)(pointerTo(b.own)), len(b.own))[f.off:], f.k, f.n, f.rowStride(), f.colStride())
+	}) || k.form != *f {
+		return nil
+	}
+	return k.memory
+}
+
+// rowStride and colStride say where the element (row, col) of the matrix lies.
+func (f *form) rowStride() int {
+	if f.trans {
+		return 1
+	}
+	return f.ld
+}
+
+func (f *form) colStride() int {
+	if f.trans {
+		return f.ld
+	}
+	return 1
+}
+
+// pack lets fill write the panels of the given version into size bytes; it reports whether they exist.
+func (b *buffer) pack(f *form, version uint64, size int, fill func(memory []byte)) bool {
 	k := &b.panels
 	if !k.mu.TryLock() {
 		return false // another product makes them
@@ -100,11 +144,9 @@ func packPanels[T gemm.Float](b *buffer, f *form, p *pool.Pool, version uint64) 
 	}
 	k.holds.Store(0)
 	if k.memory == nil {
-		k.form, k.memory = *f, alignedBytes(gemm.PackedSize[T](f.n, f.k)*f.size)
+		k.form, k.memory = *f, alignedBytes(size)
 	}
-	dst := unsafe.Slice((*T)(pointerTo(k.memory)), len(k.memory)/f.size)
-	src := unsafe.Slice((*T)(pointerTo(b.own)), len(b.own)/f.size)
-	gemm.PackB(p, dst, src[f.off/f.size:], f.k, f.n, f.ld, f.trans)
+	fill(k.memory)
 	k.holds.Store(version)
 	return true
 }

@@ -85,7 +85,11 @@ type (
 	// DynamicSliceAttrs give the shape cut out by a DynamicSlice.
 	DynamicSliceAttrs struct{ Sizes []int }
 	// DotAttrs: the result has the batch axes, then the free axes of the left, then those of the right operand.
-	DotAttrs struct{ LhsBatch, RhsBatch, LhsContract, RhsContract []int }
+	DotAttrs struct {
+		LhsBatch, RhsBatch, LhsContract, RhsContract []int
+		// Sums is Int32 where products of Int8 are summed up in 32 bits, which is the type of the result then; Invalid: the type of the operands.
+		Sums DType
+	}
 	// GatherAttrs: result = operand.shape[:Axis] + indices.shape + operand.shape[Axis+1:].
 	GatherAttrs struct {
 		Axis int

@@ -157,7 +157,7 @@ func decomposeConv(b *builder, n *Node) []Value {
 	var sum Value
 	for i, tap := range w.taps() {
 		// (batch, output..., groups, in) · (in, groups, out) -> (groups, batch, output..., out)
-		product := b.op(Dot, DotAttrs{[]int{rank - 1}, []int{1}, []int{rank}, []int{0}},
+		product := b.op(Dot, DotAttrs{LhsBatch: []int{rank - 1}, RhsBatch: []int{1}, LhsContract: []int{rank}, RhsContract: []int{0}},
 			b.grouped(w.cells(b, padded, tap), a.Groups), b.kernelTap(kernel, tap, a.Groups))
 		if i == 0 {
 			sum = product
@@ -180,7 +180,7 @@ func decomposeConvInputGrad(b *builder, n *Node) []Value {
 	var sum Value
 	for i, tap := range w.taps() {
 		// (batch, output..., groups, out) · (in, groups, out) -> (groups, batch, output..., in)
-		product := b.op(Dot, DotAttrs{[]int{rank - 1}, []int{1}, []int{rank}, []int{2}},
+		product := b.op(Dot, DotAttrs{LhsBatch: []int{rank - 1}, RhsBatch: []int{1}, LhsContract: []int{rank}, RhsContract: []int{2}},
 			b.grouped(dy, a.Conv.Groups), b.kernelTap(kernel, tap, a.Conv.Groups))
 		part := w.spreadCells(b, b.groupsLast(product), tap)
 		if i == 0 {
@@ -206,7 +206,7 @@ func decomposeConvKernelGrad(b *builder, n *Node) []Value {
 	var matrices []Value
 	for _, tap := range w.taps() {
 		// (batch, output..., groups, in) · (batch, output..., groups, out) -> (groups, in, out)
-		product := b.op(Dot, DotAttrs{[]int{rank - 1}, []int{rank - 1}, summed, summed},
+		product := b.op(Dot, DotAttrs{LhsBatch: []int{rank - 1}, RhsBatch: []int{rank - 1}, LhsContract: summed, RhsContract: summed},
 			b.grouped(w.cells(b, padded, tap), a.Conv.Groups), b.grouped(dy, a.Conv.Groups))
 		matrices = append(matrices, b.reshape(b.groupsLast(product), 1, a.Shape[rank-2], a.Shape[rank-1]))
 	}

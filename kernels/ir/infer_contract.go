@@ -46,7 +46,13 @@ func inferDot(in []Type, attrs Attrs) ([]Type, error) {
 		out = append(out, l[ax])
 	}
 	out = append(append(out, l.Without(lUsed...)...), r.Without(rUsed...)...)
-	return []Type{{in[0].DType, out}}, nil
+	sums := in[0].DType
+	if a.Sums != Invalid {
+		if sums = a.Sums; sums != Int32 || in[0].DType != Int8 {
+			return nil, fmt.Errorf("sums of int32 are those of products of int8; received operands of %v for sums of %v", in[0].DType, a.Sums)
+		}
+	}
+	return []Type{{sums, out}}, nil
 }
 
 func inferGather(in []Type, attrs Attrs) ([]Type, error) {

@@ -207,13 +207,16 @@ func TestInferContraction(t *testing.T) {
 	x := f32(2, 3, 4)
 	checkRules(t, []rule{
 		{op: Dot, attrs: DotAttrs{LhsContract: []int{2}, RhsContract: []int{0}}, in: in(x, f32(4, 5)), want: "float32[2 3 5]"},
-		{op: Dot, attrs: DotAttrs{[]int{0, 1}, []int{2, 1}, []int{2}, []int{0}}, in: in(x, f32(4, 3, 2, 7)), want: "float32[2 3 7]"},
+		{op: Dot, attrs: DotAttrs{LhsBatch: []int{0, 1}, RhsBatch: []int{2, 1}, LhsContract: []int{2}, RhsContract: []int{0}}, in: in(x, f32(4, 3, 2, 7)), want: "float32[2 3 7]"},
 		{op: Dot, attrs: DotAttrs{}, in: in(i32(2), i32(3)), want: "int32[2 3]"},
+		{op: Dot, attrs: DotAttrs{Sums: Int32}, in: in(Type{Int8, Shape{2}}, Type{Int8, Shape{3}}), want: "int32[2 3]"},
+		{op: Dot, attrs: DotAttrs{Sums: Int32}, in: in(i32(2), i32(3)), err: "sums of int32 are those of products of int8"},
+		{op: Dot, attrs: DotAttrs{Sums: Int64}, in: in(Type{Int8, Shape{2}}, Type{Int8, Shape{3}}), err: "for sums of int64"},
 		{op: Dot, attrs: DotAttrs{LhsContract: []int{2}, RhsContract: []int{0}}, in: in(x, f32(5, 4)), err: "contracted axis 2 of [2 3 4] does not fit axis 0 of [5 4]"},
 		{op: Dot, attrs: DotAttrs{LhsBatch: []int{0}}, in: in(x, x), err: "batch axes [0] and [] must pair up"},
 		{op: Dot, attrs: DotAttrs{LhsContract: []int{3}, RhsContract: []int{0}}, in: in(x, x), err: "contracted axis 3 of [2 3 4]"},
 		{op: Dot, attrs: DotAttrs{LhsContract: []int{0}, RhsContract: []int{-1}}, in: in(x, x), err: "does not fit axis -1"},
-		{op: Dot, attrs: DotAttrs{[]int{0}, []int{0}, []int{0}, []int{0}}, in: in(x, x), err: "an axis is used twice in [0 0]"},
+		{op: Dot, attrs: DotAttrs{LhsBatch: []int{0}, RhsBatch: []int{0}, LhsContract: []int{0}, RhsContract: []int{0}}, in: in(x, x), err: "an axis is used twice in [0 0]"},
 		{op: Dot, attrs: DotAttrs{}, in: in(x, i32(2)), err: "operands must be numbers of one type, received float32 and int32"},
 		{op: Dot, attrs: DotAttrs{}, in: in(boolean(2), boolean(2)), err: "operands must be numbers"},
 		{op: Dot, in: in(x, x), err: "needs attributes"},

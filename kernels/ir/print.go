@@ -98,6 +98,9 @@ func AttrString(attrs Attrs) string {
 		if f.Type == programType {
 			continue
 		}
+		if d, ok := v.Field(i).Interface().(DType); ok && d == Invalid { // it follows from the operands
+			continue
+		}
 		parts = append(parts, snake(f.Name)+"="+attrValue(v.Field(i)))
 	}
 	return strings.Join(parts, " ")

@@ -64,7 +64,7 @@ func (c *call) dot() error {
 		if x.F != nil {
 			c.out[0].F[i] = floats
 		} else {
-			c.out[0].I[i] = wrap(x.Type.DType, integers)
+			c.out[0].I[i] = wrap(c.out[0].Type.DType, integers)
 		}
 	}
 	return nil

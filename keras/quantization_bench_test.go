@@ -1,0 +1,43 @@
+package keras_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
+)
+
+// BenchmarkQuantized predicts with a Dense layer of 4096 units on 4096 features, as floats and in eight bits.
+func BenchmarkQuantized(b *testing.B) {
+	const n = 4096
+	for _, batch := range []int{1, 64} {
+		for _, mode := range []string{"float32", "int8"} {
+			b.Run(fmt.Sprintf("%s/%d", mode, batch), func(b *testing.B) {
+				m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: n}}, keras.InputShape(n))
+				require.NoError(b, err)
+				if mode != "float32" {
+					require.NoError(b, m.Quantize(mode))
+				}
+				values := make([]float32, batch*n)
+				for i := range values {
+					values[i] = float32(i%17) - 8
+				}
+				x := data.Arrays(shaped(values, batch, n), nil)
+				y, err := m.PredictOnBatch(b.Context(), x)
+				require.NoError(b, err)
+				for range 3 {
+					require.NoError(b, m.PredictOnBatchInto(b.Context(), x, y))
+				}
+				b.SetBytes(n * n * map[string]int64{"float32": 4, "int8": 1}[mode])
+				b.ReportAllocs()
+				for b.Loop() {
+					require.NoError(b, m.PredictOnBatchInto(b.Context(), x, y))
+				}
+			})
+		}
+	}
+}

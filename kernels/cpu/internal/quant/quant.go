@@ -1,0 +1,194 @@
+// Package quant multiplies matrices of int8 into sums of int32, which wrap around as those of integers do:
+//
+//	C[i, j] = Σ_k A[i, k]·B[k, j]
+//
+// B is packed into panels of [Width] columns with four rows side by side, as bytes without a sign: B + 128. What that adds, 128·Σ_k A[i, k], is taken
+// away again. With AVX512-VNNI an instruction forms 64 products; with AVX2 bytes are widened to 16 bits, so that nothing saturates; elsewhere there is
+// Go. All give the same numbers.
+package quant
+
+import (
+	"unsafe"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+)
+
+const (
+	// Width is the number of columns of a panel.
+	Width = 64
+	group = 4 // rows of B that lie side by side
+	rows  = 6 // of A at a time, at most
+	zero  = 128
+)
+
+// groups is the number of groups of k rows.
+func groups(k int) int { return (k + group - 1) / group }
+
+// PackedSize returns the number of bytes of k x n numbers in panels.
+func PackedSize(k, n int) int { return (n + Width - 1) / Width * groups(k) * group * Width }
+
+// packer packs panels on a pool.
+type packer struct {
+	dst                  []byte
+	b                    []int8
+	k, n                 int
+	rowStride, colStride int
+}
+
+// Pack writes B (k rows, n columns, at b[row·rowStride + column·colStride]) into panels.
+func Pack(p *pool.Pool, dst []byte, b []int8, k, n, rowStride, colStride int) {
+	t := &packer{dst, b, k, n, rowStride, colStride}
+	p.Parallel((n+Width-1)/Width, max(1, 1<<16/max(k*Width, 1)), t)
+}
+
+// Run packs the panels [lo, hi).
+func (t *packer) Run(_, lo, hi int) {
+	size := groups(t.k) * group * Width
+	for panel := lo; panel < hi; panel++ {
+		dst := t.dst[panel*size : (panel+1)*size]
+		columns := min(Width, t.n-panel*Width)
+		for k := range groups(t.k) * group {
+			line := dst[k/group*group*Width+k%group:]
+			for j := range Width {
+				v := byte(zero)
+				if k < t.k && j < columns {
+					v = byte(t.b[k*t.rowStride+(panel*Width+j)*t.colStride]) ^ zero
+				}
+				line[j*group] = v
+			}
+		}
+	}
+}
+
+// Args describes a product. One value serves one goroutine; it may be used again.
+type Args struct {
+	M, N, K              int
+	A                    []int8 // at A[row·RowStride + k·ColStride]
+	RowStride, ColStride int
+	B                    []byte  // in panels
+	C                    []int32 // M rows, LDC numbers apart
+	LDC                  int
+	Scratch              []byte // ScratchSize bytes, aligned to 4
+
+	sums   []int32 // -128 times the sum of each row of A
+	x      []byte  // A as the kernels read it
+	stride int     // bytes of a row of x
+	family family
+}
+
+// ScratchSize returns the size of the scratch memory that a product with m rows needs.
+func ScratchSize(m, k int) int { return m * (4 + 2*group*groups(k)) }
+
+// Run computes the product.
+func Run(p *pool.Pool, a *Args) {
+	if a.M <= 0 || a.N <= 0 {
+		return
+	}
+	a.family = active()
+	a.sums = unsafe.Slice((*int32)(unsafe.Pointer(&a.Scratch[0])), a.M)
+	a.x, a.stride = a.Scratch[4*a.M:], group*groups(a.K)
+	if a.family == familyAVX2 {
+		a.stride *= 2
+	}
+	for i := range a.M {
+		a.prepare(i)
+	}
+	panels := (a.N + Width - 1) / Width
+	p.Parallel(panels, max(1, 1<<21/max(a.M*a.K*Width, 1)), a)
+	a.A, a.B, a.C, a.Scratch, a.sums, a.x = nil, nil, nil, nil, nil, nil
+}
+
+// prepare copies a row of A, filled up with zeros, and sums it up.
+func (a *Args) prepare(i int) {
+	sum := int32(0)
+	row := a.x[i*a.stride : (i+1)*a.stride]
+	if a.family != familyAVX2 {
+		if a.ColStride == 1 {
+			for k, v := range a.A[i*a.RowStride:][:a.K] {
+				row[k] = byte(v)
+				sum += int32(v)
+			}
+		} else {
+			for k := range a.K {
+				v := a.A[i*a.RowStride+k*a.ColStride]
+				row[k] = byte(v)
+				sum += int32(v)
+			}
+		}
+		clear(row[a.K:])
+	} else {
+		clear(row)
+		for k := range a.K {
+			v := a.A[i*a.RowStride+k*a.ColStride]
+			sum += int32(v)
+			at := k/group*2*group + k%2*4 + k%group/2*2
+			row[at], row[at+1] = byte(v), byte(int16(v)>>8)
+		}
+	}
+	a.sums[i] = -zero * sum
+}
+
+// Run computes the panels [lo, hi).
+func (a *Args) Run(_, lo, hi int) {
+	size := groups(a.K) * group * Width
+	var edge [rows * Width]int32
+	for panel := lo; panel < hi; panel++ {
+		b := a.B[panel*size : (panel+1)*size]
+		columns := min(Width, a.N-panel*Width)
+		for i := 0; i < a.M; {
+			n := a.family.rows(a.M - i)
+			c, ld := a.C[i*a.LDC+panel*Width:], a.LDC
+			if columns < Width {
+				c, ld = edge[:], Width
+			}
+			for r := range n {
+				line := c[r*ld:][:Width]
+				for j := range line {
+					line[j] = a.sums[i+r]
+				}
+			}
+			if a.K > 0 {
+				a.family.multiply(n, c, ld, a.x[i*a.stride:], a.stride, b, groups(a.K))
+			}
+			if columns < Width {
+				for r := range n {
+					copy(a.C[(i+r)*a.LDC+panel*Width:][:columns], edge[r*Width:])
+				}
+			}
+			i += n
+		}
+	}
+}
+
+// family is a kind of kernels.
+type family int
+
+const (
+	familyGo family = iota
+	familyAVX2
+	familyVNNI
+)
+
+// rows is the number of rows that the next kernel takes where n are left.
+func (f family) rows(n int) int {
+	switch {
+	case f != familyVNNI || n == 1:
+		return 1
+	case n >= rows:
+		return rows
+	case n >= 4:
+		return 4
+	}
+	return 2
+}
+
+// multiplyGo adds one row of x times a panel to c.
+func multiplyGo(c []int32, x, w []byte) {
+	c = c[:Width]
+	for k, v := range x {
+		line := w[k/group*group*Width+k%group:]
+		for j := range c {
+			c[j] += int32(int8(v)) * int32(line[j*group])
+		}
+	}
+}

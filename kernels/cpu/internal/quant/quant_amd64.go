@@ -1,0 +1,54 @@
+package quant
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+)
+
+func active() family {
+	switch l := isa.Active(); {
+	case l == isa.AVX512 && cpu.X86.HasAVX512VNNI:
+		return familyVNNI
+	case l >= isa.AVX2:
+		return familyAVX2
+	}
+	return familyGo
+}
+
+func (f family) multiply(n int, c []int32, ldc int, x []byte, ldx int, w []byte, groups int) {
+	_, _, _ = c[(n-1)*ldc+Width-1], x[n*ldx-1], w[groups*group*Width-1]
+	cs, xs, ws := unsafe.Pointer(&c[0]), unsafe.Pointer(&x[0]), unsafe.Pointer(&w[0])
+	g, lc, lx := uintptr(groups), uintptr(4*ldc), uintptr(ldx)
+	switch {
+	case f == familyGo:
+		multiplyGo(c, x[:ldx], w)
+	case f == familyAVX2:
+		rowAVX2(cs, xs, ws, g)
+	case n == 6:
+		rows6VNNI(cs, xs, ws, g, lc, lx)
+	case n == 4:
+		rows4VNNI(cs, xs, ws, g, lc, lx)
+	case n == 2:
+		rows2VNNI(cs, xs, ws, g, lc, lx)
+	default:
+		rows1VNNI(cs, xs, ws, g, lc, lx)
+	}
+}
+
+//go:noescape
+func rows1VNNI(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
+
+//go:noescape
+func rows2VNNI(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
+
+//go:noescape
+func rows4VNNI(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
+
+//go:noescape
+func rows6VNNI(c, x, w unsafe.Pointer, groups, ldc, ldx uintptr)
+
+//go:noescape
+func rowAVX2(c, x, w unsafe.Pointer, groups uintptr)

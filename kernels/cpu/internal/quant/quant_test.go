@@ -1,0 +1,84 @@
+package quant_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels/cpu/internal/isa"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/pool"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/quant"
+)
+
+func product(p *pool.Pool, a, b []int8, m, n, k int, transA, transB bool) []int32 {
+	rowB, colB := n, 1
+	if transB {
+		rowB, colB = 1, k
+	}
+	packed := make([]byte, quant.PackedSize(k, n))
+	quant.Pack(p, packed, b, k, n, rowB, colB)
+	args := &quant.Args{M: m, N: n, K: k, A: a, RowStride: k, ColStride: 1, B: packed, C: make([]int32, m*n), LDC: n, Scratch: make([]byte, quant.ScratchSize(m, k))}
+	if transA {
+		args.RowStride, args.ColStride = 1, m
+	}
+	c := args.C
+	quant.Run(p, args)
+	return c
+}
+
+// TestProductsAreExact compares all families with sums in 64 bits, over the whole range of int8 (-128 included, which saturates where it may).
+func TestProductsAreExact(t *testing.T) {
+	p := pool.New(2)
+	defer p.Close()
+	for _, level := range []isa.Level{isa.Portable, isa.AVX2, isa.AVX512} {
+		restore := isa.Override(level)
+		for _, s := range [][3]int{{1, 1, 1}, {1, 64, 4}, {1, 65, 7}, {2, 200, 33}, {3, 130, 64}, {5, 64, 129}, {7, 100, 40}, {13, 257, 300}, {4, 3, 5}, {6, 128, 0}} {
+			m, n, k := s[0], s[1], s[2]
+			for _, trans := range []bool{false, true} {
+				r := rand.New(rand.NewPCG(uint64(m*n), uint64(k)))
+				a, b := make([]int8, m*k), make([]int8, k*n)
+				for i := range a {
+					a[i] = []int8{-128, 127, int8(r.IntN(256) - 128)}[min(r.IntN(6), 2)]
+				}
+				for i := range b {
+					b[i] = []int8{-128, 127, int8(r.IntN(256) - 128)}[min(r.IntN(6), 2)]
+				}
+				got := product(p, a, b, m, n, k, trans, trans)
+				for i := range m {
+					for j := range n {
+						sum := int64(0)
+						for l := range k {
+							x, y := i*k+l, l*n+j
+							if trans {
+								x, y = l*m+i, j*k+l
+							}
+							sum += int64(a[x]) * int64(b[y])
+						}
+						require.Equal(t, int32(sum), got[i*n+j], fmt.Sprint(level, s, trans, " at ", i, " ", j))
+					}
+				}
+			}
+		}
+		restore()
+	}
+}
+
+func BenchmarkRow(b *testing.B) {
+	p := pool.New(1)
+	defer p.Close()
+	for _, m := range []int{1, 64} {
+		b.Run(fmt.Sprint(m), func(b *testing.B) {
+			const n, k = 4096, 4096
+			packed := make([]byte, quant.PackedSize(k, n))
+			quant.Pack(p, packed, make([]int8, k*n), k, n, n, 1)
+			args, x, c, s := &quant.Args{}, make([]int8, m*k), make([]int32, m*n), make([]byte, quant.ScratchSize(m, k))
+			b.SetBytes(k * n)
+			for b.Loop() {
+				*args = quant.Args{M: m, N: n, K: k, A: x, RowStride: k, ColStride: 1, B: packed, C: c, LDC: n, Scratch: s}
+				quant.Run(p, args)
+			}
+		})
+	}
+}
