@@ -214,7 +214,8 @@ func embedding(ctx context.Context, s *distribute.ParameterServerStrategy) error
 	if err != nil {
 		return err
 	}
-	table, err := c.Variable(ctx, coordinator.VariableSpec{Name: "table", Shape: ir.Shape{*rows, width}, Rule: parameters.Rule{Kind: parameters.SGD}})
+	table, err := c.Variable(ctx, coordinator.VariableSpec{Name: "table", Shape: ir.Shape{*rows, width}, Rule: parameters.Rule{Kind: parameters.SGD},
+		Init: parameters.Init{Kind: parameters.Uniform, A: -0.05, B: 0.05}})
 	if err != nil {
 		return err
 	}

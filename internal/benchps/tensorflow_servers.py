@@ -24,7 +24,7 @@ if __name__ == "__main__":
     if kind == "embedding":
         rows, dim, batch = int(sys.argv[4]), 32, 4096 * 26
         with strategy.scope():
-            table = tf.Variable(tf.zeros([rows, dim]))
+            table = tf.Variable(tf.random.uniform([rows, dim], -0.05, 0.05))
         def make():
             rng = np.random.default_rng(1)
             ids = (rng.zipf(1.2, size=(8, batch)) % rows).astype("int64")

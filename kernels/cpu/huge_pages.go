@@ -3,12 +3,14 @@ package cpu
 import (
 	"sync"
 	"unsafe"
+
+	"github.com/gokeras/gokeras/internal/memory"
 )
 
-// hugePage is the size of the pages that large memory should lie in. With pages of 4 KiB, a step that goes through tens of megabytes waits for
-// the processor to translate addresses, the more so in a virtual machine, and the operating system picks pages that compete for the same
-// places in the second-level cache.
-const hugePage = 2 << 20
+// hugePage is the size of the pages that large memory should lie in. With small ones a step that goes through tens of megabytes waits for the
+// processor to translate addresses, the more so in a virtual machine, and the operating system picks pages that compete for the same places in
+// the second-level cache.
+const hugePage = memory.HugePage
 
 // alignedBytes allocates n zero bytes at an aligned address, in huge pages if they are large and the system has them. It is memory of
 // Go's heap like any other.
@@ -21,7 +23,7 @@ func alignedBytes(n int) []byte {
 	}
 	whole := (n + hugePage/2) / hugePage * hugePage // a last page that is less than half full stays small
 	b := alignedTo(max(n, whole), hugePage)
-	preferHugePages(b[:whole])
+	memory.PreferHugePages(b[:whole])
 	return b[:n:n]
 }
 

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/gokeras/gokeras/internal/memory"
 )
 
 // Table is the rows of a table with the optimizer's state. Rows of a dynamic table lie in pages, so that it grows without being copied; another
@@ -43,9 +45,9 @@ func newTable(d Definition) *Table {
 }
 
 func (t *Table) addPage(rows int) {
-	t.values = append(t.values, make([]float32, rows*t.Width))
+	t.values = append(t.values, memory.Floats(rows*t.Width))
 	for i := range t.slots {
-		page := make([]float32, rows*t.Width)
+		page := memory.Floats(rows * t.Width)
 		if v := t.Rule.slotValue(i); v != 0 {
 			for j := range page {
 				page[j] = v
