@@ -117,6 +117,19 @@ func TestDifferentDevices(t *testing.T) {
 	require.ErrorContains(t, err, "all workers need the same number")
 }
 
+// TestPortInUse: a process waits for its port, as that of a predecessor that is about to end, for some time.
+func TestPortInUse(t *testing.T) {
+	c := newCluster(t, 1, 1, nil)
+	address, err := c.spec.Address(cluster.Task{Type: "worker"})
+	require.NoError(t, err)
+	time.AfterFunc(100*time.Millisecond, func() { c.workers[0].Close() })
+	w, err := parameterserver.Join(t.Context(), c.options(&cluster.Task{Type: "worker"}))
+	require.NoError(t, err)
+	defer w.Close()
+	_, err = parameterserver.Join(t.Context(), c.options(&cluster.Task{Type: "worker"}))
+	require.ErrorContains(t, err, "worker:0 cannot listen on its address: listen tcp "+address)
+}
+
 // TestStrangers: what comes from another job, another version or somebody without the secret is refused, and the job goes on.
 func TestStrangers(t *testing.T) {
 	secret := collective.NewSecret()

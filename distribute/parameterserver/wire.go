@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
@@ -98,12 +99,20 @@ func (s *settings) listen(address string) (net.Listener, error) {
 	if s.Listener != nil {
 		return s.Listener, nil
 	}
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		return nil, fmt.Errorf("parameterserver: %v cannot listen on its address: %w", s.task, err)
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		l, err := net.Listen("tcp", address)
+		if err == nil {
+			return l, nil
+		}
+		if !errors.Is(err, syscall.EADDRINUSE) || time.Since(began) > portPatience {
+			return nil, fmt.Errorf("parameterserver: %v cannot listen on its address: %w", s.task, err)
+		}
 	}
-	return l, nil
 }
+
+// portPatience is how long a process that is started again tries to open its port: its predecessor may be about to end, and who calls a port of this
+// machine where nobody listens can, for a moment, have been given that very port for its own end.
+const portPatience = 3 * time.Second
 
 func (s *settings) dial(address string) (*grpc.ClientConn, error) {
 	_, creds, err := s.credentials()
