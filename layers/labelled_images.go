@@ -25,7 +25,8 @@ import (
 // Boxes are those of keras.layers, but for what contradicts itself there: Keras's RandomCrop subtracts rows from columns and does not cut at
 // the far borders, its RandomRotation takes boxes of any format for "xyxy", its RandomPerspective returns "xyxy" whatever the format is, its
 // RandomShear takes images for square, its MixUp joins the labels of boxes along the batch, and its RandAugment moves boxes in the order
-// of its list of steps and not in the order of the steps drawn.
+// of its list of steps and not in the order of the steps drawn. AugMix leaves boxes where they are, here as there: its images are a mean with the
+// unmoved one.
 type LabelledImages struct {
 	Images    *ops.Tensor // (batch, height, width, channels), channels first by the layer's DataFormat; or one without the batch
 	Boxes     *ops.Tensor // (batch, boxes, 4); nil where there are none
