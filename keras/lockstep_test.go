@@ -111,6 +111,84 @@ func TestFilledMetrics(t *testing.T) {
 	}
 }
 
+// joined calls a layer with examples and steps on one axis.
+type joined struct {
+	Inner layers.Layer
+	Out   *layers.Dense
+}
+
+func (m *joined) Call(c *layers.Context, x *ops.Tensor) *ops.Tensor {
+	s := x.Shape()
+	y := layers.Invoke(m.Inner, c, ops.Reshape(x, -1, 2))
+	return m.Out.Call(c, ops.Reshape(y, s[0], 6))
+}
+
+// A layer that sees several rows for each example cannot tell which of them fill the batch up.
+func TestFilledJoinedAxes(t *testing.T) {
+	for name, inner := range map[string]layers.Layer{
+		"batch normalization of several rows": &layers.BatchNormalization{Synchronized: true},
+		"the activity regularizer":            &layers.Dense{Units: 2, ActivityRegularizer: "l2"},
+	} {
+		m, err := keras.NewModel(&joined{Inner: inner, Out: &layers.Dense{Units: 1}}, distribute.Scope(lockstep(t, 2)))
+		require.NoError(t, err)
+		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}))
+		flat, y := line(3 * 7)
+		x := make([][][]float32, 7)
+		for i := range x {
+			x[i] = flat[3*i : 3*i+3]
+		}
+		_, err = m.Fit(t.Context(), data.Arrays(x, y[:7]), keras.BatchSize(7))
+		require.ErrorContains(t, err, name)
+		require.ErrorContains(t, err, "needs batches that divide evenly")
+		_, err = m.Fit(t.Context(), data.Arrays(x[:6], y[:6]), keras.BatchSize(6))
+		require.NoError(t, err)
+	}
+}
+
+// Layers that TimeDistributed calls leave out what fills a batch up as well.
+func TestFilledInnerLayers(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		inner layers.Layer
+	}{
+		{"normalization", &layers.BatchNormalization{Synchronized: true}},
+		{"regularizer", &layers.Dense{Units: 2, ActivityRegularizer: "l2"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			train := func(s distribute.Strategy) ([]kernels.Array, error) {
+				m, err := keras.NewSequential([]layers.Layer{&layers.TimeDistributed{Layer: c.inner}, &layers.Flatten{}, &layers.Dense{Units: 1}},
+					distribute.Scope(s), keras.DTypePolicy("float64"), keras.Seed(3), keras.InputShape(3, 2))
+				require.NoError(t, err)
+				require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.1}, Loss: "mse"}))
+				flat, y := line(3 * 7)
+				x := make([][][]float32, 7)
+				for i := range x {
+					x[i] = flat[3*i : 3*i+3]
+				}
+				if _, err = m.Fit(t.Context(), data.Arrays(x, y[:7]), keras.BatchSize(7)); err != nil {
+					return nil, err
+				}
+				return m.WeightArrays()
+			}
+			one, err := distribute.NewOneDeviceStrategy("cpu:0")
+			require.NoError(t, err)
+			want, err := train(one)
+			require.NoError(t, err)
+			switch inner := c.inner.(type) { // a layer belongs to one model
+			case *layers.BatchNormalization:
+				c.inner = &layers.BatchNormalization{Synchronized: inner.Synchronized}
+			case *layers.Dense:
+				c.inner = &layers.Dense{Units: inner.Units, ActivityRegularizer: inner.ActivityRegularizer}
+			}
+			got, err := train(lockstep(t, 2))
+			require.NoError(t, err)
+			for i := range want {
+				close64(t, fmt.Sprint("weight ", i), want[i].Float64s(), got[i].Float64s(), 1e-6)
+			}
+		})
+	}
+}
+
 // batchMean is a layer that adds a loss over its whole batch.
 type batchMean struct{ layers.Base }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -39,6 +40,9 @@ func withRows(c *Context, x, mask *ops.Tensor) *ops.Tensor {
 	rows := c.Rows()
 	if rows == nil {
 		return mask
+	}
+	if x.Dim(0) != rows.Dim(0) {
+		objectives.NoFilling(c, x, "batch normalization of several rows for each example")
 	}
 	for rows.Rank() < x.Rank()-1 {
 		rows = ops.ExpandDims(rows, -1)
