@@ -92,6 +92,7 @@ chaos: ## train on 3 and 5 workers under random kills, freezes and restarts, sta
 
 chaos-ps: FAULTS = 300
 chaos-ps: ## train a recommender on parameter servers under FAULTS random kills and freezes of real processes, and under a quarter of that in synchronous rounds
+	$(GO) test ./distribute/parameterserver -run TestThousandKills -count=1 -v -timeout 60m -kills 1000
 	$(GO) test ./examples/parameterserver -run TestChaos -count=1 -v -timeout 60m -faults $(FAULTS)
 
 PLACES ?= 60

@@ -3,6 +3,7 @@ package parameterserver_test
 import (
 	"context"
 	"crypto/tls"
+	"flag"
 	"net"
 	"testing"
 	"time"
@@ -171,11 +172,14 @@ func TestStrangers(t *testing.T) {
 	require.Equal(t, []float32{3}, value(t, j, v))
 }
 
-// TestThousandKills: a worker dies a thousand times, most of the time in the middle of closures, and each closure counts once on each server.
+// killed is how often a worker dies in TestThousandKills: make chaos-ps lets it be a thousand times.
+var killed = flag.Int("kills", 150, "deaths of a worker in TestThousandKills")
+
+// TestThousandKills: a worker dies again and again, most of the time in the middle of closures, and each closure counts once on each server.
 func TestThousandKills(t *testing.T) {
-	kills := 1000
+	kills := *killed
 	if testing.Short() {
-		kills = 60
+		kills = min(kills, 60)
 	}
 	c := newCluster(t, 2, 2, func(o *parameterserver.Options) { o.VariablePartitioner = partitioners.FixedShards{Shards: 2} })
 	j := c.coordinate()
