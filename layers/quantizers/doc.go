@@ -3,5 +3,5 @@
 //	q = round(x·scale), x ≈ q/scale,                scale = 127 / max|x|               AbsMaxQuantizer
 //	q = round(x/scale) + zero, x ≈ (q - zero)·scale, scale = (max - min) / 15            QuantizeGrouped
 //
-// and holds the configurations that tell a layer's or model's Quantize how. The guide is docs/quantization.md.
+// and holds the configurations that tell Quantize of a layer or model how. The guide is docs/quantization.md.
 package quantizers
