@@ -15,7 +15,7 @@ mnist: ## train the tutorial's convolutional network on handwritten digits, on t
 	$(GO) run ./examples/mnist
 
 test: ## run all tests
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 
 test-python: ## the tests that compare with Keras, h5py, TensorBoard and ONNX Runtime; downloads them into a cache folder
 	./internal/test-python.sh
@@ -33,7 +33,7 @@ PATHS ?= portable avx2
 test-paths: ## the tests of everything that computes, once for each lower family of kernels
 	@# the variable is read before the tests begin, where go test does not see it: results of another family must not count
 	for path in $(PATHS); do echo "GOKERAS_CPU=$$path"; \
-	  GOKERAS_CPU=$$path $(GO) test -count=1 ./kernels/... ./keras ./keras/ops/... ./layers/... ./losses/... ./metrics/... ./optimizers/... || exit 1; done
+	  GOKERAS_CPU=$$path $(GO) test -count=1 -timeout 30m ./kernels/... ./keras ./keras/ops/... ./layers/... ./losses/... ./metrics/... ./optimizers/... || exit 1; done
 
 test-exhaustive: ## the elementwise functions of one operand with all 2^32 float32, for hours; EVERY=64 takes one of 64
 	$(GO) test -count=1 -timeout 24h ./kernels/cpu/internal/vec -run 'TestFunctions$$' -v -args -every $(or $(EVERY),1)
@@ -50,7 +50,7 @@ staticcheck:
 	$(GO) tool staticcheck ./...
 
 race: ## the tests that run goroutines, under the race detector (needs gcc)
-	CGO_ENABLED=1 $(GO) test -race -short ./data/... ./distribute/... ./keras/... ./callbacks/... ./kernels/cpu/...
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m ./data/... ./distribute/... ./keras/... ./callbacks/... ./kernels/cpu/...
 
 generated: ## regenerate what is generated and fail when it differs from what is committed
 	./internal/check-generated.sh
