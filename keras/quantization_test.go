@@ -105,9 +105,6 @@ func TestChangedModelsAreThoseOfKeras(t *testing.T) {
 			m := readBase64(t, c.Before)
 			for _, s := range c.Steps {
 				if s.Quantize != "" {
-					if s.Quantize == "float8" {
-						t.Skip("float8 is not there")
-					}
 					var how any = s.Quantize
 					if string(s.Config) != "null" {
 						c, err := quantizers.Deserialize(s.Config)
@@ -142,7 +139,9 @@ func TestChangedModelsAreThoseOfKeras(t *testing.T) {
 			}
 			all, trained := names()
 			require.Equal(t, lastTwo(c.Names), lastTwo(all))
-			require.Equal(t, lastTwo(c.Trainable), lastTwo(trained))
+			if !strings.HasSuffix(c.Name, "float8") { // Keras counts scales and histories, which no optimizer trains, as trainable
+				require.Equal(t, lastTwo(c.Trainable), lastTwo(trained))
+			}
 			arrays, err := m.WeightArrays()
 			require.NoError(t, err)
 			requireArrays(t, c.Weights, arrays, all, 1)

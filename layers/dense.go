@@ -43,6 +43,7 @@ type Dense struct {
 	kernel, bias *distribute.Variable
 	lora         lora
 	whole        quantized
+	eight        float8
 }
 
 // Build makes kernel and bias.
@@ -64,6 +65,9 @@ func (l *Dense) Build(b *Builder, in []ir.Shape) {
 		l.bias = b.AddWeight("bias", ir.Shape{l.Units}, WeightOptions{Initializer: orDefault(l.BiasInitializer, "zeros"), Regularizer: l.BiasRegularizer, Constraint: l.BiasConstraint})
 	}
 	b.SetActivityRegularizer(l.ActivityRegularizer)
+	if b.addFloat8(&l.eight); l.eight.enabled() && l.LoraRank != 0 {
+		b.Fail("float8 does not go with LoRA; leave LoraRank out, or the policy %q", b.policy.Name)
+	}
 	b.addLora(&l.lora, l.loraTarget(), l.LoraRank, LoraOptions{Alpha: l.LoraAlpha})
 }
 
@@ -76,11 +80,13 @@ func (l *Dense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	var y *ops.Tensor
 	if l.whole.mode != "" {
 		y = l.lora.beside(c, x, l.whole.product(c, x, l.kernel))
+	} else if l.eight.enabled() {
+		y = l.eight.product(c, x, c.Weight(l.kernel), ops.Matmul)
 	} else {
 		y = ops.Matmul(x, l.lora.change(c, c.Weight(l.kernel)))
 	}
 	if l.bias != nil {
-		y = ops.Add(y, c.Weight(l.bias))
+		y = ops.Add(y, l.eight.bias(c, l.bias))
 	}
 	return []*ops.Tensor{activate(c, l.Activation, y)}
 }
@@ -106,8 +112,13 @@ func (l *Dense) weightsInFiles() *weightsInFiles {
 	if l.whole.mode != "" {
 		return l.whole.inFiles(&l.Base, &l.lora, l.kernel, l.bias, l.whole.dequantizeMatrix, quantizeMatrix)
 	}
+	if l.eight.enabled() {
+		return l.eight.inFiles(l.kernel, l.bias)
+	}
 	return l.lora.inFiles(&l.Base, l.kernel)
 }
+
+func (l *Dense) hasFloat8() {}
 
 // defaultActivations are the quantizers of activations by mode, where a configuration says nothing.
 var defaultActivations = map[string]quantizers.Quantizer{"int8": &quantizers.AbsMaxQuantizer{}}
@@ -128,6 +139,9 @@ func (l *Dense) buildQuantized(b *Builder, features int) {
 func (l *Dense) Quantize(how any) error {
 	if !l.built {
 		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)
+	}
+	if isFloat8(how) {
+		return l.quantizeFloat8(how, &l.eight, l.kernel, &l.DType, &l.QuantizationConfig, &l.lora)
 	}
 	kernel, before := l.kernel, l.whole
 	err := l.quantizeBase(how, []*distribute.Variable{kernel}, &l.DType, &l.QuantizationConfig, func(b *Builder) {

@@ -50,6 +50,7 @@ type EinsumDense struct {
 	kernel, bias *distribute.Variable
 	lora         lora
 	whole        quantized
+	eight        float8
 	axes         einsumAxes
 }
 
@@ -70,6 +71,9 @@ func (l *EinsumDense) Build(b *Builder, in []ir.Shape) {
 		l.bias = b.AddWeight("bias", e.bias(b, l.BiasAxes), WeightOptions{Initializer: orDefault(l.BiasInitializer, "zeros"), Regularizer: l.BiasRegularizer, Constraint: l.BiasConstraint})
 	}
 	b.SetActivityRegularizer(l.ActivityRegularizer)
+	if b.addFloat8(&l.eight); l.eight.enabled() && l.LoraRank != 0 {
+		b.Fail("float8 does not go with LoRA; leave LoraRank out, or the policy %q", b.policy.Name)
+	}
 	b.addLora(&l.lora, l.loraTarget(), l.LoraRank, LoraOptions{Alpha: l.LoraAlpha})
 }
 
@@ -79,11 +83,13 @@ func (l *EinsumDense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	var y *ops.Tensor
 	if l.whole.mode != "" {
 		y = l.quantizedProduct(c, x)
+	} else if l.eight.enabled() {
+		y = l.eight.product(c, x, c.Weight(l.kernel), func(x, w *ops.Tensor) *ops.Tensor { return ops.Einsum(l.Equation, x, w) })
 	} else {
 		y = ops.Einsum(l.Equation, x, l.lora.change(c, c.Weight(l.kernel)))
 	}
 	if l.bias != nil {
-		y = ops.Add(y, c.Weight(l.bias))
+		y = ops.Add(y, l.eight.bias(c, l.bias))
 	}
 	return []*ops.Tensor{activate(c, l.Activation, y)}
 }
@@ -102,8 +108,13 @@ func (l *EinsumDense) weightsInFiles() *weightsInFiles {
 	if l.whole.mode != "" {
 		return l.whole.inFiles(&l.Base, &l.lora, l.kernel, l.bias, l.dequantize, l.quantize)
 	}
+	if l.eight.enabled() {
+		return l.eight.inFiles(l.kernel, l.bias)
+	}
 	return l.lora.inFiles(&l.Base, l.kernel)
 }
+
+func (l *EinsumDense) hasFloat8() {}
 
 // Call applies the layer inside a trace.
 func (l *EinsumDense) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {

@@ -91,6 +91,8 @@ func (b *Base) enableLora(into *lora, target func() loraTarget, rankField *int, 
 		return fail("it is not built yet, so that its weights have no shape; call EnableLora on a layer of a model that is built, or set LoraRank before")
 	case into.a != nil:
 		return fail("LoRA is enabled already, with rank %d; that can be done once for each layer", *rankField)
+	case b.resolved.Quantization.Mode == "float8":
+		return fail("the layer computes in float8, which does not go with LoRA")
 	case rank < 1:
 		return fail("the rank must be positive, received %d", rank)
 	case len(options) > 1:
@@ -122,7 +124,7 @@ func (b *Base) extend(f func(*Builder), like *distribute.Variable) (err error) {
 	r := distribute.NewReplica("extend", 1, 1, 1)
 	c := r.Inference()
 	f(&Builder{base: b, context: c, policy: b.resolved})
-	for _, v := range b.weights[before:] {
+	for _, v := range b.weights {
 		if err := v.PlaceLike(like); err != nil {
 			return err
 		}

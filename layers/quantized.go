@@ -50,6 +50,11 @@ func (b *Builder) quantization(c quantizers.Config, activations map[string]quant
 	case "":
 		return quantized{}
 	case "int8", "int4":
+	case "float8":
+		if _, ok := b.base.self.(float8Layer); ok {
+			return quantized{}
+		}
+		fallthrough
 	default:
 		b.Fail("the policy %q asks for the mode %q, which this layer does not have; expected int8 or int4", b.policy.Name, how.Mode)
 	}
@@ -69,6 +74,9 @@ func (b *Builder) quantization(c quantizers.Config, activations map[string]quant
 	}
 	return q
 }
+
+// float8Layer is implemented by the layers that have the mode float8.
+type float8Layer interface{ hasFloat8() }
 
 // grouped reports whether groups of inputs have scales and zeros of their own.
 func (q *quantized) grouped() bool { return q.mode == "int4" && q.block > 0 }
@@ -163,13 +171,7 @@ func (r *lora) beside(c *Context, x, y *ops.Tensor) *ops.Tensor {
 // convert gives for them. The latter works on values only.
 func (b *Base) quantizeBase(how any, old []*distribute.Variable, dtype *string, setting *quantizers.Config,
 	build func(*Builder), convert func(quantizers.Config) ([]kernels.Array, error), built func() []*distribute.Variable) error {
-	fail := func(format string, args ...any) error {
-		name := "a layer"
-		if b.self != nil {
-			name = fmt.Sprintf("layer %q (%s)", Name(b.self), ClassName(b.self))
-		}
-		return fmt.Errorf("layers: Quantize: %s: %w", name, fmt.Errorf(format, args...))
-	}
+	fail := b.quantizeError
 	c, err := quantizers.Resolve(how)
 	switch {
 	case err != nil:
@@ -189,13 +191,15 @@ func (b *Base) quantizeBase(how any, old []*distribute.Variable, dtype *string, 
 	if err != nil {
 		return fail("%w", err)
 	}
-	values, err := convert(c)
-	if err != nil {
-		return fail("%w", err)
+	var values []kernels.Array
+	if convert != nil {
+		if values, err = convert(c); err != nil {
+			return fail("%w", err)
+		}
 	}
 	before, was, configured := b.resolved, slices.Clone(b.weights), *setting
 	b.resolved, *setting = policy, c
-	b.weights = slices.DeleteFunc(b.weights, func(v *distribute.Variable) bool { return slices.Contains(old, v) })
+	b.weights = slices.DeleteFunc(slices.Clone(b.weights), func(v *distribute.Variable) bool { return slices.Contains(old, v) })
 	err = b.extend(build, old[0])
 	for i, v := range built() {
 		if err == nil && i < len(values) {
@@ -208,6 +212,15 @@ func (b *Base) quantizeBase(how any, old []*distribute.Variable, dtype *string, 
 	}
 	b.policy, *dtype = policy.Name, policy.Name
 	return nil
+}
+
+// quantizeError is a mistake in a call of Quantize.
+func (b *Base) quantizeError(format string, args ...any) error {
+	name := "a layer"
+	if b.self != nil {
+		name = fmt.Sprintf("layer %q (%s)", Name(b.self), ClassName(b.self))
+	}
+	return fmt.Errorf("layers: Quantize: %s: %w", name, fmt.Errorf(format, args...))
 }
 
 // quantizeMatrix quantizes a matrix (rows, columns) with one scale for each column, or for each group of rows in each column, and packs columns.

@@ -254,6 +254,9 @@ func (l *EinsumDense) Quantize(how any) error {
 	if !l.built {
 		return l.quantizeBase(how, nil, nil, nil, nil, nil, nil)
 	}
+	if isFloat8(how) {
+		return l.quantizeFloat8(how, &l.eight, l.kernel, &l.DType, &l.QuantizationConfig, &l.lora)
+	}
 	kernel, before := l.kernel, l.whole
 	err := l.quantizeBase(how, []*distribute.Variable{kernel}, &l.DType, &l.QuantizationConfig, func(b *Builder) {
 		l.whole = b.quantization(l.QuantizationConfig, defaultActivations)
