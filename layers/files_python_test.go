@@ -15,6 +15,7 @@ import (
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/optimizers"
 )
 
 // languageModel looks numbers up, changes the vectors, and turns them back into scores with the same layer.
@@ -44,6 +45,17 @@ func mixingModel(t *testing.T) *keras.Model {
 	y = layers.ApplyAll(&layers.CutMix{Factor: []float64{0.3, 0.9}}, y[0], y[1], y[2])
 	m, err := keras.NewFunctional(keras.Inputs(images, labels, masks), keras.Outputs(y[0], y[1], y[2]))
 	require.NoError(t, err)
+	return m
+}
+
+// quantizedModel is a perceptron of whole numbers.
+func quantizedModel(t *testing.T, mode string) *keras.Model {
+	t.Helper()
+	m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 6, Activation: "tanh"}, &layers.EinsumDense{Equation: "abc,cd->abd", OutputShape: []int{5, 7}, BiasAxes: "d"}},
+		keras.InputShape(5, 8), keras.Seed(4))
+	require.NoError(t, err)
+	require.NoError(t, m.Quantize(mode))
+	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{LearningRate: 0.5, Momentum: 0.9}, Loss: "mse"}))
 	return m
 }
 
@@ -86,6 +98,9 @@ func TestKerasOpensNewLayers(t *testing.T) {
 		{"tied", languageModel(t, &layers.ReversibleEmbedding{InputDim: 7, OutputDim: 4, MaskZero: true}), []*gorgonia.Dense{ids}},
 		{"untied", languageModel(t, &layers.ReversibleEmbedding{InputDim: 7, OutputDim: 4, UntiedWeights: true, LogitSoftCap: new(0.5), ReverseDType: "float32", EmbeddingsRegularizer: "l2"}), []*gorgonia.Dense{ids}},
 		{"augmented", augmentedModel(t, &layers.MixUp{}, &layers.CutMix{}, &layers.RandAugment{}, &layers.AugMix{}, &layers.RandomPerspective{}, &layers.RandomElasticTransform{}), []*gorgonia.Dense{images}},
+		{"int8", quantizedModel(t, "int8"), []*gorgonia.Dense{waves(4, 5, 8)}},
+		{"int4", quantizedModel(t, "int4"), []*gorgonia.Dense{waves(4, 5, 8)}},
+		{"float8", quantizedModel(t, "float8"), []*gorgonia.Dense{waves(4, 5, 8)}},
 		{"boxes", boxesModel(t), []*gorgonia.Dense{images, waves(4, 2, 4), waves(4, 2), waves(4, 4), waves(4, 6, 5, 1)}},
 		{"augmented otherwise", augmentedModel(t, &layers.MixUp{Alpha: new(0.5)}, &layers.CutMix{Factor: []float64{0.5}}, &layers.RandAugment{NumOps: 3, Factor: []float64{0.1, 0.9}, ValueRange: []float64{0, 1}, Seed: new(4)},
 			&layers.AugMix{NumChains: 1, ChainDepth: 2, NoColorOps: true, Alpha: new(2.0)}, &layers.RandomPerspective{Factor: []float64{0.5}, Scale: new(0.0), FillValue: 3, Interpolation: "nearest"},
