@@ -1,0 +1,148 @@
+package fakedriver
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/ptxsim"
+)
+
+// LoadModule parses the text; equal ones once.
+func (f *Fake) LoadModule(text string) (driver.Handle, string, driver.Result) {
+	defer f.mu.Unlock()
+	if r := f.enter("cuModuleLoadDataEx"); r != 0 {
+		return 0, "", r
+	}
+	m, ok := f.parsed[text]
+	if !ok {
+		var err error
+		if m, err = ptxsim.Parse(text); err != nil {
+			return 0, err.Error(), 218
+		}
+		f.parsed[text] = m
+	}
+	h := f.handle()
+	f.modules[h] = m
+	return h, "", 0
+}
+
+func (f *Fake) UnloadModule(h driver.Handle) driver.Result {
+	defer f.mu.Unlock()
+	r := f.enter("cuModuleUnload")
+	delete(f.modules, h)
+	return r
+}
+
+func (f *Fake) Function(h driver.Handle, name string) (driver.Handle, driver.Result) {
+	defer f.mu.Unlock()
+	if r := f.enter("cuModuleGetFunction"); r != 0 {
+		return 0, r
+	}
+	m := f.modules[h]
+	if m == nil || m.Kernels[name] == nil {
+		return 0, driver.NotFound
+	}
+	k := f.handle()
+	f.kernels[k] = m.Kernels[name]
+	return k, 0
+}
+
+func (f *Fake) Launch(h driver.Handle, c driver.Config, args []uint64) driver.Result {
+	r := f.enter("cuLaunchKernel")
+	k := f.kernels[h]
+	f.mu.Unlock()
+	if r != 0 {
+		return r
+	}
+	if k == nil || c.Block == 0 || c.Block > 1024 || c.Grid[0] == 0 || c.Grid[1] == 0 || c.Grid[2] == 0 {
+		return driver.InvalidValue
+	}
+	l := ptxsim.Launch{Grid: [3]int{int(c.Grid[0]), int(c.Grid[1]), int(c.Grid[2])}, Block: int(c.Block), Args: append([]uint64{}, args...), Memory: &f.Memory, Order: f.options.Order}
+	return f.put(c.Stream, func() error { return k.Run(l) })
+}
+
+func (f *Fake) BeginCapture(h driver.Handle) driver.Result {
+	r := f.enter("cuStreamBeginCapture_v2")
+	s := f.streams[h]
+	f.mu.Unlock()
+	if r != 0 {
+		return r
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.capture, s.held = true, nil
+	return 0
+}
+
+func (f *Fake) EndCapture(h driver.Handle) (driver.Handle, driver.Result) {
+	defer f.mu.Unlock()
+	r := f.enter("cuStreamEndCapture")
+	s := f.streams[h]
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.capture = false
+	if r != 0 {
+		return 0, r
+	}
+	g := f.handle()
+	f.graphs[g] = s.held
+	return g, 0
+}
+
+func (f *Fake) Instantiate(g driver.Handle) (driver.Handle, driver.Result) {
+	defer f.mu.Unlock()
+	if r := f.enter("cuGraphInstantiateWithFlags"); r != 0 {
+		return 0, r
+	}
+	e := f.handle()
+	f.ready[e] = f.graphs[g]
+	return e, 0
+}
+
+func (f *Fake) LaunchGraph(e, s driver.Handle) driver.Result {
+	r := f.enter("cuGraphLaunch")
+	work, ok := f.ready[e]
+	f.mu.Unlock()
+	if r != 0 {
+		return r
+	}
+	if !ok {
+		return driver.InvalidValue
+	}
+	return f.put(s, func() error {
+		for _, w := range work {
+			if err := w(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (f *Fake) DestroyGraph(g driver.Handle) driver.Result {
+	defer f.mu.Unlock()
+	r := f.enter("cuGraphDestroy")
+	delete(f.graphs, g)
+	return r
+}
+
+func (f *Fake) DestroyExecutable(e driver.Handle) driver.Result {
+	defer f.mu.Unlock()
+	r := f.enter("cuGraphExecDestroy")
+	delete(f.ready, e)
+	return r
+}
+
+func (f *Fake) Describe(r driver.Result) (name, text string) {
+	switch r {
+	case driver.OutOfMemory:
+		return "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"
+	case driver.NoDevice:
+		return "CUDA_ERROR_NO_DEVICE", "no CUDA-capable device is detected"
+	case driver.IllegalAddress:
+		return "CUDA_ERROR_ILLEGAL_ADDRESS", fmt.Sprint(f.Fault())
+	case 999:
+		return "CUDA_ERROR_UNKNOWN", "a failure that a test asked for"
+	}
+	return fmt.Sprintf("CUDA_ERROR_%d", r), ""
+}

@@ -1,0 +1,198 @@
+package fakedriver
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+)
+
+func (f *Fake) NewStream() (driver.Handle, driver.Result) {
+	defer f.mu.Unlock()
+	if r := f.enter("cuStreamCreateWithPriority"); r != 0 {
+		return 0, r
+	}
+	s := &stream{}
+	s.changed.L = &s.mu
+	h := f.handle()
+	f.streams[h] = s
+	go f.serve(s)
+	return h, 0
+}
+
+// serve does the work of a stream, now and then with a pause.
+func (f *Fake) serve(s *stream) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		for len(s.work) == 0 {
+			if s.closed {
+				return
+			}
+			s.changed.Wait()
+		}
+		next := s.work[0]
+		s.work = s.work[1:]
+		s.mu.Unlock()
+		if rand.IntN(64) == 0 {
+			time.Sleep(time.Duration(rand.IntN(40)) * time.Microsecond)
+		}
+		if err := next(); err != nil {
+			f.mu.Lock()
+			if f.fault == nil {
+				f.fault = err
+			}
+			f.mu.Unlock()
+		}
+		s.mu.Lock()
+		s.done++
+		s.changed.Broadcast()
+	}
+}
+
+// put appends work to a stream, or to what is captured of it.
+func (f *Fake) put(h driver.Handle, work func() error) driver.Result {
+	f.mu.Lock()
+	s := f.streams[h]
+	f.mu.Unlock()
+	if s == nil {
+		return driver.InvalidValue
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.capture {
+		s.held = append(s.held, work)
+		return 0
+	}
+	s.work = append(s.work, work)
+	s.given++
+	s.changed.Broadcast()
+	return 0
+}
+
+func (f *Fake) DestroyStream(h driver.Handle) driver.Result {
+	r := f.enter("cuStreamDestroy_v2")
+	s := f.streams[h]
+	delete(f.streams, h)
+	f.mu.Unlock()
+	if s == nil {
+		return driver.InvalidValue
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.done < s.given {
+		s.changed.Wait()
+	}
+	s.closed = true
+	s.changed.Broadcast()
+	return r
+}
+
+// wait waits until a stream has done so much.
+func (s *stream) wait(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.done < n {
+		s.changed.Wait()
+	}
+}
+
+func (f *Fake) state() driver.Result {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fault != nil {
+		return driver.IllegalAddress
+	}
+	return 0
+}
+
+func (f *Fake) SynchronizeStream(h driver.Handle) driver.Result {
+	r := f.enter("cuStreamSynchronize")
+	s := f.streams[h]
+	f.mu.Unlock()
+	if r != 0 {
+		return r
+	}
+	if s == nil {
+		return driver.InvalidValue
+	}
+	s.mu.Lock()
+	n := s.given
+	s.mu.Unlock()
+	s.wait(n)
+	return f.state()
+}
+
+func (f *Fake) NewEvent() (driver.Handle, driver.Result) {
+	defer f.mu.Unlock()
+	if r := f.enter("cuEventCreate"); r != 0 {
+		return 0, r
+	}
+	h := f.handle()
+	f.events[h] = &event{}
+	return h, 0
+}
+
+func (f *Fake) DestroyEvent(h driver.Handle) driver.Result {
+	defer f.mu.Unlock()
+	r := f.enter("cuEventDestroy_v2")
+	if f.events[h] == nil {
+		return driver.InvalidValue
+	}
+	delete(f.events, h)
+	return r
+}
+
+func (f *Fake) RecordEvent(h, on driver.Handle) driver.Result {
+	defer f.mu.Unlock()
+	if r := f.enter("cuEventRecord"); r != 0 {
+		return r
+	}
+	e, s := f.events[h], f.streams[on]
+	if e == nil || s == nil {
+		return driver.InvalidValue
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.capture {
+		return driver.CaptureInvalidate
+	}
+	e.stream, e.after = s, s.given
+	return 0
+}
+
+func (f *Fake) SynchronizeEvent(h driver.Handle) driver.Result {
+	r := f.enter("cuEventSynchronize")
+	e := f.events[h]
+	var at event
+	if e != nil {
+		at = *e
+	}
+	f.mu.Unlock()
+	if r != 0 || e == nil {
+		return max(r, driver.Result(0))
+	}
+	if at.stream != nil {
+		at.stream.wait(at.after)
+	}
+	return f.state()
+}
+
+func (f *Fake) QueryEvent(h driver.Handle) driver.Result {
+	r := f.enter("cuEventQuery")
+	e := f.events[h]
+	var at event
+	if e != nil {
+		at = *e
+	}
+	f.mu.Unlock()
+	if r != 0 || at.stream == nil {
+		return r
+	}
+	at.stream.mu.Lock()
+	defer at.stream.mu.Unlock()
+	if at.stream.done < at.after {
+		return driver.NotReady
+	}
+	return 0
+}
