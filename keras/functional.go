@@ -49,6 +49,9 @@ func NewFunctional(inputs, outputs Tensors, options ...Option) (*Model, error) {
 	if err := m.build(typesOf(f.fed)); err != nil {
 		return nil, fmt.Errorf("keras: %w", err)
 	}
+	if err := f.checkNames(); err != nil {
+		return nil, fmt.Errorf("keras: Functional model: %w", err)
+	}
 	return m, nil
 }
 

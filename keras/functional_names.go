@@ -33,6 +33,22 @@ func (f *functional) nameInputs() {
 	}
 }
 
+// checkNames refuses inputs that share their name with another input or with a layer: a file could not tell them apart, and Save would refuse a
+// model that was trained.
+func (f *functional) checkNames() error {
+	of := map[string]string{}
+	for _, l := range f.layers {
+		of[layers.Name(l)] = "a layer (" + layers.ClassName(l) + ")"
+	}
+	for _, t := range f.in.list {
+		if other := of[t.Name()]; other != "" {
+			return fmt.Errorf("an input and %s are both named %q; names must be unique within a model, so give one of them another", other, t.Name())
+		}
+		of[t.Name()] = "another input"
+	}
+	return nil
+}
+
 // nameOutputs names each output after its layer, or by its key.
 func (f *functional) nameOutputs() {
 	if f.out.names != nil {
