@@ -11,7 +11,8 @@ import (
 
 	"github.com/gokeras/gokeras/internal/tfvectors"
 	"github.com/gokeras/gokeras/keras/distribution"
-	_ "github.com/gokeras/gokeras/kernels/pjrt"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/pjrt"
 )
 
 // Models whose variables lie in parts on 4 devices have the losses, scores and weights of Keras's ModelParallel on 8. (The keys of the recorded layout
@@ -21,7 +22,7 @@ func TestModelParallelIsKeras(t *testing.T) {
 	if plugin == "" {
 		t.Skip("GOKERAS_PJRT_CPU does not name a PJRT plugin for CPUs (the library in the Python package lammps-jax-pjrt-cpu is one)")
 	}
-	t.Setenv("GOKERAS_PJRT_PLUGIN", plugin)
+	kernels.Register(pjrt.New("xla4", plugin, pjrt.Option{Name: "cpu_device_count", Value: int64(4)}))
 	ran := 0
 	for _, c := range tfvectors.Load(t, "testdata/keras_distribution.json.gz") {
 		name, ok := strings.CutPrefix(c.ID, "keras_distribution.model_parallel_")
@@ -36,7 +37,7 @@ func TestModelParallelIsKeras(t *testing.T) {
 			case strings.HasPrefix(name, "4x2"):
 				keys = map[string][]string{"d1/kernel": {"", "model"}}
 			}
-			mesh, err := distribution.NewDeviceMesh(shape, []string{"batch", "model"}, distribution.ListDevices("xla")...)
+			mesh, err := distribution.NewDeviceMesh(shape, []string{"batch", "model"}, distribution.ListDevices("xla4")...)
 			require.NoError(t, err)
 			layouts := distribution.NewLayoutMap(mesh)
 			for key, axes := range keys {
