@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the tests of kernels/cuda with NVIDIA's assembler, which compiles the kernels of the suite for all architectures. No GPU is needed. GOKERAS_PTXAS
 # names the assembler; without it, the Python package that holds one is downloaded into a cache folder (CUDA_TEST_DIR) and unpacked there.
+# "test-cuda.sh assembler" only does that and prints the file; other arguments go to go test.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,6 +21,10 @@ assembler() {
 	echo "$file"
 }
 
+if [ "${1:-}" = assembler ]; then
+	assembler
+	exit
+fi
 GOKERAS_PTXAS=${GOKERAS_PTXAS:-$(assembler)}
 export GOKERAS_PTXAS
 go test -count=1 -timeout 40m "$@" ./kernels/cuda/internal/lower

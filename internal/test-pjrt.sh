@@ -29,12 +29,14 @@ case ${1:-} in
 plugin | libtpu) "$1"; exit ;;
 esac
 GOKERAS_PJRT_CPU=${GOKERAS_PJRT_CPU:-$(plugin)}
-GOKERAS_LIBTPU=${GOKERAS_LIBTPU:-$(libtpu)}
+GOKERAS_LIBTPU=${GOKERAS_LIBTPU-$(libtpu)} # set but empty: there is none, and what compiles for TPUs is left out
 export GOKERAS_PJRT_CPU GOKERAS_LIBTPU
+leave=()
+[ -n "$GOKERAS_LIBTPU" ] || leave=(-skip '^TestTarget')
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0
-go test -count=1 -v -timeout 40m ./kernels/pjrt ./keras/distribution >"$log" 2>&1 || status=$?
+go test -count=1 -v -timeout 40m "${leave[@]}" ./kernels/pjrt ./keras/distribution >"$log" 2>&1 || status=$?
 if [ $status != 0 ]; then
 	grep -vE '^ *(=== |--- PASS)' "$log" || true
 	exit $status

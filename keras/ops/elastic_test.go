@@ -38,7 +38,7 @@ func TestElasticTransformOfGivenNoise(t *testing.T) {
 			h, w := x.Shape[1], x.Shape[2]
 			alpha, sigma := 0.1*factor*float64(max(h, w)), 0.05*factor*float64(min(h, w))
 			if int(3*sigma) != int(6*sigma)/2 {
-				t.Skipf("the layer sums %d neighbours on a side, the operation %d", int(3*sigma), int(6*sigma)/2)
+				t.Skipf("not a drawing that both can make: with this sigma the layer sums %d neighbours on a side, the operation %d", int(3*sigma), int(6*sigma)/2)
 			}
 			noise := func(a vectors.Array) opstest.Array {
 				f := make([]float64, len(a.Data))

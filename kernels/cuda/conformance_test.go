@@ -28,7 +28,7 @@ func on(t testing.TB, f *fakedriver.Fake) *backend {
 // The backend's suite, with the kernels run by the interpreter.
 func TestConformance(t *testing.T) {
 	if testing.Short() {
-		t.Skip("the interpreter takes half a minute for the whole suite")
+		t.Skip("the interpreter takes half a minute for the whole suite; run without -short")
 	}
 	f := fakedriver.New(fakedriver.Options{})
 	kernelstest.Run(t, on(t, f), kernels.Device{Kind: Kind})

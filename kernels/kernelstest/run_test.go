@@ -39,7 +39,7 @@ func TestRunFails(t *testing.T) {
 func TestFaultyBackend(t *testing.T) {
 	name := os.Getenv(faultVariable)
 	if name == "" {
-		t.Skip("run by TestRunFails only")
+		t.Skip("broken on purpose: run by TestRunFails only")
 	}
 	fault, ok := faults[name]
 	require.True(t, ok)

@@ -114,7 +114,7 @@ var chainReferences = []chainReference{
 func TestChains(t *testing.T) {
 	forLevels(t, func(t *testing.T) {
 		if !Chains() {
-			t.Skip("no chains with this family of kernels")
+			t.Skip("no chains with the portable kernels: operations run one by one there, as the other tests see")
 		}
 		r := rand.New(rand.NewPCG(1, 2))
 		special := []float32{0, float32(math.Copysign(0, -1)), 1, -1, 0.5, 2.5, float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN()), 3e38}
