@@ -276,8 +276,8 @@ func runDocument(ctx context.Context, text []byte, stage *string) {
 		return err == nil
 	}
 	m, err := keras.ModelFromJSON(text)
-	if !check(err) || len(m.Inputs()) == 0 {
-		return
+	if !check(err) || len(m.Inputs()) == 0 || m.CountParams() > 1<<26 {
+		return // a model of gigabytes that fits the machine takes its memory and its time, as it should
 	}
 	*stage = "predict"
 	inputs, ok := inputsFor(m)
