@@ -127,6 +127,8 @@ func jsonText(t *testing.T, values []string) (out []string) {
 func nested(values any, shape []int) string {
 	var flat []float64
 	switch v := values.(type) {
+	case int32:
+		flat = []float64{float64(v)}
 	case []int32:
 		for _, x := range v {
 			flat = append(flat, float64(x))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
 	"os"
 	"path/filepath"
@@ -50,7 +49,11 @@ type imageConfig struct {
 	interpolation Interpolation
 	fit           fitMode
 	maxLength     int      // of texts
+	samplingRate  int      // of sounds
+	samples       int      // of sounds
 	suffixes      []string // of the files; nil is those of images
+	fileLabels    []int    // nil: the folders are the classes
+	followLinks   bool
 }
 
 type imageOption func(*imageConfig)
@@ -82,6 +85,15 @@ func ValidationSplit(fraction float64, part Subset) ImageOption {
 func ClassNames(names ...string) ImageOption {
 	return imageOption(func(c *imageConfig) { c.classNames = names })
 }
+
+// FileLabels gives the class of each file, in place of its folder; Keras's labels=[...]. The files are counted in alphabetical order: folder
+// by folder, those of the folder itself first. The class names are the different labels, sorted.
+func FileLabels(labels ...int) ImageOption {
+	return imageOption(func(c *imageConfig) { c.fileLabels = append([]int{}, labels...) })
+}
+
+// FollowLinks looks for files behind symbolic links to folders too; Keras's follow_links. A link to a folder that it lies in is an error.
+func FollowLinks() ImageOption { return imageOption(func(c *imageConfig) { c.followLinks = true }) }
 
 // ImageWorkers sets how many images are read at the same time; the default 0 means one for each CPU.
 func ImageWorkers(n int) ImageOption { return imageOption(func(c *imageConfig) { c.workers = n }) }
@@ -117,8 +129,8 @@ func ImageDatasetFromDirectory(dir string, height, width int, options ...ImageOp
 //
 // X is float32 of shape (batch, height, width, channels) with values from 0 to 255, resized as LoadImage does or as the
 // options say; Y is the
-// class as Labels says. Files ending in .bmp, .gif, .jpeg, .jpg or .png count; folders with a leading dot and folders behind
-// symbolic links inside a class do not. Files are read when they are needed, several at a time and ahead of the consumer.
+// class as Labels says. Files ending in .bmp, .gif, .jpeg, .jpg or .png count; folders with a leading dot and, without FollowLinks,
+// folders behind symbolic links inside a class do not. Files are read when they are needed, several at a time and ahead of the consumer.
 //
 // The files are put in alphabetical order and then, unless ImagesInOrder is given, shuffled by NumPy's legacy generator with
 // ImageSeed; the last int(fraction*n) are the validation files. So the same seed makes the same split as in Keras. The
@@ -141,6 +153,9 @@ func (c *imageConfig) open(dir string, height, width int) (*ImageDataset, error)
 	}
 	if c.maxLength != 0 {
 		return nil, errors.New("MaxLength was given, which is about texts")
+	}
+	if c.samplingRate != 0 || c.samples != 0 {
+		return nil, errors.New("AudioSamplingRate or OutputSequenceLength was given, which is about sounds")
 	}
 	ds, err := c.files(dir)
 	if err != nil {
@@ -200,6 +215,12 @@ func (c *imageConfig) check(height, width int) error {
 	}
 	if c.labels == LabelNone && c.classNames != nil {
 		return errors.New("ClassNames were given for label mode \"none\"")
+	}
+	if c.labels == LabelNone && c.fileLabels != nil {
+		return errors.New("FileLabels were given for label mode \"none\"")
+	}
+	if c.classNames != nil && c.fileLabels != nil {
+		return errors.New("ClassNames and FileLabels were both given; the class names are the sorted labels")
 	}
 	switch {
 	case c.subset == "" && c.split == 0:
@@ -288,8 +309,11 @@ var imageSuffixes = []string{".bmp", ".gif", ".jpeg", ".jpg", ".png"}
 func (c *imageConfig) index(dir string, ds *ImageDataset) error {
 	if c.labels == LabelNone {
 		var err error
-		ds.Paths, err = filesBelow(dir, c.suffixes)
+		ds.Paths, err = c.filesBelow(dir)
 		return err
+	}
+	if c.fileLabels != nil {
+		return c.indexLabels(dir, ds)
 	}
 	folders, err := classFolders(dir)
 	if err != nil {
@@ -306,7 +330,7 @@ func (c *imageConfig) index(dir string, ds *ImageDataset) error {
 	}
 	ds.Classes = []int{}
 	for class, name := range ds.ClassNames {
-		paths, err := filesBelow(filepath.Join(dir, name), c.suffixes)
+		paths, err := c.filesBelow(filepath.Join(dir, name))
 		if err != nil {
 			return err
 		}
@@ -334,50 +358,4 @@ func classFolders(dir string) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-// filesBelow lists the files with the given endings of a folder and its subfolders: folders sorted by their path, files by their name.
-func filesBelow(dir string, suffixes []string) ([]string, error) {
-	byFolder := map[string][]string{}
-	var visit func(folder string) error
-	visit = func(folder string) error {
-		entries, err := os.ReadDir(folder) // sorted
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			path := filepath.Join(folder, e.Name())
-			switch {
-			case e.IsDir():
-				if err := visit(path); err != nil {
-					return err
-				}
-			case slices.Contains(suffixes, strings.ToLower(filepath.Ext(path))) && isFile(e, path):
-				byFolder[folder] = append(byFolder[folder], path)
-			}
-		}
-		return nil
-	}
-	if err := visit(dir); err != nil {
-		return nil, err
-	}
-	folders := make([]string, 0, len(byFolder))
-	for folder := range byFolder {
-		folders = append(folders, folder)
-	}
-	slices.Sort(folders)
-	var paths []string
-	for _, folder := range folders {
-		paths = append(paths, byFolder[folder]...)
-	}
-	return paths, nil
-}
-
-// isFile says whether an entry is a file or a link to one.
-func isFile(e fs.DirEntry, path string) bool {
-	if e.Type()&fs.ModeSymlink == 0 {
-		return true
-	}
-	info, err := os.Stat(path)
-	return err == nil && !info.IsDir()
 }

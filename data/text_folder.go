@@ -48,6 +48,9 @@ func (c *imageConfig) openTexts(dir string) (*ImageDataset, error) {
 	if c.colors != "" || c.interpolation != "" || c.fit != stretch {
 		return nil, errors.New("an option about the pixels of images was given; texts have none")
 	}
+	if c.samplingRate != 0 || c.samples != 0 {
+		return nil, errors.New("AudioSamplingRate or OutputSequenceLength was given, which is about sounds")
+	}
 	if c.maxLength < 0 {
 		return nil, fmt.Errorf("MaxLength %d; expected 0 or more", c.maxLength)
 	}
@@ -59,9 +62,14 @@ func (c *imageConfig) openTexts(dir string) (*ImageDataset, error) {
 
 // texts reads whole batches: texts of one batch have the width of the longest.
 func (c *imageConfig) texts(ds *ImageDataset) *Pipeline {
+	return c.wholeBatches("TextDatasetFromDirectory", ds, c.readTexts)
+}
+
+// wholeBatches is the pipeline of files that are read batch by batch.
+func (c *imageConfig) wholeBatches(stage string, ds *ImageDataset, read func(ds *ImageDataset, order []int) (Batch, error)) *Pipeline {
 	n := len(ds.Paths)
 	size := max(c.batchSize, 1)
-	p := &Pipeline{stage: "TextDatasetFromDirectory", size: func() (int, bool) { return (n + size - 1) / size, true }}
+	p := &Pipeline{stage: stage, size: func() (int, bool) { return (n-1)/size + 1, true }}
 	p.pass = func(ctx context.Context, epoch int) iter.Seq2[Batch, error] {
 		return func(yield func(Batch, error) bool) {
 			order := make([]int, n)
@@ -72,9 +80,10 @@ func (c *imageConfig) texts(ds *ImageDataset) *Pipeline {
 				philox.New(uint64(c.seed), uint64(epoch)).Shuffle(n, func(i, j int) { order[i], order[j] = order[j], order[i] })
 			}
 			inOrder(ctx, workersOrCPUs(c.workers), workersOrCPUs(c.workers), yield, func(_ context.Context, submit func(task) bool) {
-				for at := 0; at < n; at += size {
-					part := order[at:min(at+size, n)]
-					if !submit(func(context.Context) (Batch, error) { return c.readTexts(ds, part) }) {
+				for len(order) > 0 {
+					part := order[:min(size, len(order))]
+					order = order[len(part):]
+					if !submit(func(context.Context) (Batch, error) { return read(ds, part) }) {
 						return
 					}
 				}

@@ -9,6 +9,7 @@ import io
 import json
 import os
 import shutil
+import wave
 import zipfile
 
 os.environ.setdefault("KERAS_BACKEND", "tensorflow")
@@ -176,8 +177,40 @@ def texts():
     write_json("texts.json", {"cases": out})
 
 
+def sounds():
+    """sounds/: folders of classes with files of 16 bits; sounds.json: what audio_dataset_from_directory makes of them."""
+    shutil.rmtree("sounds", ignore_errors=True)
+    rng = np.random.default_rng(5)
+    for path, samples, channels in [("no/b.wav", 7, 1), ("no/a.wav", 3, 1), ("no/more/c.WAV", 5, 1), ("yes/d.wav", 4, 1), ("yes/e.wav", 9, 1),
+                                    ("Up/f.wav", 1, 1), ("maybe/none.mp3", 2, 1), ("maybe/g.wav", 6, 1)]:
+        os.makedirs(os.path.dirname("sounds/" + path), exist_ok=True)
+        with wave.open("sounds/" + path, "wb") as f:
+            f.setparams((channels, 2, 8000, 0, "NONE", ""))
+            f.writeframes(rng.integers(-32768, 32768, samples * channels).astype("<i2").tobytes())
+    os.makedirs("stereo/all", exist_ok=True)
+    for name, samples in [("a", 4), ("b", 2)]:
+        with wave.open(f"stereo/all/{name}.wav", "wb") as f:
+            f.setparams((2, 2, 44100, 0, "NONE", ""))
+            f.writeframes(rng.integers(-32768, 32768, 2 * samples).astype("<i2").tobytes())
+    out = {}
+    for label, kw in {
+        "int": dict(), "categorical": dict(label_mode="categorical"), "none": dict(labels=None),
+        "binary": dict(label_mode="binary", class_names=["yes", "no"]), "length": dict(output_sequence_length=4),
+        "given": dict(labels=[3, 1, 3, 0, 2, 1, 3]), "given_categorical": dict(labels=[2, 1, 2, 0, 0, 1, 2], label_mode="categorical"),
+        "stereo": dict(directory="stereo"), "unbatched": dict(batch_size=None),
+        "training": dict(validation_split=0.4, subset="training", seed=11), "validation": dict(validation_split=0.4, subset="validation", seed=11),
+    }.items():
+        kw = dict(directory="sounds", batch_size=3, verbose=False, shuffle="seed" in kw) | kw
+        ds = keras.utils.audio_dataset_from_directory(**kw)
+        batches = [b if isinstance(b, tuple) else (b, None) for b in ds]
+        out[label] = {"class_names": list(ds.class_names or []) if kw["batch_size"] else [],
+                      "x": [x.numpy().tolist() for x, _ in batches], "y": [None if y is None else y.numpy().tolist() for _, y in batches]}
+    write_json("sounds.json", {"cases": out})
+
+
 numpy_files()
 images()
 utilities()
 resizing()
 texts()
+sounds()

@@ -217,7 +217,7 @@ var explicit = map[string]entry{
 	"preprocessing.image.array_to_img":                    {"", "data.Rows gives numbers, package image of Go the picture"},
 	"preprocessing.image.save_img":                        {"", "package image/png of Go"},
 	"preprocessing.image.smart_resize":                    {"layers.Resizing", "with CropToAspectRatio"},
-	"utils.audio_dataset_from_directory":                  {"", "not yet: read the sound with a Go package and give it to data.Arrays"},
+	"utils.audio_dataset_from_directory":                  {"data.AudioDatasetFromDirectory", "WAV of any width, not of 16 bits alone; in place of ragged, ImageBatchSize(0) yields the sounds one by one"},
 	"utils.Config":                                        {"", "a struct of Go is one, encoding/json writes it"},
 	"utils.get_file":                                      {"", "net/http; the datasets of data/datasets are downloaded with checksums on request"},
 	"utils.standardize_dtype":                             {"", "element types are a Go type; ir.ParseDType reads names"},
