@@ -18,6 +18,7 @@ import (
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/internal/fairclock"
+	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/internal/vectors"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/layers"
@@ -353,6 +354,10 @@ func FuzzConfigValues(f *testing.F) {
 	for i := range 200 {
 		f.Add(uint16(i*37), uint16(i*11), uint8(i), uint16(0), uint8(0), false)
 	}
+	// Arrays of gigabytes are refused here, as they are on small machines: elsewhere they take the minutes that they take.
+	limit := memory.Limit
+	memory.Limit = func() int { return 1 << 30 }
+	f.Cleanup(func() { memory.Limit = limit })
 	documents := hostileDocuments(f)
 	f.Fuzz(func(t *testing.T, document, place uint16, value uint8, second uint16, secondValue uint8, two bool) {
 		d := documents[int(document)%len(documents)]
