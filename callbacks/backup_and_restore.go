@@ -136,6 +136,10 @@ func (c *BackupAndRestore) writes() bool { return writesFiles(c.Model()) }
 
 func (c *BackupAndRestore) save() error {
 	if !c.writes() {
+		c.saved = c.at
+		if m, ok := c.Model().(ShardedModel); ok {
+			return c.wrap(m.TakePartInBackup())
+		}
 		return nil
 	}
 	if err := os.MkdirAll(c.BackupDir, 0o777); err != nil {

@@ -16,6 +16,12 @@ type WorkerModel interface {
 	JoinsRunningJob() bool
 }
 
+// ShardedModel is a model of which each worker may hold a part.
+type ShardedModel interface {
+	// TakePartInBackup is called on workers that write no files where the one that does makes a backup.
+	TakePartInBackup() error
+}
+
 // ResumableModel is a model whose run can begin inside an epoch.
 type ResumableModel interface {
 	// Progress is how far the run has come.

@@ -16,6 +16,12 @@ type MirroredOptions struct {
 	// SameRandomNumbers makes all replicas draw the same random numbers, so that their dropout masks coincide, as in Keras 3. By
 	// default each replica has a stream of its own.
 	SameRandomNumbers bool
+	// ShardOptimizerState keeps of each variable of an optimizer (momenta, moving averages, accumulated gradients) only one piece on each replica,
+	// so that they take 1/N of the memory with N replicas (stage 1 of ZeRO: Rajbhandari et al., 2020). Each replica updates its piece of
+	// the weights, and all gather the results. Every optimizer and option works, with the same results; rules that do not work element by
+	// element (Lamb, Adafactor, Muon, those of your own without an Elementwise method) gather their state for the update of each weight.
+	// Files hold the state as if it was whole, so they fit any number of replicas.
+	ShardOptimizerState bool
 }
 
 // NewMirroredStrategy runs one replica on each of the given devices of this machine; all hold the same weights and every step
@@ -48,6 +54,6 @@ func NewMirroredStrategyWith(o MirroredOptions) (Strategy, error) {
 	if err := o.Communication.check(); err != nil {
 		return nil, fmt.Errorf("distribute: MirroredStrategy: %w", err)
 	}
-	s.at.BytesPerPack, s.at.SameDraws = o.Communication.BytesPerPack, o.SameRandomNumbers
+	s.at.BytesPerPack, s.at.SameDraws, s.at.ShardOptimizerState = o.Communication.BytesPerPack, o.SameRandomNumbers, o.ShardOptimizerState
 	return s, nil
 }

@@ -28,7 +28,8 @@ type MultiWorkerOptions struct {
 // AutoShardPolicy DATA), cut by the rule of [Strategy].Split. So k workers compute what one replica computes on the joined batch.
 //
 // What all workers must call, in the same order: Run, Reduce, Gather, passes over distributed datasets, [Variable].Value of variables that are
-// synchronized on read, Fit and Evaluate. What a worker may do alone: Predict, reading and saving weights, batch logs.
+// synchronized on read, Fit and Evaluate. What a worker may do alone: Predict, reading and saving weights, batch logs. With ShardOptimizerState, saving the
+// model with its optimizer (Model.Save) is a call that all must make; the chief writes the file.
 type MultiWorkerMirroredStrategy struct {
 	*local
 	elastic elastic
@@ -59,7 +60,11 @@ func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirro
 	if err := o.Communication.check(); err != nil {
 		return nil, fmt.Errorf("distribute: MultiWorkerMirroredStrategy: %w", err)
 	}
-	s.at.BytesPerPack, s.at.SameDraws = o.Communication.BytesPerPack, o.SameRandomNumbers
+	s.at.BytesPerPack, s.at.SameDraws, s.at.ShardOptimizerState = o.Communication.BytesPerPack, o.SameRandomNumbers, o.ShardOptimizerState
+	if o.ShardOptimizerState && o.Elastic != nil {
+		return nil, errors.New("distribute: MultiWorkerMirroredStrategy: ShardOptimizerState and Elastic cannot go together: a lost worker takes its piece of the optimizer's state along; " +
+			"leave Elastic out and restart the job from a BackupAndRestore callback, with any number of workers")
+	}
 	m := &MultiWorkerMirroredStrategy{local: s}
 	s.is(m)
 	if o.Group == nil || o.Group.Size() == 1 && o.Elastic == nil {
@@ -229,8 +234,18 @@ func BroadcastVariables(ctx context.Context, s Strategy, vars Variables) error {
 // ReceiveVariables returns the values that the variables have on the worker root, without those that are synchronized on read, and changes none. All
 // workers must call it with the same variables.
 func ReceiveVariables(ctx context.Context, s Strategy, vars Variables, root int) (mirrored Variables, values []kernels.Array, err error) {
+	var shards Variables
+	var wholes []kernels.Array
 	for _, v := range vars {
 		if v.Spec().Synchronization == OnRead || v.Size() == 0 {
+			continue
+		}
+		if v.Sharded() { // its pieces lie on all workers
+			a, err := v.WholeOn(ctx, root)
+			if err != nil {
+				return nil, nil, err
+			}
+			shards, wholes = append(shards, v), append(wholes, a)
 			continue
 		}
 		a, err := v.Value()
@@ -241,7 +256,8 @@ func ReceiveVariables(ctx context.Context, s Strategy, vars Variables, root int)
 	}
 	g := WorkersOf(s)
 	if g == nil {
-		return mirrored, values, nil
+		return append(mirrored, shards...), append(values, wholes...), nil
 	}
-	return mirrored, values, g.Broadcast(ctx, WorkerCall{Name: "variables"}, root, values)
+	err = g.Broadcast(ctx, WorkerCall{Name: "variables"}, root, values)
+	return append(mirrored, shards...), append(values, wholes...), err
 }

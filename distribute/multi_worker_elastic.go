@@ -116,9 +116,10 @@ func (s *MultiWorkerMirroredStrategy) Joined() { s.elastic.joining = false }
 func (s *MultiWorkerMirroredStrategy) Recovers() bool { return s.at.Elastic }
 
 // Recover makes Fit go on when workers are lost, as with an [Elastic] of the zero value. It reports false where there is one process only. Fit
-// calls it where it has a BackupAndRestore callback. All workers must.
+// calls it where it has a BackupAndRestore callback. All workers must. With ShardOptimizerState it reports false: a lost worker takes its piece of the
+// optimizer's state along, and the job is restarted from its backup.
 func (s *MultiWorkerMirroredStrategy) Recover() bool {
-	s.at.Elastic = s.at.Elastic || s.Elastic() != nil
+	s.at.Elastic = s.at.Elastic || s.Elastic() != nil && !s.at.ShardOptimizerState
 	return s.at.Elastic
 }
 

@@ -20,6 +20,8 @@ func work(t testing.TB, s distribute.Strategy, rows int) *distribute.Instance {
 	t.Helper()
 	w, err := distribute.Scope(s).NewVariable(distribute.VariableSpec{Name: "w", Shape: ir.Shape{256, 256}, DType: ir.Float32, Initializer: small{}})
 	require.NoError(t, err)
+	momentum, err := distribute.Scope(s).NewVariable(distribute.VariableSpec{Name: "momentum", Shape: ir.Shape{256, 256}, DType: ir.Float32, Sharded: true})
+	require.NoError(t, err)
 	f := distribute.NewFunction(s, "work", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		tape := ops.NewTape(r)
 		x := in[0]
@@ -27,7 +29,12 @@ func work(t testing.TB, s distribute.Strategy, rows int) *distribute.Instance {
 			x = ops.Tanh(ops.Matmul(x, r.Read(w)))
 		}
 		g := r.SumGradients(tape.Gradients(ops.Sum(x), distribute.Variables{w}).Values)[0]
-		r.AssignMirrored(w, ops.Subtract(r.Read(w), ops.MultiplyScalar(g, 1e-6)))
+		next := ops.Subtract(r.Read(w), ops.MultiplyScalar(g, 1e-6))
+		r.AssignMirrored(w, next)
+		if r.Sharded(momentum) {
+			r.AssignShard(momentum, ops.Add(r.ReadShard(momentum), r.Shard(g)))
+			r.AssignMirrored(w, ops.Add(next, ops.MultiplyScalar(r.Read(momentum), 1e-9)))
+		}
 		return nil
 	})
 	n := len(s.Devices())
@@ -61,6 +68,8 @@ func TestSteadyStepDoesNotAllocate(t *testing.T) {
 	central, err := distribute.NewCentralStorageStrategyWith(distribute.CentralStorageOptions{ComputeDevices: cpus(3), ParameterDevice: "cpu:5"})
 	require.NoError(t, err)
 	all["central"] = central
+	all["sharded"], err = distribute.NewMirroredStrategyWith(distribute.MirroredOptions{Devices: cpus(3), ShardOptimizerState: true})
+	require.NoError(t, err)
 	for name, s := range all {
 		inst := work(t, s, 4)
 		step := uint32(0)

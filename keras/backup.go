@@ -3,6 +3,7 @@ package keras
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"gorgonia.org/tensor"
 
@@ -65,6 +66,36 @@ func (m *Model) SaveBackup(path string, at callbacks.Progress) error {
 		}
 	}
 	return data.SaveNPZ(path, t)
+}
+
+// TakePartInBackup is SaveBackup for a worker that writes no files, where the state of the optimizer is sharded over the workers, so that the one
+// that does needs the pieces of all.
+func (m *Model) TakePartInBackup() error {
+	if !m.readingMeets() {
+		return nil
+	}
+	_, vars, err := m.backupVariables()
+	if err == nil {
+		err = m.settle()
+	}
+	for _, v := range vars {
+		if err == nil && v.Sharded() {
+			_, err = v.Value()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("keras: TakePartInBackup: %w", err)
+	}
+	return nil
+}
+
+// readingMeets reports whether the optimizer has state that is sharded over several processes, which must read it together.
+func (m *Model) readingMeets() bool {
+	if distribute.WorkersOf(m.strategy) == nil || m.compiled == nil {
+		return false
+	}
+	_, vars, err := m.backupVariables()
+	return err == nil && slices.ContainsFunc(vars, func(v *distribute.Variable) bool { return v.Sharded() && v.ReadingMeets() })
 }
 
 // LoadBackup puts back what SaveBackup wrote for the same model and optimizer. Where something does not fit, nothing is changed.

@@ -316,7 +316,8 @@ func (t *trainer) leave(ctx context.Context) {
 
 // OnChief runs f on the chief alone, for example to write the model, and returns on all workers when it is done; all must call it. Where the
 // chief is lost before, and the job outlives that, the next chief runs f. An error of f ends the others too. A worker that came later leaves out
-// what was done before.
+// what was done before. Where the optimizer's state is sharded over the workers (ShardOptimizerState), saving the model needs all of them: call Save
+// on all instead.
 func (m *Model) OnChief(ctx context.Context, f func() error) error {
 	g := distribute.WorkersOf(m.strategy)
 	if g == nil {

@@ -55,17 +55,26 @@ func (m *Model) save(path string, c *fileConfig) error {
 		return err
 	}
 	if !m.WritesFiles() {
+		if m.readingMeets() { // what the chief writes lies on all workers
+			_, err := contents.WriteTo(io.Discard)
+			return err
+		}
 		return nil
 	}
 	m.values.RLock()
 	defer m.values.RUnlock()
 	if c.folder {
-		return contents.WriteFolder(path)
+		err = contents.WriteFolder(path)
+	} else {
+		err = atomicfile.Write(path, func(w io.Writer) error {
+			_, err := contents.WriteTo(w)
+			return err
+		})
 	}
-	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := contents.WriteTo(w)
-		return err
-	})
+	if err != nil && m.readingMeets() {
+		m.failTogether(err) // the others wait to hand over their pieces
+	}
+	return err
 }
 
 func (m *Model) contents(c *fileConfig) (*saving.Contents, error) {

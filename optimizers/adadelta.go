@@ -39,6 +39,9 @@ func (o *Adadelta) Slots(w *distribute.Variable) []Slot {
 	return []Slot{like(w, "accumulated_grad"), like(w, "accumulated_delta_var")}
 }
 
+// Elementwise reports whether the update works element by element; see [Rule].
+func (*Adadelta) Elementwise(_ *distribute.Variable) bool { return true }
+
 // Update implements [Rule].
 func (o *Adadelta) Update(s *Step, _ *distribute.Variable, w, g *ops.Tensor, slots []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
 	rho, epsilon := or(o.Rho, 0.95), or(o.Epsilon, 1e-7)

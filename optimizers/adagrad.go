@@ -53,6 +53,9 @@ func (o *Adagrad) Slots(w *distribute.Variable) []Slot {
 	return []Slot{s}
 }
 
+// Elementwise reports whether the update works element by element; see [Rule].
+func (*Adagrad) Elementwise(_ *distribute.Variable) bool { return true }
+
 // Update implements [Rule].
 func (o *Adagrad) Update(s *Step, _ *distribute.Variable, w, g *ops.Tensor, slots []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
 	sum := ops.Add(slots[0], ops.Square(g))

@@ -55,6 +55,9 @@ func (o *Adam) Apply(r *distribute.Replica, g ops.Gradients) { o.ApplyRule(o, r,
 // Slots implements [Rule].
 func (o *Adam) Slots(w *distribute.Variable) []Slot { return adamSlots(w, o.AMSGrad) }
 
+// Elementwise reports whether the update works element by element; see [Rule].
+func (*Adam) Elementwise(_ *distribute.Variable) bool { return true }
+
 // Update implements [Rule].
 func (o *Adam) Update(s *Step, _ *distribute.Variable, w, g *ops.Tensor, slots []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
 	return adam(s, w, g, slots, s.Rate(w), or(o.Beta1, 0.9), or(o.Beta2, 0.999), or(o.Epsilon, 1e-7))

@@ -41,6 +41,9 @@ func (o *Adamax) Slots(w *distribute.Variable) []Slot {
 	return []Slot{like(w, "momentum"), like(w, "norm")}
 }
 
+// Elementwise reports whether the update works element by element; see [Rule].
+func (*Adamax) Elementwise(_ *distribute.Variable) bool { return true }
+
 // Update implements [Rule].
 func (o *Adamax) Update(s *Step, _ *distribute.Variable, w, g *ops.Tensor, slots []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
 	beta1 := or(o.Beta1, 0.9)

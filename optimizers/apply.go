@@ -78,11 +78,12 @@ func (b *Base) step(r *distribute.Replica, weights distribute.Variables, grads [
 		updates = ops.FloorDivide(iteration, ops.Scalar(iteration, float64(n)))
 		b.accumulate(r, changes, weights, grads, iteration, updates)
 	} else {
-		b.update(r, changes, weights, grads, iteration, updates)
+		b.update(r, changes, weights, wholes(grads), iteration, updates)
 	}
 	if o.UseEMA {
 		b.average(changes, updates)
 	}
+	changes.gatherAll()
 	for _, w := range weights {
 		if f := w.Spec().Constraint; f != nil {
 			changes.set(w, f(changes.get(w)))
@@ -98,28 +99,46 @@ func (b *Base) accumulate(r *distribute.Replica, c *changes, weights distribute.
 	n := float64(b.settings.Options.GradientAccumulationSteps)
 	position := ops.Mod(ops.AddScalar(iteration, 1), ops.Scalar(iteration, n))
 	due := ops.CompareScalar(ir.Eq, position, 0)
-	means := make([]*ops.Tensor, len(grads))
+	means := wholes(grads)
 	for i, w := range weights {
 		sum := b.accumulators[b.index[w]]
-		total := ops.Add(grads[i], c.get(sum))
-		means[i] = ops.DivideScalar(total, n)
-		c.set(sum, ops.Where(due, ops.ZerosLike(total), total))
+		pieces := r.Sharded(sum)
+		g := grads[i]
+		if pieces {
+			g = means[i].ofReplica(r)
+		}
+		total := ops.Add(g, c.in(pieces, sum))
+		means[i] = &change{shape: w.Type().Shape}
+		if pieces {
+			means[i].piece = ops.DivideScalar(total, n)
+		} else {
+			means[i].whole = ops.DivideScalar(total, n)
+		}
+		c.setIn(pieces, sum, ops.Where(due, ops.ZerosLike(total), total))
 	}
 	inner := &changes{r: r}
 	b.update(r, inner, weights, means, iteration, updates)
-	for _, v := range inner.order {
-		c.set(v, ops.Where(due, inner.get(v), r.Read(v)))
+	c.adopt(inner, due)
+}
+
+// wholes are tensors that all replicas hold.
+func wholes(list []*ops.Tensor) []*change {
+	out := make([]*change, len(list))
+	for i, t := range list {
+		out[i] = &change{whole: t, shape: t.Shape()}
 	}
+	return out
 }
 
 // update clips, decays and updates.
-func (b *Base) update(r *distribute.Replica, c *changes, weights distribute.Variables, grads []*ops.Tensor, iteration, updates *ops.Tensor) {
+func (b *Base) update(r *distribute.Replica, c *changes, weights distribute.Variables, grads []*change, iteration, updates *ops.Tensor) {
 	s := &Step{base: b, replica: r, updates: ops.AddScalar(updates, 1), rate: b.rateOf(r, iteration)}
-	grads = b.clip(grads)
+	grads = b.clipped(r, grads)
 	for _, w := range weights {
 		if d := b.decay(w); d != nil {
-			value := c.get(w)
-			c.set(w, ops.Subtract(value, ops.Multiply(ops.MultiplyScalar(value, *d), s.Rate(value))))
+			pieces := b.updatesPieces(r, w)
+			value := c.in(pieces, w)
+			c.setIn(pieces, w, ops.Subtract(value, ops.Multiply(ops.MultiplyScalar(value, *d), s.Rate(value))))
 		}
 	}
 	if rule, ok := b.rule.(sharer); ok {
@@ -134,19 +153,58 @@ func (b *Base) update(r *distribute.Replica, c *changes, weights distribute.Vari
 	}
 	for i, w := range weights {
 		vars := b.slots[b.index[w]]
+		pieces := b.updatesPieces(r, w)
+		if !pieces {
+			gather(r, grads[i:i+1])
+		}
 		slots := make([]*ops.Tensor, len(vars))
 		for j, v := range vars {
-			slots[j] = c.get(v)
+			slots[j] = c.in(pieces, v)
 		}
-		value, slots := b.rule.Update(s, w, c.get(w), grads[i], slots)
+		g := grads[i].whole
+		if pieces {
+			g = grads[i].ofReplica(r)
+		}
+		value, slots := b.rule.Update(s, w, c.in(pieces, w), g, slots)
 		if len(slots) != len(vars) {
 			ops.Failf(r.Graph(), "the rule of %T returned %d slots for the %d of weight %s", b.rule, len(slots), len(vars), w.Path())
 		}
-		c.set(w, value)
+		c.setIn(pieces, w, value)
 		for j, v := range vars {
-			c.set(v, slots[j])
+			c.setIn(pieces, v, slots[j])
 		}
 	}
+}
+
+// updatesPieces reports whether each replica updates its piece of a weight: its state is sharded, and the rule works element by element.
+func (b *Base) updatesPieces(r *distribute.Replica, w *distribute.Variable) bool {
+	rule, ok := b.rule.(interface {
+		Elementwise(weight *distribute.Variable) bool
+	})
+	if !ok || !rule.Elementwise(w) {
+		return false
+	}
+	slots := b.slots[b.index[w]]
+	for _, v := range slots {
+		if !r.Sharded(v) || !v.Type().Shape.Equal(w.Type().Shape) {
+			return false
+		}
+	}
+	return len(slots) > 0
+}
+
+// clipped is clip where gradients may be known in pieces.
+func (b *Base) clipped(r *distribute.Replica, grads []*change) []*change {
+	o := b.settings.Options
+	if o.ClipNorm == nil && o.GlobalClipNorm == nil && o.ClipValue == nil {
+		return grads
+	}
+	gather(r, grads)
+	list := make([]*ops.Tensor, len(grads))
+	for i, g := range grads {
+		list[i] = g.whole
+	}
+	return wholes(b.clip(list))
 }
 
 // rateOf returns the learning rate of a step.
@@ -216,49 +274,14 @@ func (b *Base) average(c *changes, updates *ops.Tensor) {
 		overwrite = ops.CompareScalar(ir.Eq, position, 0)
 	}
 	for i, w := range b.weights {
-		value, average := c.get(w), b.averages[i]
-		mixed := ops.Add(ops.MultiplyScalar(c.get(average), momentum), ops.MultiplyScalar(value, 1-momentum))
+		average := b.averages[i]
+		pieces := c.r.Sharded(average)
+		value := c.in(pieces, w)
+		mixed := ops.Add(ops.MultiplyScalar(c.in(pieces, average), momentum), ops.MultiplyScalar(value, 1-momentum))
 		mixed = ops.Where(first, value, mixed)
-		c.set(average, mixed)
+		c.setIn(pieces, average, mixed)
 		if overwrite != nil {
-			c.set(w, ops.Where(overwrite, mixed, value))
+			c.setIn(pieces, w, ops.Where(overwrite, mixed, value))
 		}
-	}
-}
-
-// changes are the new values of variables before they are assigned.
-type changes struct {
-	r      *distribute.Replica
-	values map[*distribute.Variable]*ops.Tensor
-	order  distribute.Variables
-}
-
-// get returns the value of a variable by now.
-func (c *changes) get(v *distribute.Variable) *ops.Tensor {
-	if t := c.values[v]; t != nil {
-		return t
-	}
-	return c.r.Read(v)
-}
-
-// set gives a variable a new value.
-func (c *changes) set(v *distribute.Variable, t *ops.Tensor) {
-	if c.values == nil {
-		c.values = map[*distribute.Variable]*ops.Tensor{}
-	}
-	if c.values[v] == nil {
-		c.order = append(c.order, v)
-	}
-	c.values[v] = t
-}
-
-// commit assigns the new values, where gate holds.
-func (c *changes) commit(gate *ops.Tensor) {
-	for _, v := range c.order {
-		t := c.values[v]
-		if gate != nil {
-			t = ops.Where(gate, t, c.r.Read(v))
-		}
-		c.r.AssignMirrored(v, t)
 	}
 }

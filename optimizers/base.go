@@ -222,10 +222,12 @@ func (b *Base) slot(w *distribute.Variable, s Slot) *distribute.Variable {
 		d = w.Type().DType
 	}
 	v := b.add(strings.ReplaceAll(w.Path(), "/", "_")+"_"+s.Name, d, s.Shape, s.Value)
-	if s.OfWeight {
-		v = b.replace(v, copyOf{w})
-	}
-	return v
+	return b.replace(v, func(spec *distribute.VariableSpec) {
+		spec.Sharded = true
+		if s.OfWeight {
+			spec.Initializer = copyOf{w}
+		}
+	})
 }
 
 func (b *Base) add(name string, d ir.DType, shape ir.Shape, value float64) *distribute.Variable {
@@ -238,10 +240,10 @@ func (b *Base) add(name string, d ir.DType, shape ir.Shape, value float64) *dist
 	return v
 }
 
-// replace gives the variable made last another initial value.
-func (b *Base) replace(v *distribute.Variable, initial distribute.Initializer) *distribute.Variable {
+// replace makes the variable made last anew, with another specification.
+func (b *Base) replace(v *distribute.Variable, change func(*distribute.VariableSpec)) *distribute.Variable {
 	spec := v.Spec()
-	spec.Initializer = initial
+	change(&spec)
 	v = distribute.NewVariable(spec)
 	b.all[len(b.all)-1] = v
 	return v

@@ -63,6 +63,9 @@ func (o *Ftrl) Slots(w *distribute.Variable) []Slot {
 	return []Slot{n, like(w, "linear")}
 }
 
+// Elementwise reports whether the update works element by element; see [Rule].
+func (*Ftrl) Elementwise(_ *distribute.Variable) bool { return true }
+
 // Update implements [Rule].
 func (o *Ftrl) Update(s *Step, _ *distribute.Variable, w, g *ops.Tensor, slots []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
 	rate := s.Rate(w)

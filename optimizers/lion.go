@@ -44,6 +44,9 @@ func (o *Lion) Apply(r *distribute.Replica, g ops.Gradients) { o.ApplyRule(o, r,
 // Slots implements [Rule].
 func (o *Lion) Slots(w *distribute.Variable) []Slot { return []Slot{like(w, "momentum")} }
 
+// Elementwise reports whether the update works element by element; see [Rule].
+func (*Lion) Elementwise(_ *distribute.Variable) bool { return true }
+
 // Update implements [Rule].
 func (o *Lion) Update(s *Step, _ *distribute.Variable, w, g *ops.Tensor, slots []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
 	direction := ops.Sign(mix(slots[0], g, or(o.Beta1, 0.9)))

@@ -149,6 +149,9 @@ func (o *Muon) Slots(w *distribute.Variable) []Slot {
 	return []Slot{like(w, "momentum"), like(w, "velocity")}
 }
 
+// Elementwise reports whether the update works element by element; see [Rule].
+func (o *Muon) Elementwise(w *distribute.Variable) bool { return !o.isMatrix(w) }
+
 // Update implements [Rule].
 func (o *Muon) Update(s *Step, v *distribute.Variable, w, g *ops.Tensor, slots []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
 	if len(slots) == 2 {

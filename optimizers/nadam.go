@@ -55,6 +55,9 @@ func (o *Nadam) advance(s *Step, shared []*ops.Tensor) []*ops.Tensor {
 	return []*ops.Tensor{ops.Multiply(shared[0], o.decayOfMomentum(s, shared[0], 0))}
 }
 
+// Elementwise reports whether the update works element by element; see [Rule].
+func (*Nadam) Elementwise(_ *distribute.Variable) bool { return true }
+
 // Update implements [Rule].
 func (o *Nadam) Update(s *Step, _ *distribute.Variable, w, g *ops.Tensor, slots []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
 	beta1, beta2 := or(o.Beta1, 0.9), or(o.Beta2, 0.999)

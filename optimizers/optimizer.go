@@ -39,6 +39,10 @@ type Rule interface {
 	// Slots lists the variables to keep for one weight.
 	Slots(weight *distribute.Variable) []Slot
 	// Update returns the new value w' of a weight and of its slots. gradient has the type of w, and is clipped and so on already.
+	//
+	// Where Update treats each element by itself and keeps slots of the shape of the weight, a method Elementwise(weight *distribute.Variable) bool
+	// that returns true lets strategies with ShardOptimizerState call it with pieces: w, gradient and slots are of rank 1 then, with the elements
+	// of one replica and perhaps zeros at the end. Without the method it is always called with all of them.
 	Update(s *Step, weight *distribute.Variable, w, gradient *ops.Tensor, slots []*ops.Tensor) (w2 *ops.Tensor, slots2 []*ops.Tensor)
 }
 

@@ -63,6 +63,9 @@ func (o *RMSprop) Slots(w *distribute.Variable) []Slot {
 	return slots
 }
 
+// Elementwise reports whether the update works element by element; see [Rule].
+func (*RMSprop) Elementwise(_ *distribute.Variable) bool { return true }
+
 // Update implements [Rule].
 func (o *RMSprop) Update(s *Step, _ *distribute.Variable, w, g *ops.Tensor, slots []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
 	rho := or(o.Rho, 0.9)

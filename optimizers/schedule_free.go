@@ -57,6 +57,9 @@ func (o *ScheduleFreeAdamW) Slots(w *distribute.Variable) []Slot {
 	return []Slot{z, like(w, "velocity")}
 }
 
+// Elementwise reports whether the update works element by element; see [Rule].
+func (*ScheduleFreeAdamW) Elementwise(_ *distribute.Variable) bool { return true }
+
 // Update implements [Rule].
 func (o *ScheduleFreeAdamW) Update(s *Step, _ *distribute.Variable, w, g *ops.Tensor, slots []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
 	beta1, beta2 := or(o.Beta1, 0.9), or(o.Beta2, 0.999)

@@ -50,6 +50,9 @@ func (o *SGD) Slots(w *distribute.Variable) []Slot {
 	return []Slot{like(w, "momentum")}
 }
 
+// Elementwise reports whether the update works element by element; see [Rule].
+func (*SGD) Elementwise(_ *distribute.Variable) bool { return true }
+
 // Update implements [Rule].
 func (o *SGD) Update(s *Step, _ *distribute.Variable, w, g *ops.Tensor, slots []*ops.Tensor) (*ops.Tensor, []*ops.Tensor) {
 	switch {

@@ -28,6 +28,7 @@ type Instance struct {
 	errs      []error
 	halves    bool // new values of variables are computed beside the old ones; see Compute
 	writes    bool // of variables
+	sharded   []*Variable
 
 	lane    *lane
 	pool    *communicatorPool
@@ -60,6 +61,11 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 		owner: c, replicas: make([]replicaInstance, len(devices)), errs: make([]error, len(devices)),
 		first: f.first(), remote: f.replicas() > len(devices), meets: (c.meets() || f.strategy.Placement().Lockstep) && f.replicas() > 1, lane: &lane{},
 		writes: slices.ContainsFunc(c.programs, func(p *tracedProgram) bool { return p.writes }),
+	}
+	for _, v := range c.programs[0].variables {
+		if f.strategy.Placement().shards(v) {
+			inst.sharded = append(inst.sharded, v)
+		}
 	}
 	inst.pool, inst.connect = f.connection()
 	f.mu.Lock()

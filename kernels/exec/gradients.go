@@ -52,6 +52,9 @@ func (r *Replica) WithoutAggregation(f func()) {
 	if at := placementOf(r.strategy); at != nil && at.Central && r.replicas > 1 {
 		ops.Failf(r.graph, "%v keeps one copy of each variable, so gradients must be summed over the replicas; use a Mirrored strategy to skip that", r.strategy)
 	}
+	if r.ShardsState() {
+		ops.Failf(r.graph, "%v shards the state of optimizers, so gradients must be summed over the replicas; leave ShardOptimizerState out to skip that", r.strategy)
+	}
 	outer := r.skipSum
 	r.skipSum = true
 	defer func() { r.skipSum = outer }()

@@ -51,6 +51,9 @@ func (inst *Instance) Launch(ctx context.Context, seed uint64, step uint32) (err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	for _, v := range inst.sharded {
+		v.whole.Store(nil)
+	}
 	if inst.meets {
 		if inst.set, err = inst.pool.take(inst.connect); err != nil {
 			return err

@@ -35,6 +35,8 @@ type Placement struct {
 
 	BytesPerPack int  // size of the buckets in which gradients are summed; 0 is [DefaultBytesPerPack]
 	SameDraws    bool // all replicas draw the same random numbers
+	// ShardOptimizerState cuts variables that allow it (VariableSpec.Sharded) into pieces, one on each replica.
+	ShardOptimizerState bool
 	// Lockstep says that all replicas run one program: where their parts of a batch differ in length, they are filled up to the longest.
 	Lockstep bool
 

@@ -39,8 +39,10 @@ type Replica struct {
 // tracedVariable is a variable inside one trace: the input it came in as and the value it has by now.
 type tracedVariable struct {
 	input    int
-	current  *ops.Tensor
+	current  *ops.Tensor // of a sharded variable this replica's piece
 	assigned bool
+	sharded  bool
+	whole    *ops.Tensor // of a sharded variable, where it was gathered or assigned
 }
 
 // NewReplica starts a trace for one of n replicas. The batch sizes are known when the program is traced: local examples on
@@ -111,13 +113,23 @@ func (r *Replica) allReduce(kind ir.Kind, xs ...*ops.Tensor) []*ops.Tensor {
 
 // Read returns the value that the variable has at this point of the trace, on this replica. No gradient flows through an assignment, as with
 // TensorFlow's tapes: a variable that is read after it was assigned is a number of its own, with which gradients of what follows are taken.
-func (r *Replica) Read(v *Variable) *ops.Tensor { return r.entry(v).current }
+func (r *Replica) Read(v *Variable) *ops.Tensor {
+	e := r.entry(v)
+	if !e.sharded {
+		return e.current
+	}
+	if e.whole == nil {
+		e.whole = r.Unshard([]*ops.Tensor{e.current}, []ir.Shape{v.spec.Shape})[0]
+	}
+	return e.whole
+}
 
 func (r *Replica) entry(v *Variable) *tracedVariable {
 	e := r.entries[v]
 	if e == nil {
-		t := v.Type()
-		e = &tracedVariable{input: len(r.graph.Program().Inputs)}
+		at := placementOf(r.strategy)
+		t := at.storedType(v)
+		e = &tracedVariable{input: len(r.graph.Program().Inputs), sharded: at.shards(v)}
 		e.current = r.graph.Input(v.Path(), t.DType, t.Shape...)
 		r.entries[v] = e
 		r.variables = append(r.variables, v)

@@ -104,7 +104,10 @@ func (r *Replica) set(v *Variable, value *ops.Tensor) {
 
 func (r *Replica) bind(v *Variable, value *ops.Tensor) {
 	e := r.entry(v)
-	e.current, e.assigned = value, true
+	e.assigned = true
+	if e.current = value; e.sharded {
+		e.current, e.whole = r.Shard(value), value
+	}
 }
 
 // Component is one copy of a variable, inside [CrossReplica.Update] or an update of a strategy: nothing is combined. Where one copy serves all replicas,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/keras/ops"
@@ -54,6 +55,8 @@ type VariableSpec struct {
 	Frozen          bool
 	Synchronization VariableSynchronization
 	Aggregation     VariableAggregation
+	// Sharded lets strategies with ShardOptimizerState cut the variable into pieces, one on each replica.
+	Sharded bool
 	// Regularizer returns a scalar that is added to the loss; Constraint returns the value that replaces an updated one.
 	Regularizer func(w *ops.Tensor) *ops.Tensor
 	Constraint  func(w *ops.Tensor) *ops.Tensor
@@ -74,7 +77,8 @@ type Variable struct {
 	fixed    bool // see SetTrainable
 	copies   []kernels.Buffer
 	seed     uint64
-	pending  *kernels.Array // value given before there was memory
+	pending  *kernels.Array                // value given before there was memory
+	whole    atomic.Pointer[kernels.Array] // of a variable whose pieces lie in several processes: the value set last, until a step changes it
 }
 
 // NewVariable returns a variable that belongs to no strategy yet. Where it is used before it was placed, it belongs to that of fallback.
@@ -221,7 +225,7 @@ func (v *Variable) materialize() error {
 		if err != nil {
 			return err
 		}
-		if copies[i], err = backend.NewBuffer(d, v.Type()); err != nil {
+		if copies[i], err = backend.NewBuffer(d, v.strategy.Placement().storedType(v)); err != nil {
 			return fmt.Errorf("distribute: variable %s: %w", v.Path(), err)
 		}
 	}
@@ -229,7 +233,7 @@ func (v *Variable) materialize() error {
 		v.copies = copies
 		return nil
 	}
-	if f, ok := copies[0].(kernels.Filler); ok && v.pending == nil && !v.keepsShares() {
+	if f, ok := copies[0].(kernels.Filler); ok && v.pending == nil && !v.keepsShares() && !v.strategy.Placement().shards(v) {
 		if err := v.fill(f, copies[1:]); err != nil {
 			return err
 		}
@@ -287,6 +291,9 @@ func hashSeed(seed uint64, text string) uint64 {
 // write stores a value in all copies. A variable whose copies are summed when read keeps an equal share in each, so that replicas
 // that go on from it start alike; the first copy takes what rounding leaves over.
 func (v *Variable) write(a kernels.Array) error {
+	if v.strategy.Placement().shards(v) {
+		return v.writePieces(a)
+	}
 	n, start := v.sharers(len(v.copies))
 	first, others := a, a
 	if n > 1 && v.keepsShares() {
@@ -349,6 +356,9 @@ func (v *Variable) Value() (kernels.Array, error) {
 	defer v.mu.Unlock()
 	if err := v.materialize(); err != nil {
 		return kernels.Array{}, err
+	}
+	if v.strategy.Placement().shards(v) {
+		return v.readPieces()
 	}
 	out := kernels.NewArray(v.Type())
 	if err := v.copies[0].Read(out.Data); err != nil {

@@ -57,16 +57,22 @@ func (v *Variable) assign(what string, value kernels.Array, sign float64) error 
 		}
 		return v.write(a)
 	}
+	if v.strategy.Placement().shards(v) {
+		whole, err := v.readPieces()
+		if err != nil {
+			return err
+		}
+		if whole, err = plus(whole, value, sign); err != nil {
+			return fmt.Errorf("distribute: variable %s: %w", v.Path(), err)
+		}
+		return v.write(whole)
+	}
 	for _, c := range v.copies {
 		old := kernels.NewArray(v.Type())
 		if err := c.Read(old.Data); err != nil {
 			return err
 		}
-		values := old.Float64s()
-		for i := range values {
-			values[i] += sign * value.At(i)
-		}
-		a, err := kernels.FromFloat64s(v.spec.DType, v.spec.Shape, values)
+		a, err := plus(old, value, sign)
 		if err != nil {
 			return fmt.Errorf("distribute: variable %s: %w", v.Path(), err)
 		}
@@ -77,7 +83,17 @@ func (v *Variable) assign(what string, value kernels.Array, sign float64) error 
 	return nil
 }
 
-// Components returns the copies of this process, in replica order; one where a single copy serves all replicas.
+// plus returns a + sign·b in the type of a.
+func plus(a, b kernels.Array, sign float64) (kernels.Array, error) {
+	values := a.Float64s()
+	for i := range values {
+		values[i] += sign * b.At(i)
+	}
+	return kernels.FromFloat64s(a.Type.DType, a.Type.Shape, values)
+}
+
+// Components returns the copies of this process, in replica order; one where a single copy serves all replicas. Those of a sharded variable are its
+// pieces, of rank 1.
 func (v *Variable) Components() (PerReplica, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -86,7 +102,7 @@ func (v *Variable) Components() (PerReplica, error) {
 	}
 	out := make(PerReplica, len(v.copies))
 	for i, c := range v.copies {
-		out[i] = kernels.NewArray(v.Type())
+		out[i] = kernels.NewArray(c.Type())
 		if err := c.Read(out[i].Data); err != nil {
 			return nil, err
 		}
@@ -105,10 +121,11 @@ func (v *Variable) SetComponents(values PerReplica) error {
 		return fmt.Errorf("distribute: variable %s has %d copies, received %d values", v.Path(), len(v.copies), len(values))
 	}
 	for i, a := range values {
-		if !a.Type.Equal(v.Type()) || CheckArray(a) != nil {
-			return fmt.Errorf("distribute: variable %s is of type %v, received a value of type %v with %d bytes for copy %d", v.Path(), v.Type(), a.Type, len(a.Data), i)
+		if t := v.copies[i].Type(); !a.Type.Equal(t) || CheckArray(a) != nil {
+			return fmt.Errorf("distribute: variable %s is of type %v, received a value of type %v with %d bytes for copy %d", v.Path(), t, a.Type, len(a.Data), i)
 		}
 	}
+	v.whole.Store(nil)
 	for i, a := range values {
 		if err := v.copies[i].Write(a.Data); err != nil {
 			return err
@@ -152,7 +169,7 @@ func (v *Variable) Clone() (*Variable, error) {
 // without computing alike. It is for debugging; training does not look.
 func (vs Variables) CheckMirrored() error {
 	for _, v := range vs {
-		if v.spec.Synchronization == OnRead {
+		if v.spec.Synchronization == OnRead || v.Sharded() {
 			continue
 		}
 		copies, err := v.Components()
