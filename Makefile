@@ -2,8 +2,8 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
-.PHONY: help build test test-python test-pjrt test-cuda gpu test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
+.PHONY: help build test test-python test-pjrt test-cuda gpu test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -81,6 +81,9 @@ bench-ops-copies: ## the same, ours alone: fails where an operation takes many t
 
 bench-collective: ## all-reduce between processes beside gloo, TensorFlow and a bare TCP exchange
 	./internal/benchcollective/run.sh
+
+test-tables: ## a dynamic table of 2 million rows, of which 16 MB are in memory
+	go test -vet=off -count=1 -v ./distribute/tables/disk -run TestLargerThanMemory -rows 2000000
 
 bench-ps: ## parameter servers beside TensorFlow's
 	./internal/benchps/run.sh

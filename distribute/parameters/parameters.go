@@ -33,10 +33,29 @@ type Init = protocol.Init
 
 // The initializers that servers know.
 const (
-	Constant = protocol.Constant
-	Uniform  = protocol.Uniform
-	Normal   = protocol.Normal
+	Constant        = protocol.Constant
+	Uniform         = protocol.Uniform
+	Normal          = protocol.Normal
+	TruncatedNormal = protocol.TruncatedNormal
 )
+
+// Policy says which rows of a dynamic table go first when there are more than MaxRows.
+type Policy = protocol.Policy
+
+// The policies.
+const (
+	LeastFrequent = protocol.LeastFrequent
+	LeastRecent   = protocol.LeastRecent
+)
+
+// Row is a row of a dynamic table with its key and the state of the optimizer.
+type Row = protocol.Row
+
+// Rates are the learning rates that a dynamic table has had.
+type Rates = protocol.Rates
+
+// TextKey is the key of a text in dynamic tables with text keys and this seed.
+func TextKey(seed uint64, text string) int64 { return protocol.TextKey(seed, text) }
 
 // Op is what a change does.
 type Op = protocol.Op
@@ -72,7 +91,9 @@ type Spec struct {
 	// Dynamic makes a table with a row for each key that is met: any int64. Shape is then that of a row.
 	Dynamic bool
 	MaxRows int    // of all shards together; those used least, longest ago, go. 0: no bound
-	MaxAge  uint64 // rows that were not updated in so many updates go first; 0: no bound
+	MaxAge  uint64 // rows that were not updated in so many updates go; 0: no bound
+	Policy  Policy // which rows go first where there are more than MaxRows
+	Text    bool   // keys stand for texts, which changes name; see TextKey
 }
 
 // Variable is a variable on parameter servers: one to its users, whatever its shards.
@@ -116,10 +137,18 @@ type Read struct {
 type Change struct {
 	Variable *Variable
 	Op       Op
-	Rate     float64 // learning rate of a gradient
-	IDs      []int64 // increasing, each once; nil: all rows
+	Rate     float64  // learning rate of a gradient
+	IDs      []int64  // increasing, each once; nil: all rows
+	Names    []string // of a table with text keys: the texts of IDs
 	Values   []float32
 	Seen     []uint64 // of the Read that a gradient comes from; nil: not known
+}
+
+// TableState is what a dynamic table has been through.
+type TableState struct {
+	Version uint64 // changes
+	Step    uint64 // gradients
+	Rates   Rates
 }
 
 // Closure is a call that a worker runs.
@@ -171,6 +200,8 @@ type Job interface {
 	Slots(ctx context.Context, v *Variable) (map[string][]float32, uint64, error)
 	// Export returns the rows of a dynamic table with their keys.
 	Export(ctx context.Context, v *Variable) (keys []int64, rows []float32, err error)
+	// Rows calls f for all rows of a dynamic table until f returns false, and returns how many gradients and changes it has had.
+	Rows(ctx context.Context, v *Variable, f func(row Row) bool) (TableState, error)
 	// Note returns what the coordinator has noted on the servers; nil where there is nothing.
 	Note(ctx context.Context, key string) ([]byte, error)
 
@@ -180,6 +211,8 @@ type Job interface {
 	Create(ctx context.Context, s Spec) (v *Variable, created bool, err error)
 	// Change changes variables outside of closures.
 	Change(ctx context.Context, changes ...Change) error
+	// PutRows gives a dynamic table rows of another one; those that are there are replaced.
+	PutRows(ctx context.Context, v *Variable, of TableState, rows []Row) error
 	// SetNote keeps a note on the servers.
 	SetNote(ctx context.Context, key string, value []byte) error
 	// Schedule hands a call of a function to the workers: to one of them, or to any with -1. After a closure has failed, Schedule and Join return

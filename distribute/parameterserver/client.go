@@ -281,7 +281,7 @@ func (c *client) layout(spec parameters.Spec, existing *parameters.Variable) (*p
 		}
 		v.Shards = append(v.Shards, parameters.Shard{First: first, Rows: p.Rows, Server: server})
 		d := protocol.Definition{Name: p.Name, Variable: spec.Name, Shape: formatShape(spec.Shape), First: first, Rows: p.Rows, Width: v.Width, Rule: spec.Rule, Init: spec.Init,
-			Dynamic: spec.Dynamic, MaxAge: spec.MaxAge}
+			Dynamic: spec.Dynamic, MaxAge: spec.MaxAge, Policy: spec.Policy, Text: spec.Text}
 		if spec.MaxRows > 0 {
 			d.MaxRows = (spec.MaxRows + len(parts) - 1) / len(parts)
 		}

@@ -107,6 +107,17 @@ func (j *job) Export(ctx context.Context, v *parameters.Variable) ([]int64, []fl
 	return j.client.export(ctx, v)
 }
 
+func (j *job) Rows(ctx context.Context, v *parameters.Variable, f func(row parameters.Row) bool) (parameters.TableState, error) {
+	return j.client.rows(ctx, v, f)
+}
+
+func (j *job) PutRows(ctx context.Context, v *parameters.Variable, of parameters.TableState, rows []parameters.Row) error {
+	if j.coordinator == nil {
+		return errNotCoordinator
+	}
+	return j.client.putRows(ctx, j.coordinator.term, v, of, rows)
+}
+
 func (j *job) Note(ctx context.Context, key string) ([]byte, error) { return j.client.note(ctx, key) }
 
 var errNotCoordinator = errors.New("parameterserver: only the coordinator can do this; the functions of workers return what they change")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute/monitor"
 	"github.com/gokeras/gokeras/distribute/parameters"
+	"github.com/gokeras/gokeras/distribute/tables"
 )
 
 // Stats are what a server has done since it began.
@@ -21,6 +22,7 @@ type Stats struct {
 	Term                      uint64 // of the coordinator
 	Staleness                 parameters.Staleness
 	SnapshotNumber, LogLength int64
+	Dynamic                   tables.Stats // of all dynamic tables together
 }
 
 // Stats returns what the server has done.
@@ -31,6 +33,15 @@ func (s *Server) Stats() Stats {
 		BytesWritten: s.bytesWritten.Load(), Commands: s.commands.Load(), Repeated: s.repeated.Load(), Queue: int(s.queue.Load()), Term: s.state.Term(), Staleness: s.state.Staleness}
 	for _, t := range s.state.Tables() {
 		out.Rows += t.Len()
+		if t.Dynamic {
+			one := t.RowStats()
+			out.Dynamic.Rows += one.Rows
+			out.Dynamic.Hits += one.Hits
+			out.Dynamic.Misses += one.Misses
+			out.Dynamic.Evictions += one.Evictions
+			out.Dynamic.Memory += one.Memory
+			out.Dynamic.Disk += one.Disk
+		}
 	}
 	if s.store != nil {
 		out.SnapshotNumber, out.LogLength = int64(s.store.number), s.store.size
@@ -59,6 +70,12 @@ func (s *Server) AppendText(b []byte) []byte {
 		{"gradients_total", "counter", "Gradients applied.", st.Staleness.Gradients},
 		{"staleness_total", "counter", "Sum over gradients of how many others came since their values were read.", st.Staleness.Sum},
 		{"staleness_max", "gauge", "The largest such number.", st.Staleness.Max},
+		{"dynamic_rows", "gauge", "Rows of the tables that grow.", st.Dynamic.Rows},
+		{"dynamic_hits_total", "counter", "Keys read that had a row.", st.Dynamic.Hits},
+		{"dynamic_misses_total", "counter", "Keys read that had none: their first values were sent.", st.Dynamic.Misses},
+		{"dynamic_evictions_total", "counter", "Rows that made room for others, or grew too old.", st.Dynamic.Evictions},
+		{"dynamic_memory_bytes", "gauge", "Bytes in memory of the tables that grow.", st.Dynamic.Memory},
+		{"dynamic_disk_bytes", "gauge", "Bytes on disk of the tables that grow.", st.Dynamic.Disk},
 		{"log_bytes", "gauge", "Length of the log of updates.", st.LogLength},
 	} {
 		name := "gokeras_ps_" + m.name

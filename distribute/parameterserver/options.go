@@ -13,6 +13,7 @@ import (
 
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/collective"
+	"github.com/gokeras/gokeras/distribute/internal/protocol"
 	"github.com/gokeras/gokeras/distribute/partitioners"
 )
 
@@ -54,6 +55,10 @@ type Options struct {
 	SyncWrites bool
 	// MaxBytes bounds the variables and optimizer state that a server holds; 0 is half of the machine's memory.
 	MaxBytes int
+
+	// TableMemory is how many bytes of each dynamic table a server holds in memory, about; rows that were not used for a while are put on disk, below
+	// Directory or with temporary files. It needs a program that imports distribute/tables/disk. 0: all rows are in memory.
+	TableMemory int
 
 	// Deadline is the silence after which a worker or server counts as lost; 0 is 5 s.
 	Deadline time.Duration
@@ -130,12 +135,15 @@ func (o Options) resolve() (*settings, error) {
 	if root := os.Getenv(DirectoryVariable); s.Directory == "" && root != "" && s.task.Type == cluster.ParameterServer {
 		s.Directory = filepath.Join(root, fmt.Sprintf("ps-%d", s.task.Index))
 	}
+	if s.TableMemory > 0 && s.task.Type == cluster.ParameterServer && !protocol.CanSpill() {
+		return nil, fmt.Errorf("parameterserver: Options.TableMemory: %w", protocol.ErrNoSpill)
+	}
 	defaults(&s.Deadline, 5*time.Second)
 	defaults(&s.ServerTimeout, time.Minute)
 	defaults(&s.JoinTimeout, 5*time.Minute)
 	defaults(&s.InFlight, 2)
-	if s.Deadline < 10*time.Millisecond || s.ServerTimeout < 0 || s.JoinTimeout < 0 || s.InFlight < 1 || s.LogBytes < 0 || s.MaxBytes < 0 {
-		return nil, fmt.Errorf("parameterserver: Deadline %v must be at least 10ms, InFlight %d at least 1, and ServerTimeout %v, JoinTimeout %v, LogBytes and MaxBytes not negative",
+	if s.Deadline < 10*time.Millisecond || s.ServerTimeout < 0 || s.JoinTimeout < 0 || s.InFlight < 1 || s.LogBytes < 0 || s.MaxBytes < 0 || s.TableMemory < 0 {
+		return nil, fmt.Errorf("parameterserver: Deadline %v must be at least 10ms, InFlight %d at least 1, and ServerTimeout %v, JoinTimeout %v, LogBytes, MaxBytes and TableMemory not negative",
 			s.Deadline, s.InFlight, s.ServerTimeout, s.JoinTimeout)
 	}
 	if s.Placement == nil {

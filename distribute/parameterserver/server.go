@@ -55,6 +55,7 @@ func NewServer(o Options) (*Server, error) {
 		}
 	}
 	server := &Server{settings: s, stopped: make(chan struct{})}
+	limits.TableMemory, limits.SpillDirectory = s.TableMemory, s.Directory
 	if server.grpc, err = s.newServer(); err != nil {
 		return nil, err
 	}
@@ -66,7 +67,7 @@ func NewServer(o Options) (*Server, error) {
 	}
 	desc := &grpc.ServiceDesc{ServiceName: serverService, HandlerType: (*any)(nil)}
 	for name, handle := range map[string]func(*protocol.Writer, []byte) error{
-		"Execute": server.execute, "Read": server.read, "List": server.list, "Slots": server.slots, "Export": server.export, "Note": server.note, "Stop": server.end,
+		"Execute": server.execute, "Read": server.read, "List": server.list, "Slots": server.slots, "Rows": server.rows, "Note": server.note, "Stop": server.end,
 	} {
 		desc.Methods = append(desc.Methods, grpc.MethodDesc{MethodName: name, Handler: server.handler(handle)})
 	}
@@ -101,7 +102,7 @@ func (s *Server) Close() error {
 	_ = s.listener.Close() // it is closed by Stop where Serve was called
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.store.close()
+	return errors.Join(s.store.close(), s.state.Close())
 }
 
 // The first byte of an answer behind the server's identity.
@@ -222,6 +223,10 @@ func (s *Server) execute(w *protocol.Writer, b []byte) error {
 	reply, err := s.state.Execute(c)
 	if err != nil {
 		return err
+	}
+	if err := s.state.Fault(); err != nil { // what was changed is in the log, and may be incomplete here
+		s.broken = err
+		return &logError{err}
 	}
 	s.count(c, len(b), reply)
 	w.Bool(reply.Repeated)
@@ -357,29 +362,6 @@ func (s *Server) slots(w *protocol.Writer, b []byte) error {
 	for i := range names {
 		w.Floats(t.Slot(i))
 	}
-	return nil
-}
-
-// export answers with all keys and rows of a dynamic table.
-func (s *Server) export(w *protocol.Writer, b []byte) error {
-	number, err := tableNumber(b)
-	if err != nil {
-		return err
-	}
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	t, err := s.state.Table(number)
-	if err != nil {
-		return err
-	}
-	var keys []int64
-	var rows []float32
-	t.Export(func(key int64, row []float32) { keys, rows = append(keys, key), append(rows, row...) })
-	if 4*len(rows)+8*len(keys) > maxMessage-(1<<16) {
-		return fmt.Errorf("parameterserver: table %s has %d rows, too many for one answer", t.Name, len(keys))
-	}
-	w.Ints(keys)
-	w.Floats(rows)
 	return nil
 }
 

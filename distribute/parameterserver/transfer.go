@@ -136,6 +136,9 @@ func (c *client) updates(changes []parameters.Change) ([][]protocol.Update, erro
 		if len(ch.Values) != rows*v.Width {
 			return nil, fmt.Errorf("parameterserver: a change of variable %s, of shape %v, has %d numbers; expected %d for %d rows of %d", v.Name, v.Shape, len(ch.Values), rows*v.Width, rows, v.Width)
 		}
+		if ch.Names != nil && len(ch.Names) != len(ch.IDs) {
+			return nil, fmt.Errorf("parameterserver: a change of variable %s names %d texts for %d keys", v.Name, len(ch.Names), len(ch.IDs))
+		}
 		var places [][]int32
 		var ids [][]int64
 		if ch.IDs != nil {
@@ -154,6 +157,9 @@ func (c *client) updates(changes []parameters.Change) ([][]protocol.Update, erro
 			} else {
 				u.Sparse, u.IDs = true, ids[n]
 				u.Values = rowsOf(ch.Values, places[n], v.Width)
+			}
+			if ch.Names != nil {
+				out[s.Server] = append(out[s.Server], naming(ch, s.Number, places[n], u.IDs))
 			}
 			out[s.Server] = append(out[s.Server], u)
 		}
@@ -236,26 +242,6 @@ func (c *client) slotNames(ctx context.Context, v *parameters.Variable) ([]strin
 		return all.tables[n].Rule.SlotNames(), nil
 	}
 	return nil, fmt.Errorf("parameterserver: variable %s is not on the servers any more", v.Name)
-}
-
-// export returns the rows of a dynamic table.
-func (c *client) export(ctx context.Context, v *parameters.Variable) (keys []int64, rows []float32, err error) {
-	if !v.Dynamic {
-		return nil, nil, fmt.Errorf("parameterserver: variable %s is not dynamic; read it", v.Name)
-	}
-	for _, s := range v.Shards {
-		var w protocol.Writer
-		w.Uint(uint64(s.Number))
-		r, err := c.links[s.Server].call(ctx, "Export", w.B, c.s.ServerTimeout)
-		if err != nil {
-			return nil, nil, err
-		}
-		keys, rows = append(keys, r.Ints()...), append(rows, r.Floats()...)
-		if err := r.End(); err != nil {
-			return nil, nil, err
-		}
-	}
-	return keys, rows, nil
 }
 
 // note returns a note. Notes lie on the first server.

@@ -50,6 +50,8 @@ var floors = map[string]int{
 // every program that links them, and leaves of our own because nothing may grow to need them.
 var restricted = []restriction{
 	{"google.golang.org/grpc", []string{"distribute/collective/...", "distribute/coordinator/...", "distribute/multiworker/...", "distribute/parameterserver/...", "internal/benchcollective/..."}, "gRPC stays out of programs on one machine"},
+	{"github.com/cockroachdb/pebble", []string{"distribute/tables/disk"}, "an embedded store makes a program larger by megabytes"},
+	{module + "distribute/tables/disk", []string{"cmd/...", "examples/...", "internal/benchps"}, "programs that want rows on disk import it for its effect"},
 	{"github.com/ebitengine/purego", []string{"kernels/cuda/...", "kernels/pjrt/..."}, "purego makes a program dynamic"},
 	{"github.com/NVIDIA/go-nvml", []string{"kernels/cuda/..."}, "go-nvml needs cgo"},
 	{module + "keras/onnx", []string{"keras", "keras/onnx/...", "cmd/...", "examples/..."}, "files of models must not need the writer of ONNX"},

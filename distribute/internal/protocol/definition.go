@@ -19,7 +19,9 @@ type Definition struct {
 
 	Dynamic bool
 	MaxRows int    // of a dynamic table; 0: no bound
-	MaxAge  uint64 // of a dynamic table: rows not updated for so many updates of the table may go; 0: no bound
+	MaxAge  uint64 // of a dynamic table: rows not updated for so many updates of the table go; 0: no bound
+	Policy  Policy // of a dynamic table with MaxRows: which rows go first
+	Text    bool   // of a dynamic table: keys stand for texts, which [Naming] tells
 }
 
 // Init says what rows begin with. A row's first value depends on the seed and its key alone.
@@ -37,8 +39,12 @@ const (
 	Constant InitKind = iota
 	Uniform
 	Normal
+	TruncatedNormal // normal, within two deviations
 	initKinds
 )
+
+// maxWidth bounds the rows of dynamic tables, which are allocated many at a time.
+const maxWidth = 1 << 16
 
 // maxName bounds the names of tables.
 const maxName = 1 << 10
@@ -55,6 +61,10 @@ func (d *Definition) Check() error {
 		return fail("%d rows of %d numbers, at most %d rows; expected no negative numbers, and no rows for a dynamic table", d.Rows, d.Width, d.MaxRows)
 	case d.Width > 0 && d.Rows > math.MaxInt/8/d.Width:
 		return fail("%d rows of %d numbers are too many", d.Rows, d.Width)
+	case d.Policy >= policies || d.Text && !d.Dynamic:
+		return fail("the policy %v is not known, or it has text keys and is not dynamic", d.Policy)
+	case d.Width > maxWidth && d.Dynamic:
+		return fail("rows of %d numbers; a dynamic table has at most %d in a row", d.Width, maxWidth)
 	case d.Init.Kind >= initKinds || math.IsNaN(d.Init.A) || math.IsNaN(d.Init.B):
 		return fail("the initializer is not known")
 	}
@@ -88,6 +98,8 @@ func (d *Definition) Encode(w *Writer) {
 	w.Bool(d.Dynamic)
 	w.Uint(uint64(d.MaxRows))
 	w.Uint(d.MaxAge)
+	w.Byte(byte(d.Policy))
+	w.Bool(d.Text)
 }
 
 // Decode reads what Encode writes.
@@ -97,6 +109,7 @@ func (d *Definition) Decode(r *Reader) {
 	d.Rule.decode(r)
 	d.Init = Init{Kind: InitKind(r.Byte()), A: r.Float(), B: r.Float(), Seed: r.Uint()}
 	d.Dynamic, d.MaxRows, d.MaxAge = r.Bool(), r.Int(), r.Uint()
+	d.Policy, d.Text = Policy(r.Byte()), r.Bool()
 }
 
 // Fill writes the first value of the row with a key.
@@ -114,11 +127,21 @@ func (in *Init) Fill(key int64, row []float32) {
 	case Normal:
 		s := stream(in.Seed, key)
 		for i := 0; i < len(row); i += 2 {
-			length := math.Sqrt(-2 * math.Log(1-s.unit()))
-			sin, cos := math.Sincos(2 * math.Pi * s.unit())
-			row[i] = float32(in.A + in.B*length*cos)
+			a, b := s.normals()
+			row[i] = float32(in.A + in.B*a)
 			if i+1 < len(row) {
-				row[i+1] = float32(in.A + in.B*length*sin)
+				row[i+1] = float32(in.A + in.B*b)
+			}
+		}
+	case TruncatedNormal:
+		s := stream(in.Seed, key)
+		for i := 0; i < len(row); {
+			a, b := s.normals()
+			for _, x := range [2]float64{a, b} {
+				if i < len(row) && math.Abs(x) <= 2 {
+					row[i] = float32(in.A + in.B*x)
+					i++
+				}
 			}
 		}
 	}
@@ -144,3 +167,10 @@ func (s *random) next() uint64 {
 
 // unit is even in [0, 1).
 func (s *random) unit() float64 { return float64(s.next()>>11) / (1 << 53) }
+
+// normals are two numbers of the standard normal distribution.
+func (s *random) normals() (a, b float64) {
+	length := math.Sqrt(-2 * math.Log(1-s.unit()))
+	sin, cos := math.Sincos(2 * math.Pi * s.unit())
+	return length * cos, length * sin
+}

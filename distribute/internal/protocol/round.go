@@ -141,7 +141,7 @@ func (r *round) merge(parts []int) []Update {
 	scale := 1 / float32(len(parts))
 	for _, part := range parts {
 		for _, u := range r.parts[part] {
-			if u.Op == Assign {
+			if u.Op == Assign || u.Op == Naming {
 				out = append(out, u)
 				continue
 			}

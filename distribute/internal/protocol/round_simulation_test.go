@@ -167,7 +167,7 @@ func (s *roundSimulation) work(i int) {
 		if len(run.read) < len(s.servers) {
 			server := s.r.IntN(len(s.servers))
 			if !s.down[server] && !run.read[server] {
-				run.values[server], run.read[server] = s.servers[server].tables[0].values[0][0], true
+				run.values[server], run.read[server] = s.servers[server].tables[0].values[0], true
 			}
 			return
 		}
@@ -248,7 +248,7 @@ func TestRoundSchedules(t *testing.T) {
 				}
 			}
 			for i, state := range s.servers {
-				require.Equal(t, want[i], state.tables[0].values[0][0], "server %d after %d rounds", i, s.round-1)
+				require.Equal(t, want[i], state.tables[0].values[0], "server %d after %d rounds", i, s.round-1)
 			}
 		})
 	}

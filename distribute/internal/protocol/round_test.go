@@ -72,8 +72,8 @@ func TestRound(t *testing.T) {
 		}
 	}
 	execute(t, mean, push(1, Update{Op: Gradient, Rate: 0.1, Values: sum}))
-	for i, v := range mean.tables[0].values[0] {
-		require.InDelta(t, v, want.tables[0].values[0][i], 1e-6)
+	for i, v := range mean.tables[0].values {
+		require.InDelta(t, v, want.tables[0].values[i], 1e-6)
 	}
 }
 
@@ -89,8 +89,8 @@ func TestRoundCounts(t *testing.T) {
 		execute(t, s, p)
 	}
 	execute(t, s, &Settle{Term: 1, Settled: Settled{Round: 1, Parts: []int{1, 3}}})
-	require.Equal(t, []float32{2, 2, 0}, s.tables[0].values[0])
-	require.Equal(t, []float32{6, 2, 5}, s.tables[1].values[0])
+	require.Equal(t, []float32{2, 2, 0}, s.tables[0].values)
+	require.Equal(t, []float32{6, 2, 5}, s.tables[1].values)
 	require.Equal(t, uint64(1), s.tables[1].Step)
 	for part, p := range []*Push{push(5, Update{Table: 1, Op: Gradient, Rate: 1, Values: []float32{-2, -2, -2}}),
 		push(6, Update{Table: 1, Op: Gradient, Rate: 1, Sparse: true, IDs: []int64{1}, Values: []float32{-4}}), push(7, Update{Table: 1, Op: Gradient, Rate: 1, Sparse: true})} {
@@ -98,7 +98,7 @@ func TestRoundCounts(t *testing.T) {
 		execute(t, s, p)
 	}
 	execute(t, s, &Settle{Term: 1, Settled: Settled{Round: 2, Parts: []int{0, 1}}})
-	require.Equal(t, []float32{7, 5, 6}, s.tables[1].values[0])
+	require.Equal(t, []float32{7, 5, 6}, s.tables[1].values)
 }
 
 func TestWindow(t *testing.T) {

@@ -218,7 +218,7 @@ func TestSchedules(t *testing.T) {
 				if s.down[i] {
 					s.recoverServer(i)
 				}
-				got := int(s.servers[i].tables[0].values[0][0])
+				got := int(s.servers[i].tables[0].values[0])
 				if s.term == 1 {
 					require.Equal(t, s.total, got, "server %d", i)
 				}

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,9 @@ import (
 type Limits struct {
 	MaxTables int // 0: 2^16
 	MaxBytes  int // of values and optimizer state; 0: no bound here
+
+	TableMemory    int    // of each dynamic table, the rest of which is put on disk; 0: all rows are in memory
+	SpillDirectory string // where that is
 }
 
 const (
@@ -83,6 +87,7 @@ const (
 	pushKind
 	noteKind
 	settleKind
+	putKind
 )
 
 // Reply is what a command gives.
@@ -174,6 +179,9 @@ func (c *Create) check(s *State) error {
 	if s.limits.MaxBytes > 0 && c.Bytes() > s.limits.MaxBytes-s.bytes {
 		return fmt.Errorf("parameterserver: table %s needs %d bytes; this server holds %d already and at most %d", c.Name, c.Bytes(), s.bytes, s.limits.MaxBytes)
 	}
+	if c.Dynamic && s.limits.TableMemory > 0 && !CanSpill() {
+		return fmt.Errorf("parameterserver: table %s: %w", c.Name, ErrNoSpill)
+	}
 	return nil
 }
 
@@ -182,7 +190,7 @@ func (c *Create) execute(s *State) Reply {
 		return Reply{Repeated: true, Number: n}
 	}
 	n := uint32(len(s.tables))
-	s.add(newTable(c.Definition))
+	s.add(newTable(c.Definition, s.limits))
 	return Reply{Number: n}
 }
 
@@ -312,6 +320,14 @@ func SizeOf(c Command) int {
 	if p, ok := c.(*Push); ok {
 		for i := range p.Updates {
 			size += 64 + 8*len(p.Updates[i].IDs) + 4*len(p.Updates[i].Values)
+			for _, name := range p.Updates[i].Names {
+				size += 10 + len(name)
+			}
+		}
+	}
+	if p, ok := c.(*Put); ok {
+		for i := range p.Rows {
+			size += 64 + len(p.Rows[i].Name) + 4*(len(p.Rows[i].Values)+len(p.Rows[i].Slots))
 		}
 	}
 	return size
@@ -341,6 +357,8 @@ func DecodeCommand(b []byte) (Command, error) {
 		c = &Note{}
 	case settleKind:
 		c = &Settle{}
+	case putKind:
+		c = &Put{}
 	default:
 		r.fail("the kind of a command is not known")
 		return nil, r.Err()
@@ -378,7 +396,7 @@ func DecodeSnapshot(b []byte, l Limits) (*State, error) {
 		s.notes[key] = slices.Clone(r.Bytes())
 	}
 	for range r.count(8) {
-		t, err := decodeTable(r)
+		t, err := decodeTable(r, l)
 		if err != nil {
 			return nil, err
 		}
@@ -394,7 +412,30 @@ func DecodeSnapshot(b []byte, l Limits) (*State, error) {
 func (s *State) Bytes() int {
 	n := 0
 	for _, t := range s.tables {
-		n += 4 * t.Len() * t.Width * (1 + len(t.slots))
+		if t.Dynamic {
+			n += int(t.RowStats().Memory)
+		} else {
+			n += t.Bytes()
+		}
 	}
 	return n
+}
+
+// Fault returns why a table has lost rows: its store on disk failed. Nothing must be acknowledged any more.
+func (s *State) Fault() error {
+	for _, t := range s.tables {
+		if t.Dynamic && t.rows.fault != nil {
+			return t.rows.fault
+		}
+	}
+	return nil
+}
+
+// Close frees what tables have on disk.
+func (s *State) Close() error {
+	var all []error
+	for _, t := range s.tables {
+		all = append(all, t.rows.close())
+	}
+	return errors.Join(all...)
 }

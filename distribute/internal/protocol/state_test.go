@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -149,7 +150,7 @@ func TestSnapshot(t *testing.T) {
 		}
 		rows := func(s *State) map[int64][]float32 {
 			out := map[int64][]float32{}
-			s.tables[i].Export(func(key int64, row []float32) { out[key] = row })
+			require.NoError(t, s.tables[i].Export(func(row Row) bool { out[row.Key] = slices.Concat(row.Values, row.Slots); return true }))
 			return out
 		}
 		require.Equal(t, rows(s), rows(back))
@@ -236,11 +237,11 @@ func TestDynamicRows(t *testing.T) {
 		require.LessOrEqual(t, table.Len(), 10)
 	}
 	kept := map[int64]bool{}
-	table.Export(func(key int64, _ []float32) { kept[key] = true })
+	require.NoError(t, table.Export(func(row Row) bool { kept[row.Key] = true; return true }))
 	require.True(t, kept[0], "a row that is used often stays")
 	require.True(t, kept[100], "and the newest")
 	require.False(t, kept[1])
-	require.LessOrEqual(t, len(table.values), 1, "rows are used again")
+	require.LessOrEqual(t, len(table.rows.pages), 1, "rows are used again")
 }
 
 func FuzzDecode(f *testing.F) {

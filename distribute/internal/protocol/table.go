@@ -2,70 +2,56 @@ package protocol
 
 import (
 	"fmt"
-	"math"
-	"slices"
 
 	"github.com/gokeras/gokeras/internal/memory"
 )
 
-// Table is the rows of a table with the optimizer's state. Rows of a dynamic table lie in pages, so that it grows without being copied; another
-// table is one page.
+// Table is the rows of a table with the optimizer's state.
 type Table struct {
 	Definition
 	Version uint64 // counts changes
 	Step    uint64 // counts updates from gradients
 
-	pageRows int
-	values   [][]float32   // pages
-	slots    [][][]float32 // pages of each slot
-	index    map[int64]int // row of each key, of a dynamic table
-	keys     []int64       // of each row
-	counts   []uint32      // updates of each row
-	last     []uint64      // Step of the last update of each row
-	free     []int         // rows without a key
+	values []float32   // of a table that is not dynamic
+	slots  [][]float32 // the state of the optimizer
+	rows   *rowStore   // of a dynamic table
+	rates  Rates       // learning rates, where rows that had no gradient are updated later
 }
 
-const dynamicPage = 1 << 10
-
-func newTable(d Definition) *Table {
-	t := &Table{Definition: d, pageRows: max(d.Rows, 1)}
-	t.slots = make([][][]float32, len(d.Rule.SlotNames()))
+func newTable(d Definition, l Limits) *Table {
+	t := &Table{Definition: d}
 	if d.Dynamic {
-		t.pageRows, t.index = dynamicPage, map[int64]int{}
+		t.rows = newRowStore(t, l)
 		return t
 	}
-	t.addPage(d.Rows)
-	for r := range d.Rows {
-		if d.Init.Kind == Constant && d.Init.A == 0 {
-			break
+	t.values = memory.Floats(d.Rows * d.Width)
+	for i := range d.Rule.SlotNames() {
+		slot := memory.Floats(d.Rows * d.Width)
+		if v := d.Rule.slotValue(i); v != 0 {
+			for j := range slot {
+				slot[j] = v
+			}
 		}
-		d.Init.Fill(int64(r), t.row(t.values, r))
+		t.slots = append(t.slots, slot)
+	}
+	if d.Init.Kind == Constant && d.Init.A == 0 {
+		return t
+	}
+	for r := range d.Rows {
+		d.Init.Fill(int64(r), t.row(r))
 	}
 	return t
 }
 
-func (t *Table) addPage(rows int) {
-	t.values = append(t.values, memory.Floats(rows*t.Width))
-	for i := range t.slots {
-		page := memory.Floats(rows * t.Width)
-		if v := t.Rule.slotValue(i); v != 0 {
-			for j := range page {
-				page[j] = v
-			}
-		}
-		t.slots[i] = append(t.slots[i], page)
-	}
+// row is a row of a table that is not dynamic.
+func (t *Table) row(r int) []float32 {
+	return t.values[r*t.Width : (r+1)*t.Width : (r+1)*t.Width]
 }
 
-func (t *Table) row(pages [][]float32, r int) []float32 {
-	at := r % t.pageRows * t.Width
-	return pages[r/t.pageRows][at : at+t.Width : at+t.Width]
-}
-
-// Len is the number of rows; of a dynamic table of those that have been updated.
+// Len is the number of rows; of a dynamic table of those that have been updated and not evicted.
 func (t *Table) Len() int {
 	if t.Dynamic {
-		return len(t.index)
+		return t.rows.len()
 	}
 	return t.Rows
 }
@@ -89,115 +75,23 @@ func (t *Table) checkIDs(ids []int64) error {
 
 // Read appends the values of rows, or of all where ids is nil. Rows of a dynamic table that nobody has updated have their first value.
 func (t *Table) Read(out []float32, ids []int64) ([]float32, error) {
-	if ids == nil {
-		if t.Dynamic {
-			return nil, fmt.Errorf("parameterserver: table %s is dynamic: ask for rows, or export it", t.Name)
-		}
-		return append(out, t.values[0]...), nil
-	}
-	if err := t.checkIDs(ids); err != nil {
+	w := Writer{}
+	if err := t.ReadTo(&w, ids); err != nil {
 		return nil, err
 	}
-	out = slices.Grow(out, len(ids)*t.Width)
-	for _, id := range ids {
-		r := int(id)
-		if t.Dynamic {
-			var known bool
-			if r, known = t.index[id]; !known {
-				n := len(out)
-				out = out[:n+t.Width]
-				t.Init.Fill(id, out[n:])
-				continue
-			}
-		}
-		out = append(out, t.row(t.values, r)...)
-	}
-	return out, nil
+	return append(out, NewReader(w.B).Floats()...), nil
 }
 
 // Slot returns the state of an optimizer for all rows of a table that is not dynamic.
-func (t *Table) Slot(i int) []float32 { return t.slots[i][0] }
-
-// take returns the row of a key of a dynamic table, made where there is none.
-func (t *Table) take(key int64) int {
-	r, known := t.index[key]
-	if known {
-		return r
-	}
-	if n := len(t.free); n > 0 {
-		r, t.free = t.free[n-1], t.free[:n-1]
-		for i := range t.slots {
-			v, row := t.Rule.slotValue(i), t.row(t.slots[i], r)
-			for j := range row {
-				row[j] = v
-			}
-		}
-		t.keys[r], t.counts[r], t.last[r] = key, 0, t.Step
-	} else {
-		r = len(t.keys)
-		if r == len(t.values)*t.pageRows {
-			t.addPage(t.pageRows)
-		}
-		t.keys, t.counts, t.last = append(t.keys, key), append(t.counts, 0), append(t.last, t.Step)
-	}
-	t.index[key] = r
-	t.Init.Fill(key, t.row(t.values, r))
-	return r
-}
-
-// use counts an update of a row of a dynamic table.
-func (t *Table) use(r int) {
-	if t.counts[r] < math.MaxUint32 {
-		t.counts[r]++
-	}
-	t.last[r] = t.Step
-}
-
-// evict makes room in a dynamic table: rows that are too old go, then those that were updated least, longest ago. A tenth of the rows goes at a time.
-func (t *Table) evict() {
-	if t.MaxRows == 0 || len(t.index) <= t.MaxRows {
-		return
-	}
-	rows := make([]int, 0, len(t.index))
-	for r, key := range t.keys {
-		if at, ok := t.index[key]; ok && at == r {
-			rows = append(rows, r)
-		}
-	}
-	old := func(r int) bool { return t.MaxAge > 0 && t.Step-t.last[r] > t.MaxAge }
-	slices.SortFunc(rows, func(a, b int) int {
-		switch {
-		case old(a) != old(b):
-			if old(a) {
-				return -1
-			}
-			return 1
-		case t.counts[a] != t.counts[b]:
-			return int(int64(t.counts[a]) - int64(t.counts[b]))
-		case t.last[a] != t.last[b]:
-			if t.last[a] < t.last[b] {
-				return -1
-			}
-			return 1
-		case t.keys[a] < t.keys[b]:
-			return -1
-		}
-		return 1
-	})
-	n := len(rows) - t.MaxRows + t.MaxRows/10
-	for i, r := range rows {
-		if i >= n && !old(r) {
-			break
-		}
-		delete(t.index, t.keys[r])
-		t.free = append(t.free, r)
-	}
-}
+func (t *Table) Slot(i int) []float32 { return t.slots[i] }
 
 // ReadTo is Read into a message.
 func (t *Table) ReadTo(w *Writer, ids []int64) error {
-	if ids == nil && !t.Dynamic {
-		w.Floats(t.values[0])
+	if ids == nil {
+		if t.Dynamic {
+			return fmt.Errorf("parameterserver: table %s is dynamic: ask for rows, or export it", t.Name)
+		}
+		w.Floats(t.values)
 		return nil
 	}
 	if err := t.checkIDs(ids); err != nil {
@@ -205,18 +99,11 @@ func (t *Table) ReadTo(w *Writer, ids []int64) error {
 	}
 	w.Uint(uint64(len(ids) * t.Width))
 	w.pad(4)
-	first := make([]float32, t.Width)
+	if t.Dynamic {
+		return t.rows.readTo(w, ids)
+	}
 	for _, id := range ids {
-		r, known := int(id), true
-		if t.Dynamic {
-			r, known = t.index[id]
-		}
-		if known {
-			w.B = append(w.B, bytesOf(t.row(t.values, r))...)
-			continue
-		}
-		t.Init.Fill(id, first)
-		w.B = append(w.B, bytesOf(first)...)
+		w.B = append(w.B, bytesOf(t.row(int(id)))...)
 	}
 	return nil
 }

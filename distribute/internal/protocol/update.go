@@ -13,6 +13,7 @@ const (
 	Assign   Op = iota // values replace rows
 	Add                // values are added to rows
 	Gradient           // values are gradients of rows, for the table's rule
+	Naming             // tells the texts that keys stand for; it has no values
 	ops
 )
 
@@ -25,6 +26,7 @@ type Update struct {
 	IDs    []int64 // increasing, each once
 	Sparse bool    // IDs are given, perhaps none
 	Values []float32
+	Names  []string // of Naming
 }
 
 func (u *Update) encode(w *Writer) {
@@ -37,6 +39,12 @@ func (u *Update) encode(w *Writer) {
 		w.Ints(u.IDs)
 	}
 	w.Floats(u.Values)
+	if u.Op == Naming {
+		w.Uint(uint64(len(u.Names)))
+		for _, name := range u.Names {
+			w.String(name)
+		}
+	}
 }
 
 func (u *Update) decode(r *Reader) {
@@ -45,6 +53,11 @@ func (u *Update) decode(r *Reader) {
 		u.IDs = r.Ints()
 	}
 	u.Values = r.Floats()
+	if u.Op == Naming {
+		for range r.count(1) {
+			u.Names = append(u.Names, r.String())
+		}
+	}
 }
 
 // check reports an update that the table cannot take.
@@ -57,6 +70,9 @@ func (u *Update) check(t *Table) error {
 	}
 	if u.Op == Gradient && (math.IsNaN(u.Rate) || math.IsInf(u.Rate, 0)) {
 		return fmt.Errorf("parameterserver: table %s: the learning rate is %v", t.Name, u.Rate)
+	}
+	if u.Op == Naming {
+		return u.checkNames(t)
 	}
 	rows := t.Rows
 	if u.Sparse {
@@ -75,24 +91,30 @@ func (u *Update) check(t *Table) error {
 
 // apply makes a checked update.
 func (t *Table) apply(u *Update) {
+	if u.Op == Naming {
+		t.rows.name(u.IDs, u.Names)
+		return
+	}
 	t.Version++
-	if u.Op == Gradient {
+	switch {
+	case u.Op == Gradient:
 		t.Step++
 		t.gradient(u)
-	} else if !u.Sparse {
-		combine(u.Op, t.values[0], u.Values)
-	} else {
+	case t.Dynamic:
 		for i, id := range u.IDs {
-			r := int(id)
-			if t.Dynamic {
-				r = t.take(id)
-				t.use(r)
-			}
-			combine(u.Op, t.row(t.values, r), u.Values[i*t.Width:(i+1)*t.Width])
+			r := t.rows.take(id, t.Step)
+			combine(u.Op, t.rows.row(r)[:t.Width], u.Values[i*t.Width:(i+1)*t.Width])
+			t.rows.use(r)
+		}
+	case !u.Sparse:
+		combine(u.Op, t.values, u.Values)
+	default:
+		for i, id := range u.IDs {
+			combine(u.Op, t.row(int(id)), u.Values[i*t.Width:(i+1)*t.Width])
 		}
 	}
 	if t.Dynamic {
-		t.evict()
+		t.rows.evict()
 	}
 }
 
@@ -109,36 +131,37 @@ func combine(op Op, to, from []float32) {
 // gradient updates from a gradient.
 func (t *Table) gradient(u *Update) {
 	f := t.Rule.factors(u.Rate, t.Step)
-	slots := make([][]float32, len(t.slots))
-	update := func(page, from, to int, g []float32) {
-		for i := range slots {
-			slots[i] = t.slots[i][page][from:to]
+	slots := make([][]float32, len(t.Rule.SlotNames()))
+	if t.Dynamic {
+		t.noteRate(u.Rate)
+		for i, id := range u.IDs {
+			r := t.rows.take(id, t.Step-1)
+			row := t.rows.row(r)
+			t.Rule.update(f, row[:t.Width], u.Values[i*t.Width:(i+1)*t.Width], t.slotsOf(row, slots))
+			t.rows.use(r)
 		}
-		t.Rule.update(f, t.values[page][from:to], g, slots)
-	}
-	if !u.Sparse {
-		update(0, 0, len(t.values[0]), u.Values)
 		return
 	}
-	if t.Dynamic { // lazy: there is no end of rows
-		for i, id := range u.IDs {
-			r := t.take(id)
-			t.use(r)
-			from := r % t.pageRows * t.Width
-			update(r/t.pageRows, from, from+t.Width, u.Values[i*t.Width:(i+1)*t.Width])
+	update := func(from, to int, g []float32) {
+		for i := range slots {
+			slots[i] = t.slots[i][from:to]
 		}
+		t.Rule.update(f, t.values[from:to], g, slots)
+	}
+	if !u.Sparse {
+		update(0, len(t.values), u.Values)
 		return
 	}
 	all, next := t.Rule.touchesAll(), 0
 	rest := func(to int) { // rows without a gradient
 		if all && next < to {
-			update(0, next*t.Width, to*t.Width, nil)
+			update(next*t.Width, to*t.Width, nil)
 		}
 	}
 	for i, id := range u.IDs {
 		r := int(id)
 		rest(r)
-		update(0, r*t.Width, (r+1)*t.Width, u.Values[i*t.Width:(i+1)*t.Width])
+		update(r*t.Width, (r+1)*t.Width, u.Values[i*t.Width:(i+1)*t.Width])
 		next = r + 1
 	}
 	rest(t.Rows)

@@ -1,0 +1,208 @@
+// Package tables has tables of rows that grow with their keys, in the memory of the process or, with package distribute/tables/disk, beyond it: what
+// layers.Embedding{Dynamic: true} looks its rows up in. Parameter servers hold the same tables, cut into shards.
+package tables
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gokeras/gokeras/distribute/internal/protocol"
+	"github.com/gokeras/gokeras/distribute/parameters"
+)
+
+// Spill holds the rows of a table that are not in memory; see package distribute/tables/disk.
+type Spill = protocol.Spill
+
+// RegisterSpill names what opens a spill: an empty one in a folder of its own below directory, with about as much memory.
+func RegisterSpill(open func(directory string, memory int) (Spill, error)) {
+	protocol.RegisterSpill(open)
+}
+
+// Stats tells how a table fares.
+type Stats = protocol.RowStats
+
+// ParsePolicy reads the name of a policy of eviction, "least_frequent" or "least_recent"; "" is the first.
+func ParsePolicy(name string) (parameters.Policy, error) { return protocol.ParsePolicy(name) }
+
+// Spec describes a table.
+type Spec struct {
+	Name  string
+	Width int             // numbers in a row
+	Init  parameters.Init // what rows begin with
+	Rule  parameters.Rule // how gradients update them; the zero value refuses gradients
+
+	Text    bool              // keys stand for texts; see parameters.TextKey
+	MaxRows int               // above which rows are evicted; 0: no bound
+	MaxAge  int               // rows that were not updated for so many updates of the table are evicted; 0: no bound
+	Policy  parameters.Policy // which rows go first where there are more than MaxRows
+
+	MemoryBytes int    // of the rows in memory, about; the others are on disk. 0: all are in memory
+	Directory   string // for rows on disk; "": that of temporary files
+}
+
+// Table is a table in this process. Its methods may be called from many goroutines.
+type Table struct {
+	mu   sync.RWMutex
+	spec Spec
+	t    *protocol.Table
+}
+
+// New makes an empty table.
+func New(s Spec) (*Table, error) {
+	t := &Table{spec: s}
+	var err error
+	if t.t, err = s.open(); err != nil {
+		return nil, fmt.Errorf("tables: %w", err)
+	}
+	return t, nil
+}
+
+func (s *Spec) open() (*protocol.Table, error) {
+	if s.MaxRows < 0 || s.MaxAge < 0 || s.MemoryBytes < 0 {
+		return nil, fmt.Errorf("table %s: MaxRows %d, MaxAge %d and MemoryBytes %d must not be negative", s.Name, s.MaxRows, s.MaxAge, s.MemoryBytes)
+	}
+	return protocol.NewTable(protocol.Definition{Name: s.Name, Variable: s.Name, Width: s.Width, Init: s.Init, Rule: s.Rule, Dynamic: true, Text: s.Text, MaxRows: s.MaxRows,
+		MaxAge: uint64(s.MaxAge), Policy: s.Policy}, protocol.Limits{TableMemory: s.MemoryBytes, SpillDirectory: s.Directory})
+}
+
+// Spec returns what the table is.
+func (t *Table) Spec() Spec {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.spec
+}
+
+// Lookup returns the rows of keys, which must be increasing, each once; see parameters.Distinct. A key without a row has its first value; that makes no
+// row.
+func (t *Table) Lookup(keys []int64) ([]float32, error) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	if keys == nil {
+		keys = []int64{}
+	}
+	return t.t.Read(nil, keys)
+}
+
+// Gradient updates the rows of keys, which must be increasing, each once, from their gradients. names are the texts of the keys of a table with text
+// keys, nil otherwise. Keys without a row get one.
+func (t *Table) Gradient(rate float64, keys []int64, names []string, rows []float32) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if names != nil {
+		if err := t.t.Apply(&protocol.Update{Op: protocol.Naming, Sparse: true, IDs: keys, Names: names}); err != nil {
+			return err
+		}
+	}
+	return t.t.Apply(&protocol.Update{Op: protocol.Gradient, Rate: rate, Sparse: true, IDs: keys, Values: rows})
+}
+
+// Each calls f for all rows until it returns false. A row is valid during the call, which must not use the table.
+func (t *Table) Each(f func(row parameters.Row) bool) error {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.t.Export(f)
+}
+
+// Rows returns all rows in the order of their keys.
+func (t *Table) Rows() ([]parameters.Row, error) {
+	var all []parameters.Row
+	err := t.Each(func(row parameters.Row) bool {
+		row.Values, row.Slots = slices.Clone(row.Values), slices.Clone(row.Slots)
+		all = append(all, row)
+		return true
+	})
+	slices.SortFunc(all, func(a, b parameters.Row) int {
+		if a.Key < b.Key {
+			return -1
+		}
+		return 1
+	})
+	return all, err
+}
+
+// State is what the table has been through.
+func (t *Table) State() parameters.TableState {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return parameters.TableState{Version: t.t.Version, Step: t.t.Step, Rates: t.t.Rates()}
+}
+
+// Put gives the table rows as another one had them; those that are there are replaced.
+func (t *Table) Put(of parameters.TableState, rows []parameters.Row) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.t.Put(&protocol.Put{Version: of.Version, Step: of.Step, Rates: of.Rates, Rows: rows})
+}
+
+// Clear removes all rows.
+func (t *Table) Clear() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.replace(t.spec, nil)
+}
+
+// SetRule sets how gradients update rows. Where the state of the optimizer is that of another rule, it begins anew.
+func (t *Table) SetRule(rule parameters.Rule) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.spec.Rule == rule {
+		return nil
+	}
+	s := t.spec
+	s.Rule = rule
+	return t.replace(s, t.t)
+}
+
+// replace makes the table anew, with the rows of another one.
+func (t *Table) replace(s Spec, from *protocol.Table) error {
+	fresh, err := s.open()
+	if err != nil {
+		return err
+	}
+	if from != nil {
+		if err = move(fresh, from); err != nil {
+			return errors.Join(err, fresh.Close())
+		}
+	}
+	old := t.t
+	t.spec, t.t = s, fresh
+	return old.Close()
+}
+
+func move(to, from *protocol.Table) error {
+	put := protocol.Put{Version: from.Version}
+	same := slices.Equal(to.Rule.SlotNames(), from.Rule.SlotNames())
+	if same {
+		put.Step, put.Rates = from.Step, from.Rates()
+	}
+	var failed error
+	err := from.Export(func(row protocol.Row) bool {
+		if !same {
+			row.Step, row.Slots = 0, to.FirstSlots()
+		}
+		put.Rows = []protocol.Row{row}
+		failed = to.Put(&put)
+		return failed == nil
+	})
+	if err == nil && failed == nil {
+		put.Rows = nil
+		err = to.Put(&put)
+	}
+	return errors.Join(err, failed)
+}
+
+// Stats returns the numbers of the table.
+func (t *Table) Stats() Stats {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.t.RowStats()
+}
+
+// Close frees what the table has on disk. It must not be used any more.
+func (t *Table) Close() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.t.Close()
+}
