@@ -2,6 +2,7 @@ package parameterserver
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -31,11 +32,11 @@ func TestVersions(t *testing.T) {
 	defer clock.Stop()
 	server := serve(other)
 	_, err := Join(t.Context(), options(nil, 0))
-	require.ErrorContains(t, err, "ps:0 speaks version 3 of the protocol, the caller version 2; run the same program everywhere")
+	require.ErrorContains(t, err, fmt.Sprintf("ps:0 speaks version %d of the protocol, the caller version %d; run the same program everywhere", other, protocol.Version))
 	worker, err := Join(t.Context(), options(&cluster.Task{Type: "worker"}, 0))
 	require.NoError(t, err, "it speaks with servers when there is work")
 	_, err = worker.Find(t.Context(), "v")
-	require.ErrorContains(t, err, "ps:0 speaks version 3")
+	require.ErrorContains(t, err, fmt.Sprintf("ps:0 speaks version %d", other))
 	require.NoError(t, worker.Close())
 	require.NoError(t, server.Close())
 
@@ -46,14 +47,14 @@ func TestVersions(t *testing.T) {
 	j, err := Join(t.Context(), options(nil, 0))
 	require.NoError(t, err)
 	_, _ = j.Schedule(t.Context(), "x", nil, -1) // it may have been told already
-	require.ErrorContains(t, j.Join(t.Context()), "worker:0 speaks version 3 of the protocol, the caller version 2")
+	require.ErrorContains(t, j.Join(t.Context()), fmt.Sprintf("worker:0 speaks version %d of the protocol, the caller version %d", other, protocol.Version))
 	_, err = j.Schedule(t.Context(), "x", nil, -1)
-	require.ErrorContains(t, err, "worker:0 speaks version 3")
+	require.ErrorContains(t, err, fmt.Sprintf("worker:0 speaks version %d", other))
 	require.NoError(t, j.(*job).client.close())
 	require.Less(t, clock.Elapsed(), 30*time.Second)
 
 	var w protocol.Writer
 	w.Uint(other)
 	_, err = protocol.DecodeSnapshot(w.B, protocol.Limits{})
-	require.ErrorContains(t, err, "has version 3; this program reads 2")
+	require.ErrorContains(t, err, fmt.Sprintf("has version %d; this program reads %d", other, protocol.Version))
 }
