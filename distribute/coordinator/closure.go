@@ -26,6 +26,7 @@ type Closure struct {
 	changes []parameters.Change
 	seen    map[*parameters.Variable][]uint64
 	plan    *lookupPlan
+	scratch *scratch // until the changes have been sent
 }
 
 // Context ends when the call is given up.
@@ -79,11 +80,16 @@ func (cl *Closure) saw(v *parameters.Variable, steps []uint64) {
 
 // Lookup returns rows, one for each id; each is fetched once.
 func (cl *Closure) Lookup(v *Variable, ids []int64) ([]float32, error) {
+	return cl.LookupTo(nil, v, ids)
+}
+
+// LookupTo is Lookup into memory that is used again where it has room for the rows.
+func (cl *Closure) LookupTo(out []float32, v *Variable, ids []int64) ([]float32, error) {
 	remote, err := v.find(cl.ctx)
 	if err != nil {
 		return nil, err
 	}
-	rows, r, err := lookup(cl.ctx, cl.c.job, remote, cl.planOf(ids))
+	rows, r, err := lookup(cl.ctx, cl.c.job, remote, cl.planOf(ids), out, cl.memory().takeFloats())
 	if err == nil {
 		cl.saw(remote, r.Seen)
 	}
@@ -93,9 +99,16 @@ func (cl *Closure) Lookup(v *Variable, ids []int64) ([]float32, error) {
 // planOf returns the plan for ids. One that is at hand for others is left to the changes that use it.
 func (cl *Closure) planOf(ids []int64) *lookupPlan {
 	if cl.plan == nil || !slices.Equal(cl.plan.ids, ids) {
-		cl.plan = planLookup(ids)
+		cl.plan = cl.memory().takePlan().of(ids)
 	}
 	return cl.plan
+}
+
+func (cl *Closure) memory() *scratch {
+	if cl.scratch == nil {
+		cl.scratch = scratches.Get().(*scratch)
+	}
+	return cl.scratch
 }
 
 // Assign replaces the value of a variable. One number stands for all elements.
@@ -153,7 +166,7 @@ func (cl *Closure) scatter(v *Variable, op parameters.Op, rate float64, ids []in
 	if err != nil {
 		return err
 	}
-	change, err := scattered(remote, op, cl.planOf(ids), rows)
+	change, err := scattered(remote, op, cl.planOf(ids), rows, cl.memory().takeFloats())
 	if err == nil {
 		change.Rate, change.Seen = rate, cl.seen[remote]
 		cl.changes = append(cl.changes, change)

@@ -1,17 +1,13 @@
 package coordinator
 
 import (
-	"bytes"
 	"context"
-	"encoding/gob"
 	"errors"
 	"fmt"
-	"reflect"
 	"sync"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/parameters"
-	"github.com/gokeras/gokeras/kernels"
 )
 
 // ClusterCoordinator hands out calls of functions to the workers.
@@ -64,99 +60,6 @@ func (c *ClusterCoordinator) Function(name string, body FunctionBody) *Function 
 		})
 	}
 	return &Function{name: name, c: c}
-}
-
-func init() {
-	for _, v := range []any{[]any{}, []bool{}, []int{}, []int32{}, []int64{}, []float32{}, []float64{}, []string{}, [][]float32{}, [][]float64{}, map[string]any{}, map[string]float64{},
-		map[string]int{}, kernels.Array{}, datasetArgument{}} {
-		gob.Register(v)
-	}
-}
-
-// datasetArgument stands for a dataset among the arguments.
-type datasetArgument struct{ Name string }
-
-type payload struct{ Values []any }
-
-// encode makes values travel.
-func encode(what string, values ...any) (b []byte, err error) {
-	for i, v := range values {
-		if v == nil {
-			values[i] = noValue{}
-			continue
-		}
-		if why := cannotTravel(reflect.ValueOf(v), 0); why != "" {
-			return nil, fmt.Errorf("coordinator: %s cannot travel: it has %s; send numbers, texts, slices, maps and structs that gob.Register knows", what, why)
-		}
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("coordinator: %s cannot travel: %v", what, r)
-		}
-	}()
-	var out bytes.Buffer
-	if err := gob.NewEncoder(&out).Encode(payload{values}); err != nil {
-		return nil, fmt.Errorf("coordinator: %s cannot travel: %w; send numbers, texts, slices, maps and structs that gob.Register knows", what, err)
-	}
-	return out.Bytes(), nil
-}
-
-// noValue stands for nil.
-type noValue struct{ Nothing bool }
-
-func init() { gob.Register(noValue{}) }
-
-// cannotTravel says what of a value has no meaning in another process.
-func cannotTravel(v reflect.Value, depth int) string {
-	if depth > 8 || !v.IsValid() {
-		return ""
-	}
-	switch v.Kind() {
-	case reflect.Func:
-		return "a function"
-	case reflect.Chan:
-		return "a channel"
-	case reflect.UnsafePointer, reflect.Uintptr:
-		return "an address"
-	case reflect.Interface, reflect.Pointer:
-		if v.IsNil() {
-			return ""
-		}
-		return cannotTravel(v.Elem(), depth+1)
-	case reflect.Slice, reflect.Array:
-		if k := v.Type().Elem().Kind(); k < reflect.Array && k != reflect.Uintptr || v.Len() == 0 {
-			return ""
-		}
-		return cannotTravel(v.Index(0), depth+1)
-	case reflect.Map:
-		for it := v.MapRange(); it.Next(); {
-			if why := cannotTravel(it.Value(), depth+1); why != "" {
-				return why
-			}
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				if why := cannotTravel(v.Field(i), depth+1); why != "" {
-					return why
-				}
-			}
-		}
-	}
-	return ""
-}
-
-func decode(b []byte) ([]any, error) {
-	var p payload
-	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&p); err != nil {
-		return nil, fmt.Errorf("coordinator: %w; register the types of arguments and results with gob.Register in all processes", err)
-	}
-	for i, v := range p.Values {
-		if _, none := v.(noValue); none {
-			p.Values[i] = nil
-		}
-	}
-	return p.Values, nil
 }
 
 // Schedule hands a call of a function to the workers and returns at once. Arguments are copied: numbers, texts, slices, maps and structs that
@@ -281,5 +184,9 @@ func (c *ClusterCoordinator) run(ctx context.Context, body FunctionBody, remote 
 		return parameters.Outcome{}, err
 	}
 	b, err := encode("the result", result)
-	return parameters.Outcome{Value: b, Changes: cl.changes}, err
+	o := parameters.Outcome{Value: b, Changes: cl.changes}
+	if cl.scratch != nil {
+		o.Release = cl.scratch.release
+	}
+	return o, err
 }

@@ -97,35 +97,67 @@ func (v *Variable) Lookup(ctx context.Context, ids []int64) ([]float32, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, _, err := lookup(ctx, v.c.job, remote, planLookup(ids))
+	rows, _, err := lookup(ctx, v.c.job, remote, planLookup(ids), nil, new([]float32))
 	return rows, err
 }
 
 // lookupPlan is which rows are meant by ids. The gradient of a look-up has the same ids, so that closures keep the last plan.
 type lookupPlan struct {
-	ids      []int64
-	distinct []int64 // not nil
-	places   []int32
+	ids []int64
+	parameters.Distinction
 }
 
-func planLookup(ids []int64) *lookupPlan {
-	p := &lookupPlan{ids: slices.Clone(ids)}
-	if p.distinct, p.places = parameters.Distinct(ids); p.distinct == nil {
-		p.distinct = []int64{}
+func (p *lookupPlan) of(ids []int64) *lookupPlan {
+	p.ids = append(p.ids[:0], ids...)
+	if p.Of(ids); p.IDs == nil {
+		p.IDs = []int64{} // none, not all
 	}
 	return p
 }
 
-func lookup(ctx context.Context, job parameters.Job, v *parameters.Variable, plan *lookupPlan) ([]float32, *parameters.Read, error) {
-	r := &parameters.Read{Variable: v, IDs: plan.distinct}
+func planLookup(ids []int64) *lookupPlan { return new(lookupPlan).of(ids) }
+
+// lookup reads rows into out, where it has room for them; memory is for the rows on their way.
+func lookup(ctx context.Context, job parameters.Job, v *parameters.Variable, plan *lookupPlan, out []float32, memory *[]float32) ([]float32, *parameters.Read, error) {
+	r := &parameters.Read{Variable: v, IDs: plan.IDs, Values: *memory}
 	if err := job.Pull(ctx, r); err != nil {
 		return nil, nil, err
 	}
-	out := make([]float32, 0, len(plan.places)*v.Width)
-	for _, p := range plan.places {
-		out = append(out, r.Values[int(p)*v.Width:(int(p)+1)*v.Width]...)
+	*memory = r.Values
+	n := len(plan.Places) * v.Width
+	out = slices.Grow(out[:0], n)[:n]
+	for i, p := range plan.Places {
+		copy(out[i*v.Width:(i+1)*v.Width], r.Values[int(p)*v.Width:])
 	}
 	return out, r, nil
+}
+
+// scratch is memory of closures, which take turns in using it: large look-ups would otherwise ask the system for it anew each time.
+type scratch struct {
+	plans       []*lookupPlan
+	floats      []*[]float32
+	plan, float int // in use
+}
+
+var scratches = sync.Pool{New: func() any { return &scratch{} }}
+
+func (s *scratch) takePlan() *lookupPlan {
+	if s.plan++; s.plan > len(s.plans) {
+		s.plans = append(s.plans, &lookupPlan{})
+	}
+	return s.plans[s.plan-1]
+}
+
+func (s *scratch) takeFloats() *[]float32 {
+	if s.float++; s.float > len(s.floats) {
+		s.floats = append(s.floats, new([]float32))
+	}
+	return s.floats[s.float-1]
+}
+
+func (s *scratch) release() {
+	s.plan, s.float = 0, 0
+	scratches.Put(s)
 }
 
 // Export returns the keys and rows of a dynamic table.
@@ -180,7 +212,7 @@ func (v *Variable) scatter(ctx context.Context, op parameters.Op, ids []int64, r
 	if err != nil {
 		return err
 	}
-	change, err := scattered(remote, op, planLookup(ids), rows)
+	change, err := scattered(remote, op, planLookup(ids), rows, new([]float32))
 	if err != nil {
 		return err
 	}
@@ -200,13 +232,14 @@ func spread(v *parameters.Variable, sign float32, values []float32) ([]float32, 
 	return out, nil
 }
 
-// scattered makes a change of rows: those of equal ids are summed.
-func scattered(v *parameters.Variable, op parameters.Op, plan *lookupPlan, rows []float32) (parameters.Change, error) {
+// scattered makes a change of rows: those of equal ids are summed, in memory.
+func scattered(v *parameters.Variable, op parameters.Op, plan *lookupPlan, rows []float32, memory *[]float32) (parameters.Change, error) {
 	if len(rows) != len(plan.ids)*v.Width {
 		return parameters.Change{}, fmt.Errorf("coordinator: variable %s has rows of %d numbers; received %d numbers for %d rows", v.Name, v.Width, len(rows), len(plan.ids))
 	}
-	if op == parameters.Assign && len(plan.distinct) != len(plan.ids) {
+	if op == parameters.Assign && len(plan.IDs) != len(plan.ids) {
 		return parameters.Change{}, fmt.Errorf("coordinator: variable %s: a row is to be replaced twice; name each once", v.Name)
 	}
-	return parameters.Change{Variable: v, Op: op, IDs: plan.distinct, Values: parameters.SumRows(len(plan.distinct), plan.places, v.Width, rows)}, nil
+	*memory = parameters.SumRowsTo(*memory, len(plan.IDs), plan.Places, v.Width, rows)
+	return parameters.Change{Variable: v, Op: op, IDs: plan.IDs, Values: *memory}, nil
 }

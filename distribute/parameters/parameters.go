@@ -8,8 +8,6 @@ package parameters
 import (
 	"context"
 	"errors"
-	"math/bits"
-	"slices"
 
 	"github.com/gokeras/gokeras/distribute/internal/protocol"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -235,63 +233,4 @@ type Job interface {
 
 	// Close ends the job if this is the coordinator, and leaves it otherwise.
 	Close() error
-}
-
-// Distinct returns the different ids in increasing order, and for each id its place among them. So rows travel once, whatever the batch repeats.
-func Distinct(ids []int64) (distinct []int64, places []int32) {
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	least, most := slices.Min(ids), slices.Max(ids)
-	if span := uint64(most) - uint64(least); span/64 < uint64(4*len(ids)+1024) {
-		return distinctBits(ids, least, int(span/64)+1)
-	}
-	distinct = slices.Clone(ids)
-	slices.Sort(distinct)
-	distinct = slices.Compact(distinct)
-	places = make([]int32, len(ids))
-	for i, id := range ids {
-		at, _ := slices.BinarySearch(distinct, id)
-		places[i] = int32(at)
-	}
-	return distinct, places
-}
-
-// distinctBits is Distinct without sorting, with a bit for each number between the least and the most.
-func distinctBits(ids []int64, least int64, words int) (distinct []int64, places []int32) {
-	set := make([]uint64, words)
-	for _, id := range ids {
-		at := uint64(id) - uint64(least)
-		set[at/64] |= 1 << (at % 64)
-	}
-	before := make([]int32, words) // bits of the words before
-	n := int32(0)
-	for i, w := range set {
-		before[i] = n
-		n += int32(bits.OnesCount64(w))
-	}
-	distinct = make([]int64, 0, n)
-	for i, w := range set {
-		for ; w != 0; w &= w - 1 {
-			distinct = append(distinct, least+int64(64*i+bits.TrailingZeros64(w)))
-		}
-	}
-	places = make([]int32, len(ids))
-	for i, id := range ids {
-		at := uint64(id) - uint64(least)
-		places[i] = before[at/64] + int32(bits.OnesCount64(set[at/64]&(1<<(at%64)-1)))
-	}
-	return distinct, places
-}
-
-// SumRows sums the rows of equal ids: values has a row for each of the ids that Distinct was given.
-func SumRows(distinct int, places []int32, width int, values []float32) []float32 {
-	out := make([]float32, distinct*width)
-	for i, p := range places {
-		to := out[int(p)*width : (int(p)+1)*width]
-		for j, v := range values[i*width : (i+1)*width] {
-			to[j] += v
-		}
-	}
-	return out
 }

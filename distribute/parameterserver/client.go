@@ -305,24 +305,41 @@ func shardOf(key int64, shards int) int {
 
 // split gives the rows of ids to the shards: places lists for each shard which of ids are its own, local the ids that the shard knows them by.
 func split(v *parameters.Variable, ids []int64) (places [][]int32, local [][]int64, err error) {
+	for i := 1; i < len(ids); i++ {
+		if ids[i-1] >= ids[i] {
+			return nil, nil, fmt.Errorf("parameterserver: variable %s: rows %d and %d: expected increasing rows, each once; see parameters.Distinct", v.Name, ids[i-1], ids[i])
+		}
+	}
 	places, local = make([][]int32, len(v.Shards)), make([][]int64, len(v.Shards))
-	shard := 0
-	for i, id := range ids {
-		if i > 0 && ids[i-1] >= id {
-			return nil, nil, fmt.Errorf("parameterserver: variable %s: rows %d and %d: expected increasing rows, each once; see parameters.Distinct", v.Name, ids[i-1], id)
-		}
-		if v.Dynamic {
-			shard = shardOf(id, len(v.Shards))
+	if v.Dynamic {
+		for i, id := range ids {
+			shard := shardOf(id, len(v.Shards))
 			places[shard], local[shard] = append(places[shard], int32(i)), append(local[shard], id)
-			continue
 		}
-		if id < 0 || id >= int64(v.Rows()) {
-			return nil, nil, fmt.Errorf("parameterserver: variable %s has rows 0 to %d; received row %d", v.Name, v.Rows()-1, id)
+		return places, local, nil
+	}
+	if n := len(ids); n > 0 && (ids[0] < 0 || ids[n-1] >= int64(v.Rows())) {
+		bad := ids[0]
+		if bad >= 0 {
+			bad = ids[n-1]
 		}
-		for id >= int64(v.Shards[shard].First+v.Shards[shard].Rows) {
-			shard++
+		return nil, nil, fmt.Errorf("parameterserver: variable %s has rows 0 to %d; received row %d", v.Name, v.Rows()-1, bad)
+	}
+	from := 0
+	for shard, s := range v.Shards { // rows of a shard are in a row
+		n, _ := slices.BinarySearch(ids[from:], int64(s.First+s.Rows))
+		own := make([]int32, n)
+		for i := range own {
+			own[i] = int32(from + i)
 		}
-		places[shard], local[shard] = append(places[shard], int32(i)), append(local[shard], id-int64(v.Shards[shard].First))
+		places[shard], local[shard] = own, ids[from:from+n:from+n]
+		if s.First > 0 {
+			local[shard] = make([]int64, n)
+			for i, id := range ids[from : from+n] {
+				local[shard][i] = id - int64(s.First)
+			}
+		}
+		from += n
 	}
 	return places, local, nil
 }

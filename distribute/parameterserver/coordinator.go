@@ -110,7 +110,7 @@ func (c *coordinator) changed() {
 			delete(c.pending, o.Sequence)
 		}
 	}
-	if len(c.d.Workers()) > 0 {
+	if c.d.Crowd() > 0 {
 		c.workless = time.Time{}
 	} else if c.workless.IsZero() {
 		c.workless = time.Now()
@@ -310,19 +310,8 @@ func (c *coordinator) visit(i int) error {
 func (c *coordinator) feed(ctx context.Context, stream grpc.ClientStream, w protocol.Worker) {
 	for {
 		news := c.news.wait()
-		c.mu.Lock()
-		a, ok := c.d.Next(w)
-		c.mu.Unlock()
-		if ok {
-			what := a.Call.(call)
-			var out protocol.Writer
-			out.Byte(assignMessage)
-			out.Uint(a.Closure.Sequence)
-			out.Uint(a.Low)
-			out.Uint(uint64(a.Attempt))
-			out.String(what.function)
-			out.Bytes(what.argument)
-			if stream.SendMsg(&message{out.B}) != nil {
+		if out := c.assignments(w); out != nil {
+			if stream.SendMsg(&message{out}) != nil {
 				return // the listener learns why
 			}
 			continue
@@ -338,6 +327,30 @@ func (c *coordinator) feed(ctx context.Context, stream grpc.ClientStream, w prot
 	}
 }
 
+// maxTrip bounds the bytes of closures that travel together.
+const maxTrip = 64 << 10
+
+// assignments is a message with the next closures for a worker; nil: there are none.
+func (c *coordinator) assignments(w protocol.Worker) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out protocol.Writer
+	for len(out.B) < maxTrip {
+		a, ok := c.d.Next(w)
+		if !ok {
+			break
+		}
+		what := a.Call.(call)
+		out.Byte(assignMessage)
+		out.Uint(a.Closure.Sequence)
+		out.Uint(a.Low)
+		out.Uint(uint64(a.Attempt))
+		out.String(what.function)
+		out.Bytes(what.argument)
+	}
+	return out.B
+}
+
 // listen takes the results of a worker until the connection ends.
 func (c *coordinator) listen(stream grpc.ClientStream, w protocol.Worker, heard func()) error {
 	for {
@@ -347,11 +360,23 @@ func (c *coordinator) listen(stream grpc.ClientStream, w protocol.Worker, heard 
 		}
 		heard()
 		r := protocol.NewReader(in.data)
-		if r.Byte() != resultMessage {
-			continue
+		if len(in.data) > 0 && in.data[0] == resultMessage {
+			if err := c.results(w, r); err != nil {
+				return err
+			}
 		}
+	}
+}
+
+// results takes the results that a message has.
+func (c *coordinator) results(w protocol.Worker, r *protocol.Reader) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.changed()
+	for r.Left() > 0 {
+		r.Byte()
 		sequence, how, function, value := r.Uint(), r.Byte(), r.String(), r.Bytes()
-		if err := r.End(); err != nil {
+		if err := r.Err(); err != nil {
 			return err
 		}
 		var err error
@@ -359,11 +384,9 @@ func (c *coordinator) listen(stream grpc.ClientStream, w protocol.Worker, heard 
 			err = &ClosureError{Function: function, Worker: w.Task, Text: string(value)}
 			value = nil
 		}
-		c.mu.Lock()
 		c.d.Result(w, sequence, value, err, how == ranElsewhere)
-		c.changed()
-		c.mu.Unlock()
 	}
+	return nil
 }
 
 // close ends the job.

@@ -56,5 +56,5 @@ func TestVersions(t *testing.T) {
 	var w protocol.Writer
 	w.Uint(other)
 	_, err = protocol.DecodeSnapshot(w.B, protocol.Limits{})
-	require.ErrorContains(t, err, fmt.Sprintf("has version %d; this program reads %d", other, protocol.Version))
+	require.ErrorContains(t, err, fmt.Sprintf("has version %d; this program reads ", other))
 }

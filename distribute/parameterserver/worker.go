@@ -154,6 +154,10 @@ type visit struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	out    sync.Mutex
+
+	results sync.Mutex
+	waiting []byte // results that nobody sends yet
+	sending bool
 }
 
 func (v *visit) send(b []byte) error {
@@ -189,13 +193,18 @@ func (v *visit) listen() error {
 		case overMessage:
 			v.ending.Do(func() { close(v.over) }) // the connection stays until this worker leaves, so that the coordinator waits for it
 		case assignMessage:
-			id := protocol.ClosureID{Term: v.term, Sequence: r.Uint()}
-			low, attempt := r.Uint(), r.Int()
-			c := &parameters.Closure{Term: id.Term, Sequence: id.Sequence, Attempt: attempt, Function: r.String(), Argument: r.Bytes(), Worker: v.s.task.Index}
+			for more := true; more; more = r.Left() > 0 && r.Byte() == assignMessage {
+				id := protocol.ClosureID{Term: v.term, Sequence: r.Uint()}
+				low, attempt := r.Uint(), r.Int()
+				c := &parameters.Closure{Term: id.Term, Sequence: id.Sequence, Attempt: attempt, Function: r.String(), Argument: r.Bytes(), Worker: v.s.task.Index}
+				if err := r.Err(); err != nil {
+					return status.Error(codes.InvalidArgument, err.Error())
+				}
+				go v.run(id, low, c)
+			}
 			if err := r.End(); err != nil {
 				return status.Error(codes.InvalidArgument, err.Error())
 			}
-			go v.run(id, low, c)
 		}
 	}
 }
@@ -216,7 +225,27 @@ func (v *visit) run(id protocol.ClosureID, low uint64, c *parameters.Closure) {
 	out.Byte(how)
 	out.String(c.Function)
 	out.Bytes(value)
-	_ = v.send(out.B) // where it does not arrive, the closure is sent again
+	v.answer(out.B)
+}
+
+// answer sends a result, together with those that come while another one is being sent. Where it does not arrive, the closure is sent again.
+func (v *visit) answer(result []byte) {
+	v.results.Lock()
+	v.waiting = append(v.waiting, result...)
+	if v.sending {
+		v.results.Unlock()
+		return
+	}
+	v.sending = true
+	for len(v.waiting) > 0 {
+		all := v.waiting
+		v.waiting = nil
+		v.results.Unlock()
+		_ = v.send(all)
+		v.results.Lock()
+	}
+	v.sending = false
+	v.results.Unlock()
 }
 
 func (v *visit) perform(id protocol.ClosureID, low uint64, c *parameters.Closure) ([]byte, error) {
@@ -250,14 +279,19 @@ func protect(ctx context.Context, f parameters.Function, c *parameters.Closure) 
 
 // function returns what is registered under a name. The program of this worker may come to it later.
 func (v *visit) function(name string) (parameters.Function, error) {
+	registered := func() parameters.Function {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		return v.functions[name]
+	}
+	if f := registered(); f != nil {
+		return f, nil
+	}
 	timeout := time.NewTimer(v.s.JoinTimeout)
 	defer timeout.Stop()
 	for {
 		news := v.news.wait()
-		v.mu.Lock()
-		f := v.functions[name]
-		v.mu.Unlock()
-		if f != nil {
+		if f := registered(); f != nil {
 			return f, nil
 		}
 		select {

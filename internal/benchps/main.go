@@ -13,8 +13,12 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime/pprof"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"gorgonia.org/tensor"
@@ -38,6 +42,7 @@ var (
 	seconds = flag.Float64("seconds", 10, "how long to measure")
 	rows    = flag.Int("rows", 10_000_000, "of the embedding")
 	log     = flag.Bool("log", false, "servers keep a log of updates, which TensorFlow's do not")
+	profile = flag.String("profile", "", "folder for a processor profile of each process")
 )
 
 func main() {
@@ -53,12 +58,38 @@ func run() error {
 	if os.Getenv("TF_CONFIG") == "" {
 		return start(ctx)
 	}
+	stop, err := profiled()
+	if err != nil {
+		return err
+	}
+	defer stop()
 	o := parameterserver.Options{VariablePartitioner: partitioners.FixedShards{Shards: 2}}
 	if *kind == "closure" {
 		o.InFlight = 8
 	}
 	return parameterserver.RunStrategy(ctx, o, map[string]func(context.Context, *distribute.ParameterServerStrategy) error{
 		"dense": dense, "embedding": embedding, "closure": closure}[*kind])
+}
+
+// profiled begins the profile of this process, if one is wanted.
+func profiled() (stop func(), err error) {
+	if *profile == "" {
+		return func() {}, nil
+	}
+	var own struct {
+		Task struct {
+			Type  string
+			Index int
+		}
+	}
+	if err := json.Unmarshal([]byte(os.Getenv("TF_CONFIG")), &own); err != nil {
+		return nil, err
+	}
+	f, err := os.Create(filepath.Join(*profile, fmt.Sprintf("%s-%s-%d.pprof", *kind, own.Task.Type, own.Task.Index)))
+	if err == nil {
+		err = pprof.StartCPUProfile(f)
+	}
+	return pprof.StopCPUProfile, err
 }
 
 // start runs all processes of a job and waits for them.
@@ -221,24 +252,29 @@ func embedding(ctx context.Context, s *distribute.ParameterServerStrategy) error
 	}
 	r := rand.New(rand.NewPCG(1, 1))
 	var batches [8][]int64
+	var different [8]int
 	for i := range batches {
 		for range batch * fields {
 			batches[i] = append(batches[i], zipf(r, 1.2)%int64(*rows))
 		}
+		distinct, _ := parameters.Distinct(batches[i])
+		different[i] = len(distinct)
 	}
-	next := 0
+	var next atomic.Int64
+	memory := sync.Pool{New: func() any { return new([]float32) }}
 	step := c.Function("step", func(cl *coordinator.Closure) (any, error) {
-		next++
-		ids := batches[next%len(batches)]
-		e, err := cl.Lookup(table, ids)
+		n := int(next.Add(1)) % len(batches)
+		room := memory.Get().(*[]float32)
+		defer memory.Put(room)
+		e, err := cl.LookupTo(*room, table, batches[n])
 		if err != nil {
 			return nil, err
 		}
+		*room = e
 		for i, x := range e {
 			e[i] = 2*x + 1
 		}
-		distinct, _ := parameters.Distinct(ids)
-		return len(distinct), cl.GradientRows(table, 0.01, ids, e)
+		return different[n], cl.GradientRows(table, 0.01, batches[n], e)
 	})
 	if !c.Coordinates() {
 		return c.Serve(ctx)

@@ -168,6 +168,9 @@ func (d *Dispatcher) Workers() []Worker {
 	return all
 }
 
+// Crowd is the number of workers that are there.
+func (d *Dispatcher) Crowd() int { return len(d.workers) }
+
 // Next returns the next closure for a worker, or false where there is none or the worker has enough to do.
 func (d *Dispatcher) Next(w Worker) (Assignment, bool) {
 	c := d.workers[w.Task]

@@ -20,6 +20,8 @@ const (
 	maxTables = 1 << 16
 	maxNotes  = 1 << 10
 	maxNote   = 1 << 20
+
+	snapshotVersion = 3
 )
 
 // State is what a parameter server has decided. It is changed by Execute alone, one call at a time; reading is free between changes.
@@ -369,7 +371,7 @@ func DecodeCommand(b []byte) (Command, error) {
 
 // EncodeSnapshot appends everything.
 func (s *State) EncodeSnapshot(w *Writer) {
-	w.Uint(Version)
+	w.Uint(snapshotVersion)
 	s.ledger.encode(w)
 	s.round.encode(w)
 	w.Uint(uint64(len(s.notes)))
@@ -386,8 +388,8 @@ func (s *State) EncodeSnapshot(w *Writer) {
 // DecodeSnapshot reads what EncodeSnapshot writes.
 func DecodeSnapshot(b []byte, l Limits) (*State, error) {
 	s, r := NewState(l), NewReader(b)
-	if v := r.Uint(); v != Version && r.Err() == nil {
-		return nil, fmt.Errorf("parameterserver: the snapshot has version %d; this program reads %d", v, Version)
+	if v := r.Uint(); v != snapshotVersion && r.Err() == nil {
+		return nil, fmt.Errorf("parameterserver: the snapshot has version %d; this program reads %d", v, snapshotVersion)
 	}
 	s.ledger.decode(r)
 	s.round.decode(r)

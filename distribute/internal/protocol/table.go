@@ -2,8 +2,10 @@ package protocol
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/gokeras/gokeras/internal/memory"
+	"github.com/gokeras/gokeras/kernels/cpu/rows"
 )
 
 // Table is the rows of a table with the optimizer's state.
@@ -102,8 +104,35 @@ func (t *Table) ReadTo(w *Writer, ids []int64) error {
 	if t.Dynamic {
 		return t.rows.readTo(w, ids)
 	}
-	for _, id := range ids {
+	w.B = slices.Grow(w.B, 4*len(ids)*t.Width)
+	for i, id := range ids {
+		t.ahead(ids, i, false)
 		w.B = append(w.B, bytesOf(t.row(int(id)))...)
 	}
 	return nil
 }
+
+// ahead asks for rows that come soon while row i of ids is worked on. They lie at random in more memory than the caches hold, so that each would be
+// waited for.
+func (t *Table) ahead(ids []int64, i int, slots bool) {
+	const group = 8 // rows that are asked for together
+	if t.Dynamic || i%group != 0 || 4*t.Width > maxAhead {
+		return
+	}
+	first := i + group
+	if i == 0 {
+		first = 0
+	}
+	for _, id := range ids[min(first, len(ids)):min(i+2*group, len(ids))] {
+		from := int(id) * t.Width
+		rows.Fetch(t.values[from : from+t.Width])
+		if slots {
+			for _, slot := range t.slots {
+				rows.Fetch(slot[from : from+t.Width])
+			}
+		}
+	}
+}
+
+// maxAhead is the length in bytes from which the processor foresees most of a row.
+const maxAhead = 2 << 10

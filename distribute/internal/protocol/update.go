@@ -159,6 +159,9 @@ func (t *Table) gradient(u *Update) {
 		}
 	}
 	for i, id := range u.IDs {
+		if !all {
+			t.ahead(u.IDs, i, true)
+		}
 		r := int(id)
 		rest(r)
 		update(r*t.Width, (r+1)*t.Width, u.Values[i*t.Width:(i+1)*t.Width])

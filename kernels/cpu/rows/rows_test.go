@@ -50,6 +50,20 @@ func TestCopyAllocatesNothing(t *testing.T) {
 	require.Zero(t, testing.AllocsPerRun(20, func() { Copy(dst, src, 512, indices) }))
 }
 
+func TestFetchChangesNothing(t *testing.T) {
+	for _, n := range []int{0, 1, 15, 16, 17, 1000} {
+		row := make([]float32, n)
+		for i := range row {
+			row[i] = float32(i)
+		}
+		Fetch(row)
+		for i := range row {
+			require.EqualValues(t, i, row[i])
+		}
+		require.Zero(t, testing.AllocsPerRun(20, func() { Fetch(row) }))
+	}
+}
+
 func ExampleCopy() {
 	dst := make([]byte, 6)
 	Copy(dst, []byte("onetwosixten"), 3, []int{3, 1})

@@ -1,0 +1,100 @@
+package parameters
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// Distinct returns the different ids in increasing order, and for each id its place among them. So rows travel once, whatever the batch repeats.
+func Distinct(ids []int64) (distinct []int64, places []int32) {
+	var d Distinction
+	d.Of(ids)
+	return d.IDs, d.Places
+}
+
+// Distinction is what [Distinct] finds, in memory that is used again.
+type Distinction struct {
+	IDs    []int64 // increasing, each once
+	Places []int32 // for each id its place in IDs
+
+	set    []uint64
+	before []int32
+}
+
+// Of finds the different ids.
+func (d *Distinction) Of(ids []int64) {
+	d.IDs, d.Places = d.IDs[:0], slices.Grow(d.Places[:0], len(ids))[:len(ids)]
+	if len(ids) == 0 {
+		return
+	}
+	least, most := slices.Min(ids), slices.Max(ids)
+	if span := uint64(most) - uint64(least); span/64 < uint64(4*len(ids)+1024) {
+		d.count(ids, least, int(span/64)+1)
+		return
+	}
+	d.IDs = append(d.IDs, ids...)
+	slices.Sort(d.IDs)
+	d.IDs = slices.Compact(d.IDs)
+	for i, id := range ids {
+		at, _ := slices.BinarySearch(d.IDs, id)
+		d.Places[i] = int32(at)
+	}
+}
+
+// count does it without sorting, with a bit for each number between the least and the most.
+func (d *Distinction) count(ids []int64, least int64, words int) {
+	d.set, d.before = slices.Grow(d.set[:0], words)[:words], slices.Grow(d.before[:0], words)[:words]
+	set, before := d.set, d.before
+	clear(set)
+	for _, id := range ids {
+		at := uint64(id) - uint64(least)
+		set[at/64] |= 1 << (at % 64)
+	}
+	n := int32(0)
+	for i, w := range set {
+		before[i] = n // bits of the words before
+		n += int32(bits.OnesCount64(w))
+	}
+	d.IDs = slices.Grow(d.IDs, int(n))
+	for i, w := range set {
+		for ; w != 0; w &= w - 1 {
+			d.IDs = append(d.IDs, least+int64(64*i+bits.TrailingZeros64(w)))
+		}
+	}
+	for i, id := range ids {
+		at := uint64(id) - uint64(least)
+		d.Places[i] = before[at/64] + int32(bits.OnesCount64(set[at/64]&(1<<(at%64)-1)))
+	}
+}
+
+// SumRows sums the rows of equal ids: values has a row for each of the ids that Distinct was given.
+func SumRows(distinct int, places []int32, width int, values []float32) []float32 {
+	return SumRowsTo(nil, distinct, places, width, values)
+}
+
+// SumRowsTo is SumRows in memory that is used again where it has room.
+func SumRowsTo(out []float32, distinct int, places []int32, width int, values []float32) []float32 {
+	out = slices.Grow(out[:0], distinct*width)[:distinct*width]
+	clear(out)
+	const unit = 8
+	for i, p := range places {
+		from := values[i*width : (i+1)*width]
+		to := out[int(p)*width:][:width]
+		for len(from) >= unit { // without a check of each index
+			a, b := (*[unit]float32)(to), (*[unit]float32)(from)
+			a[0] += b[0]
+			a[1] += b[1]
+			a[2] += b[2]
+			a[3] += b[3]
+			a[4] += b[4]
+			a[5] += b[5]
+			a[6] += b[6]
+			a[7] += b[7]
+			to, from = to[unit:], from[unit:]
+		}
+		for j, v := range from {
+			to[j] += v
+		}
+	}
+	return out
+}
