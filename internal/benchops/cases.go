@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gokeras/gokeras/keras/ops"
@@ -113,7 +114,12 @@ var special = map[string]shape{
 	"quantile": on(rows, value(0.3), value(1)), "percentile": on(rows, value(30.0), value(1)), "median": on(rows, value(1)),
 	"argpartition": on(rows, value(8)), "slice": on(rows, value([]int{1, 1}), value([]int{7, 100})),
 	"affine_transform":      on(images, one(floats(8))),
-	"perspective_transform": on(images, value([][]float64{{0, 0}, {0, 31}, {31, 0}, {31, 31}}), value([][]float64{{1, 2}, {0, 30}, {31, 1}, {29, 28}})),
+	"perspective_transform": func(n int) []argument {
+		x := images(n)
+		corners := [][]float64{{0, 0}, {0, 31}, {31, 0}, {31, 31}}
+		moved := [][]float64{{1, 2}, {0, 30}, {31, 1}, {29, 28}}
+		return []argument{one(x), value(slices.Repeat([][][]float64{corners}, x.Shape[0])), value(slices.Repeat([][][]float64{moved}, x.Shape[0]))}
+	},
 	"scale_and_translate": func(n int) []argument {
 		x := images(n)
 		return []argument{one(x), value([]int{x.Shape[0], 64, 64, 16}), value([]float64{2, 2}), value([]float64{1, 3}), value([]int{1, 2}), value("linear")}
@@ -201,7 +207,7 @@ func caseOf(name string, n int) (benchmark, error) {
 	return b, nil
 }
 
-// program traces the call, and with gradients also the gradients of the sum of its first result.
+// program traces the call, and with gradients also the gradients of its first result, which is weighed by another input.
 func (b *benchmark) program(gradients bool) (p *ir.Program, err error) {
 	defer ops.Catch(&err)
 	g := ops.NewGraph(b.Name)
@@ -234,9 +240,9 @@ func (b *benchmark) program(gradients bool) (p *ir.Program, err error) {
 		if len(sources) == 0 || !results[0].DType().IsFloat() {
 			return nil, errNoGradient
 		}
-		ones := ops.OnesLike(results[0])
-		for i, d := range ops.VJP(results[:1], []*ops.Tensor{ones}, sources...) {
-			if d != nil {
+		dy := g.Input("dy", results[0].DType(), results[0].Shape()...)
+		for i, d := range ops.VJP(results[:1], []*ops.Tensor{dy}, sources...) {
+			if d != nil && d.Value() != dy.Value() { // passing dy on is no work
 				g.Program().AddOutput(fmt.Sprint("gradient", i), d.Value())
 			}
 		}
@@ -253,8 +259,8 @@ func (b *benchmark) program(gradients bool) (p *ir.Program, err error) {
 
 var errNoGradient = fmt.Errorf("has no gradient")
 
-// bytes is what the program reads and writes.
-func bytes(p *ir.Program) int {
+// traffic is what the program reads and writes.
+func traffic(p *ir.Program) int {
 	n := 0
 	for _, in := range p.Inputs {
 		n += p.Type(in.Value).Bytes()

@@ -9,7 +9,6 @@ import (
 	"os"
 	"regexp"
 	"runtime"
-	"strings"
 	"time"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -28,9 +27,11 @@ var device = kernels.Device{Kind: cpu.Kind}
 func main() {
 	python := flag.String("python", os.Getenv("BENCH_PYTHON"), "a Python that has keras, torch and jax; empty: ours alone")
 	only := flag.String("only", "", "a regular expression for the functions to time")
-	largest := flag.Int("sizes", len(sizes), "how many of the three sizes, the smallest first")
+	some := flag.String("sizes", ".", "a regular expression for the sizes: L2, L3, beyond")
 	rounds := flag.Int("rounds", 3, "how often every call is timed in each process")
 	out := flag.String("out", "", "the file to write the table to; empty: standard output")
+	list := flag.String("rows", "", "a file of JSON lines, to which rows are added as they are measured; rows that it has already are not measured again")
+	flag.DurationVar(&budget, "budget", budget, "how long a call is timed at a time")
 	copies := flag.Bool("copies", false, "compare with a copy of the same bytes only, and fail where an operation is too slow")
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
@@ -38,7 +39,7 @@ func main() {
 	if *copies {
 		err = compareWithCopies(regexp.MustCompile(*only), *rounds)
 	} else {
-		err = table(*python, regexp.MustCompile(*only), *largest, *rounds, *out)
+		err = table(*python, regexp.MustCompile(*only), regexp.MustCompile(*some), *rounds, *list, *out)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -58,7 +59,7 @@ func newTimer(b benchmark, gradients bool) (*timer, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &timer{bytes: bytes(p)}
+	t := &timer{bytes: traffic(p)}
 	if t.e, err = kernels.Load(cpu.Backend{}, p, device); err != nil {
 		return nil, err
 	}
@@ -74,6 +75,14 @@ func newTimer(b benchmark, gradients bool) (*timer, error) {
 			i++
 		}
 	}
+	for ; i < len(p.Inputs); i++ { // what gradients begin with
+		x, err := cpu.Backend{}.NewBuffer(device, p.Type(p.Inputs[i].Value))
+		if err != nil {
+			return nil, err
+		}
+		fill(x.Bytes(), tensor{p.Type(p.Inputs[i].Value).DType.String(), nil, -0.95, 0.95})
+		t.in = append(t.in, x)
+	}
 	for _, o := range p.Outputs {
 		y, err := cpu.Backend{}.NewBuffer(device, p.Type(o.Value))
 		if err != nil {
@@ -87,20 +96,32 @@ func newTimer(b benchmark, gradients bool) (*timer, error) {
 func (t *timer) run() error { return t.e.Run(context.Background(), t.in, t.out) }
 
 // budget is how long a call is timed at a time.
-const budget = 30 * time.Millisecond
+var budget = 30 * time.Millisecond
 
-// measure returns the shortest time of a call, in seconds, among those that fit into the budget.
+// measure returns the shortest processor time of a call, in seconds, among those that fit into the budget.
 func (t *timer) measure() (float64, error) { return shortest(t.run) }
 
+// batch is how long the calls take between two looks at the clock, which costs a microsecond under some hypervisors.
+const batch = 50 * time.Microsecond
+
+// start is when the process began.
+var start = time.Now()
+
 func shortest(run func() error) (float64, error) {
-	best := math.Inf(1)
-	for begin := time.Now(); ; {
-		from := time.Now()
-		if err := run(); err != nil {
-			return 0, err
+	best, calls := math.Inf(1), 1
+	for begin := clock(); ; {
+		from := clock()
+		for range calls {
+			if err := run(); err != nil {
+				return 0, err
+			}
 		}
-		best = min(best, time.Since(from).Seconds())
-		if time.Since(begin) > budget {
+		now := clock()
+		best = min(best, (now - from).Seconds()/float64(calls))
+		if now-from < batch {
+			calls *= 2
+		}
+		if now-begin > budget {
 			return best, nil
 		}
 	}
@@ -165,42 +186,49 @@ func compareWithCopies(only *regexp.Regexp, rounds int) error {
 	return errors.Join(failed...)
 }
 
-func table(python string, only *regexp.Regexp, largest, rounds int, out string) error {
+func table(python string, only, some *regexp.Regexp, rounds int, list, out string) error {
 	peers, err := startPeers(python)
 	if err != nil {
 		return err
 	}
 	defer peers.stop()
-	var s strings.Builder
-	writeHead(&s)
-	sum := summary{}
-	for _, name := range layers.OperationNames() {
-		if _, left := leftOut[name]; left || !only.MatchString(name) {
-			continue
-		}
-		for _, size := range sizes[:min(largest, len(sizes))] {
+	results, err := readResults(list)
+	if err != nil {
+		return err
+	}
+	var failed []error
+	for _, size := range sizes {
+		for _, name := range layers.OperationNames() {
+			if _, left := leftOut[name]; left || !only.MatchString(name) || !some.MatchString(size.name) {
+				continue
+			}
 			for _, gradients := range []bool{false, true} {
 				b, err := caseOf(name, size.n)
 				if err != nil {
 					return err
+				}
+				if results.has(b.Name, size.name, gradients) {
+					continue
 				}
 				r, err := measureRow(b, size.name, gradients, peers, rounds)
 				if errors.Is(err, errNoGradient) {
 					continue
 				}
 				if err != nil {
-					return fmt.Errorf("%s: %w", name, err)
+					failed = append(failed, fmt.Errorf("%s: %w", name, err))
+					continue
 				}
-				r.write(&s)
-				sum.add(r)
+				if err := results.add(r); err != nil {
+					return err
+				}
 				fmt.Fprintln(os.Stderr, r)
 			}
 		}
 	}
-	text := s.String() + sum.text()
+	text := results.text()
 	if out == "" {
 		fmt.Print(text)
-		return nil
+		return errors.Join(failed...)
 	}
-	return os.WriteFile(out, []byte(text), 0o644)
+	return errors.Join(append(failed, os.WriteFile(out, []byte(text), 0o644))...)
 }

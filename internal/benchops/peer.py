@@ -25,6 +25,14 @@ def array(t):
     return r.integers(int(t["low"]), int(t["high"]), t["shape"]).astype(t["dtype"])
 
 
+def uniform(shape, dtype):
+    return np.random.default_rng(2).uniform(-0.95, 0.95, shape).astype(dtype)
+
+
+def weights(y):
+    return torch.from_numpy(uniform(tuple(y.shape), str(y.dtype).split(".")[1]))
+
+
 def first(y):
     while isinstance(y, (list, tuple)):
         y = y[0]
@@ -63,10 +71,10 @@ def prepare(case, gradients):
             return run
         for i in floats:
             xs[i].requires_grad_(True)
-        ones = torch.ones_like(first(call(*xs)))
+        dy = weights(first(call(*xs)))
 
         def run():
-            materialize(torch.autograd.grad(materialize(first(call(*xs))), [xs[i] for i in floats], ones, allow_unused=True))
+            materialize(torch.autograd.grad(materialize(first(call(*xs))), [xs[i] for i in floats], dy, allow_unused=True))
         return run
     xs = [jax.numpy.asarray(v) for v in values]
     if gradients:
@@ -76,13 +84,14 @@ def prepare(case, gradients):
                 full[i] = v
             return first(call(*full))
 
-        def backward(*some):
-            y, pull = jax.vjp(forward, *some)
-            return pull(jax.numpy.ones_like(y))
+        def backward(dy, *some):
+            return jax.vjp(forward, *some)[1](dy)
 
         compiled = jax.jit(backward)
         some = [xs[i] for i in floats]
-        return lambda: jax.block_until_ready(compiled(*some))
+        shape = jax.eval_shape(forward, *some)
+        dy = jax.numpy.asarray(uniform(shape.shape, shape.dtype))
+        return lambda: jax.block_until_ready(compiled(dy, *some))
     compiled = jax.jit(lambda *v: call(*v))
     return lambda: jax.block_until_ready(compiled(*xs))
 
@@ -97,13 +106,16 @@ for line in sys.stdin:
             run = prepare(question["case"], question["gradients"])
             run()
         elif "measure" in question:
-            best, begin = float("inf"), time.perf_counter()
+            best, calls, begin = float("inf"), 1, time.process_time_ns()
             while True:
-                t = time.perf_counter()
-                run()
-                now = time.perf_counter()
-                best = min(best, now - t)
-                if now - begin > question["measure"]:
+                t = time.process_time_ns()
+                for _ in range(calls):
+                    run()
+                now = time.process_time_ns()
+                best = min(best, (now - t) / calls * 1e-9)
+                if now - t < 50_000:
+                    calls *= 2
+                if now - begin > question["measure"] * 1e9:
                     break
             answer["seconds"] = best
     except Exception as e:

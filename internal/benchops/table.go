@@ -1,40 +1,103 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"os"
 	"slices"
 	"strings"
 )
 
 // row is one call at one size.
 type row struct {
-	name, size string
-	gradients  bool
-	bytes      int
-	ours       float64            // seconds
-	peers      map[string]float64 // seconds; absent where the peer cannot do it
+	Name      string             `json:"name"`
+	Size      string             `json:"size"`
+	Gradients bool               `json:"gradients"`
+	Bytes     int                `json:"bytes"`
+	Ours      float64            `json:"ours"`  // seconds
+	Peers     map[string]float64 `json:"peers"` // seconds; absent where the peer cannot do it
+}
+
+// results are what was measured so far.
+type results struct {
+	list []row
+	file string
+}
+
+// readResults returns the rows that a file has; none where there is no file, or no name of one.
+func readResults(file string) (*results, error) {
+	s := &results{file: file}
+	if file == "" {
+		return s, nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil && !os.IsNotExist(err) {
+		return nil, err
+	}
+	for d := json.NewDecoder(bytes.NewReader(text)); d.More(); {
+		var r row
+		if err := d.Decode(&r); err != nil {
+			return nil, fmt.Errorf("%s: row %d: %w", file, len(s.list), err)
+		}
+		s.list = append(s.list, r)
+	}
+	return s, nil
+}
+
+func (s *results) has(name, size string, gradients bool) bool {
+	return slices.ContainsFunc(s.list, func(r row) bool { return r.Name == name && r.Size == size && r.Gradients == gradients })
+}
+
+func (s *results) add(r row) error {
+	s.list = append(s.list, r)
+	if s.file == "" {
+		return nil
+	}
+	line, err := json.Marshal(r)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(s.file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
+}
+
+func (s *results) text() string {
+	var b strings.Builder
+	writeHead(&b)
+	sum := summary{}
+	for _, r := range s.list {
+		r.write(&b)
+		sum.add(r)
+	}
+	return b.String() + sum.text()
 }
 
 func measureRow(b benchmark, size string, gradients bool, peers *peers, rounds int) (row, error) {
-	r := row{name: b.Name, size: size, gradients: gradients, ours: math.Inf(1), peers: map[string]float64{}}
+	r := row{Name: b.Name, Size: size, Gradients: gradients, Ours: math.Inf(1), Peers: map[string]float64{}}
 	t, err := newTimer(b, gradients)
 	if err != nil {
 		return r, err
 	}
 	defer t.close()
-	r.bytes = t.bytes
+	r.Bytes = t.bytes
 	ready := peers.prepare(b, gradients)
 	for range rounds {
 		d, err := t.measure()
 		if err != nil {
 			return r, err
 		}
-		r.ours = min(r.ours, d)
+		r.Ours = min(r.Ours, d)
 		for _, name := range ready {
 			if d, ok := peers.measure(name); ok {
-				if best, has := r.peers[name]; !has || d < best {
-					r.peers[name] = d
+				if best, has := r.Peers[name]; !has || d < best {
+					r.Peers[name] = d
 				}
 			}
 		}
@@ -45,16 +108,16 @@ func measureRow(b benchmark, size string, gradients bool, peers *peers, rounds i
 // ratio is the best peer's time by ours: above 1 we are faster.
 func (r row) ratio() (ratio float64, best string, ok bool) {
 	least := math.Inf(1)
-	for name, d := range r.peers {
+	for name, d := range r.Peers {
 		if d < least {
 			least, best = d, name
 		}
 	}
-	return least / r.ours, best, best != ""
+	return least / r.Ours, best, best != ""
 }
 
 func (r row) what() string {
-	if r.gradients {
+	if r.Gradients {
 		return "gradient"
 	}
 	return "forward"
@@ -62,21 +125,21 @@ func (r row) what() string {
 
 func (r row) String() string {
 	ratio, best, _ := r.ratio()
-	return fmt.Sprintf("%-28s %-7s %-8s %10.1f us  %5.2f of %s", r.name, r.size, r.what(), r.ours*1e6, ratio, best)
+	return fmt.Sprintf("%-28s %-7s %-8s %10.1f us  %5.2f of %s", r.Name, r.Size, r.what(), r.Ours*1e6, ratio, best)
 }
 
 func writeHead(s *strings.Builder) {
 	s.WriteString("# Every function of keras.ops beside PyTorch and JAX\n\n" +
 		"One thread, float32. Written by `make bench-ops` (`internal/benchops`), which takes the functions from the registry: the operands are 128 KB (L2),\n" +
-		"2 MB (L3) or 64 MB (beyond); times are the best of three rounds, in microseconds, with the processes measured in turn. PyTorch computes Keras's function\n" +
-		"eagerly, JAX compiled. The ratio is the time of the best of them by ours: below 1 we are behind. Gradients are of the sum of the first result, with the\n" +
-		"forward pass as far as it is needed.\n\n" +
+		"2 MB (L3) or 64 MB (beyond); times are processor time, the least of three rounds, in microseconds, with the processes measured in turn. PyTorch computes\n" +
+		"Keras's function eagerly, JAX compiled. The ratio is the time of the best of them by ours: below 1 we are behind. Gradients are those of the first\n" +
+		"result, weighed by random numbers, with the forward pass as far as it is needed.\n\n" +
 		"| function | size | | ours | PyTorch | JAX | ratio |\n|---|---|---|---|---|---|---|\n")
 }
 
 func (r row) write(s *strings.Builder) {
 	cell := func(name string) string {
-		if d, ok := r.peers[name]; ok {
+		if d, ok := r.Peers[name]; ok {
 			return fmt.Sprintf("%.1f", d*1e6)
 		}
 		return ""
@@ -88,7 +151,7 @@ func (r row) write(s *strings.Builder) {
 			ratio = "**" + ratio + "**"
 		}
 	}
-	fmt.Fprintf(s, "| `%s` | %s | %s | %.1f | %s | %s | %s |\n", r.name, r.size, r.what(), r.ours*1e6, cell("torch"), cell("jax"), ratio)
+	fmt.Fprintf(s, "| `%s` | %s | %s | %.1f | %s | %s | %s |\n", r.Name, r.Size, r.what(), r.Ours*1e6, cell("torch"), cell("jax"), ratio)
 }
 
 // summary holds the ratios of all rows.

@@ -24,7 +24,7 @@ func batched(what string, x *Tensor, spatial int) (*Tensor, func(*Tensor) *Tenso
 // the elements of a window in row-major order, channels last. The options are those of [Conv].
 func ExtractPatches(x *Tensor, window []int, o ConvOptions) *Tensor {
 	x, unbatched := batched("extract patches", x, len(window))
-	kernel, all := slices.Clone(window), 1
+	all := 1
 	for _, n := range window {
 		if n < 1 {
 			Failf(x.g, "extract patches: the window must be positive, received %v", window)
@@ -32,10 +32,35 @@ func ExtractPatches(x *Tensor, window []int, o ConvOptions) *Tensor {
 		all *= n //dim:known windows are constants
 	}
 	Fixed(x, "extract patches", x.Dim(-1))
-	all *= x.Dim(-1) //dim:known
-	kernel = append(kernel, x.Dim(-1), all)
 	o.Groups = 1
+	if y := tilePatches(x, window, o); y != nil {
+		return unbatched(y)
+	}
+	all *= x.Dim(-1) //dim:known
+	kernel := append(slices.Clone(window), x.Dim(-1), all)
 	return unbatched(Conv(x, Reshape(Identity(x, x.DType(), all), kernel...), o))
+}
+
+// tilePatches returns the patches where they lie side by side, which is a matter of moving elements; nil where they do not.
+func tilePatches(x *Tensor, window []int, o ConvOptions) *Tensor {
+	a := o.attrs(len(window))
+	var split, perm, inner, out []int
+	low := make([]int, x.Rank())
+	limit := x.Shape().Clone()
+	split, out = append(split, x.Dim(0)), append(out, x.Dim(0))
+	for i, n := range window {
+		if a.Strides[i] != n || n > 1 && a.Dilation[i] != 1 || a.PadLow[i] != 0 || a.PadHigh[i] != 0 {
+			return nil
+		}
+		count := dim.FloorDiv(x.Dim(1+i), n)
+		limit[1+i] = dim.Mul(count, n)
+		split, out = append(split, count, n), append(out, count)
+		perm, inner = append(perm, 1+2*i), append(inner, 2+2*i)
+	}
+	channels := x.Dim(-1)
+	split = append(split, channels)
+	x = Transpose(Reshape(Slice(x, low, limit), split...), slices.Concat([]int{0}, perm, inner, []int{len(split) - 1})...)
+	return Reshape(x, append(out, ir.Shape(window).Size()*channels)...) //dim:known
 }
 
 // FoldOptions are how [Unfold] and [Fold] go over images: the height and width of the window, the distance of its elements and of its

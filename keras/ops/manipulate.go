@@ -127,6 +127,9 @@ func Diagonal(x *Tensor, axis1, axis2 int) *Tensor {
 		Failf(x.g, "diagonal: needs two different axes, received axis %d twice", axis1)
 	}
 	rest := free(x, []int{axis1, axis2}, nil)
+	if rows, columns := x.Dim(axis1), x.Dim(axis2); dim.Known(rows) && dim.Known(columns) && len(rest) > 0 { // what is transposed is all that is read
+		x = SliceAxis(SliceAxis(x, axis1, 0, min(rows, columns)), axis2, 0, min(rows, columns)) //dim:known
+	}
 	x = Transpose(x, append(slices.Clone(rest), axis1, axis2)...)
 	rows, columns := x.Dim(-2), x.Dim(-1)
 	n := dim.Min(rows, columns)

@@ -2,6 +2,7 @@ package ops
 
 import (
 	"math"
+	"math/bits"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
@@ -89,9 +90,19 @@ func Bincount(x, weights *Tensor, length int) *Tensor {
 		Failf(x.g, "bincount: needs a vector or a matrix, received shape %v", x.Shape())
 	}
 	if weights == nil {
-		return Sum(OneHot(x, length, ir.Int32), -2)
+		weights = Ones(x, ir.Int32, x.Shape()...)
 	}
-	return Sum(Multiply(OneHot(x, length, weights.DType()), ExpandDims(weights, -1)), -2)
+	if !x.DType().IsInteger() || x.DType().Size() < 4 {
+		x = Cast(x, ir.Int32)
+	}
+	d, out := weights.DType(), ir.Shape{length}
+	if x.Rank() == 2 {
+		out = ir.Shape{x.Dim(0), length}
+		x = flatPositions(out, x, 1)
+	}
+	size := out.Size()
+	sums := apply1(ir.Scatter, ir.ScatterAttrs{Kind: ir.Sum, Mode: ir.IndexDrop}, Zeros(x, d, size), Ravel(x), Ravel(weights))
+	return Reshape(sums, out...)
 }
 
 // Searchsorted returns, for each element of values, the position in the sorted vector at which it could be inserted: before equal
@@ -100,12 +111,37 @@ func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 	if sorted.Rank() != 1 {
 		Failf(sorted.g, "searchsorted: needs a sorted vector, received shape %v", sorted.Shape())
 	}
-	wide := ExpandDims(values, -1)
-	smaller := Less(sorted, wide)
-	if right {
-		smaller = LessEqual(sorted, wide)
+	n := sorted.Dim(0)
+	if !dim.Known(n) {
+		wide := ExpandDims(values, -1)
+		return Sum(Cast(before(sorted, wide, right), ir.Int32), -1)
 	}
-	return Sum(Cast(smaller, ir.Int32), -1)
+	count := Zeros(values, ir.Int32, values.Shape()...)
+	if n <= fewBorders {
+		for i := range n { //dim:known
+			count = Add(count, Cast(before(Index(sorted, 0, i), values, right), ir.Int32))
+		}
+		return count
+	}
+	// Binary search: count is how many are known to lie before the value.
+	for step := 1 << (bits.Len(uint(n)) - 1); step > 0; step /= 2 { //dim:known
+		next := AddScalar(count, float64(step))
+		element := apply1(ir.Gather, ir.GatherAttrs{Mode: ir.IndexClip}, sorted, SubtractScalar(next, 1))
+		more := LogicalAnd(before(element, values, right), CompareScalar(ir.Le, next, float64(n))) //dim:known
+		count = Where(more, next, count)
+	}
+	return count
+}
+
+// fewBorders is up to how many elements a value is compared with each of them.
+const fewBorders = 16
+
+// before tells which elements lie before values, equal ones if right is set.
+func before(elements, values *Tensor, right bool) *Tensor {
+	if right {
+		return LessEqual(elements, values)
+	}
+	return Less(elements, values)
 }
 
 // Digitize returns the number of the bin of each element of x, given the increasing inner borders of the bins: the count of borders

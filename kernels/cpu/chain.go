@@ -18,6 +18,7 @@ type chainForm struct {
 	unary, bytes  bool        // a alone is the operand; the result is bytes
 	chooses       bool        // a is a mask, b and c are the operands
 	loads         bool        // the operation only loads a
+	shares        bool        // b and c are compared for a, the operand
 	first, second vec.ChainOp // with the chain's value as the first operand, and as the second one where that is possible
 }
 
@@ -62,6 +63,10 @@ func scalarForm(op ir.Op, d ir.DType) chainForm {
 
 func reluGradForm(d ir.DType) chainForm {
 	return chainForm{ok: d == ir.Float32, first: vec.ChainKeepPositive, second: vec.ChainWherePositive}
+}
+
+func shareForm(d ir.DType) chainForm {
+	return chainForm{ok: d == ir.Float32, shares: true, first: vec.ChainShare}
 }
 
 // vmSegment is a part of a unit's operations: a chain, or what is computed one by one.
@@ -171,6 +176,8 @@ func (c *chainBuilder) add(i, last int) {
 		step.op += vec.ChainChooseHeld - vec.ChainChoose
 	case op.chain.chooses:
 		step.y = op.a
+	case op.chain.shares:
+		step.y = op.c
 	}
 	c.steps = append(c.steps, step)
 	if op.chain.bytes {
@@ -256,7 +263,7 @@ func (op *vmOp) unusedReads(ptr uint8) (n int) {
 	if op.chain.unary {
 		n++
 	}
-	if !op.chain.chooses {
+	if !op.chain.chooses && !op.chain.shares {
 		n++
 	}
 	return n

@@ -31,7 +31,18 @@ func randomElementwise(r *rand.Rand) *ir.Program {
 	binary := []ir.Op{ir.Add, ir.Sub, ir.Mul, ir.Div, ir.Maximum, ir.Minimum}
 	directions := []ir.Direction{ir.Eq, ir.Ne, ir.Lt, ir.Le, ir.Gt, ir.Ge}
 	for range 3 + r.IntN(30) {
-		switch k := r.IntN(12); {
+		switch k := r.IntN(13); {
+		case k == 12: // the gradient of an extreme for both operands
+			x, y, dy, zero := pick(), pick(), pick(), g.like(floats[0], 0)
+			tie := g.op(ir.Select, nil, g.op(ir.Compare, ir.CompareAttrs{Direction: ir.Eq}, x, y), g.op(ir.Mul, nil, dy, g.like(floats[0], 0.5)), zero)
+			d := []ir.Direction{ir.Lt, ir.Gt}[r.IntN(2)]
+			floats = append(floats, g.op(ir.Select, nil, g.op(ir.Compare, ir.CompareAttrs{Direction: d}, x, y), dy, tie))
+			if r.IntN(2) == 0 {
+				floats = append(floats, g.op(ir.Select, nil, g.op(ir.Compare, ir.CompareAttrs{Direction: d}, y, x), dy, tie))
+			}
+			if r.IntN(4) == 0 {
+				floats = append(floats, tie)
+			}
 		case k < 5:
 			floats = append(floats, g.op(binary[r.IntN(len(binary))], nil, pick(), pick()))
 		case k < 7:

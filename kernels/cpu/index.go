@@ -40,32 +40,70 @@ const dropped = -1
 // whether all indices were allowed; if not, the run has failed.
 func (b *build) lookup(indices *operand, axis, length int, mode ir.IndexMode) (positions *operand, run func() bool) {
 	positions = b.scratch(ir.Int64, indices.n)
-	d := indices.typ.DType
-	read := readerOf(d)
+	find := finderOf(indices.typ.DType)
 	scope, op, rt := b.n.Scope, b.n.Op, b.rt()
 	return positions, func() bool {
-		at := data[int64](positions)
-		for i := range at {
-			k := read(indices, i)
-			if d == ir.Uint64 && k < 0 {
-				k = length // beyond every axis
-			}
-			if k >= 0 && k < length {
-				at[i] = int64(k)
-				continue
-			}
-			switch {
-			case mode == ir.IndexDrop || mode == ir.IndexClip && length == 0:
-				at[i] = dropped
-			case mode == ir.IndexClip:
-				at[i] = int64(min(max(k, 0), length-1))
-			default:
-				rt.fail(&IndexError{Scope: scope, Op: op.String(), Index: indexText(indices, i), Position: i, Axis: axis, Length: length})
-				return false
-			}
+		if i := find(indices, data[int64](positions), length, mode); i >= 0 {
+			rt.fail(&IndexError{Scope: scope, Op: op.String(), Index: indexText(indices, i), Position: i, Axis: axis, Length: length})
+			return false
 		}
 		return true
 	}
+}
+
+// indexFinder fills the positions and returns -1, or the first index that is not allowed.
+type indexFinder func(indices *operand, at []int64, length int, mode ir.IndexMode) int
+
+func finderOf(d ir.DType) indexFinder {
+	switch d {
+	case ir.Int8:
+		return findPositions[int8]
+	case ir.Int16:
+		return findPositions[int16]
+	case ir.Int32:
+		return findPositions[int32]
+	case ir.Int64:
+		return findPositions[int64]
+	case ir.Uint8:
+		return findPositions[uint8]
+	case ir.Uint16:
+		return findPositions[uint16]
+	case ir.Uint32:
+		return findPositions[uint32]
+	}
+	return findPositions[uint64]
+}
+
+func findPositions[T integer](indices *operand, at []int64, length int, mode ir.IndexMode) int {
+	x := data[T](indices)[:len(at)]
+	switch {
+	case mode == ir.IndexDrop || mode == ir.IndexClip && length == 0:
+		for i, v := range x {
+			k := int64(v)
+			if uint64(k) >= uint64(length) {
+				k = dropped
+			}
+			at[i] = k
+		}
+	case mode == ir.IndexClip:
+		last := int64(length) - 1
+		for i, v := range x {
+			k := int64(v)
+			if v > 0 && k < 0 { // beyond every axis
+				k = last
+			}
+			at[i] = min(max(k, 0), last)
+		}
+	default:
+		for i, v := range x {
+			k := int64(v)
+			if uint64(k) >= uint64(length) { // negative ones too
+				return i
+			}
+			at[i] = k
+		}
+	}
+	return -1
 }
 
 // IndexError reports an index outside its axis, found while a program ran.
@@ -122,6 +160,14 @@ func buildGather(b *build) (func(), error) {
 	count := indices.n
 	move := b.rt().parallel(g.outer*count, grain(row/4), func(_ *worker, lo, hi int) {
 		at := data[int64](positions)
+		switch row {
+		case 4:
+			gatherEach(data[uint32](out), data[uint32](in), at, lo, hi, g.length)
+			return
+		case 8:
+			gatherEach(data[uint64](out), data[uint64](in), at, lo, hi, g.length)
+			return
+		}
 		x, y := raw(in), raw(out)
 		for k := lo; k < hi; k++ {
 			dst := y[k*row : (k+1)*row]
@@ -141,6 +187,23 @@ func buildGather(b *build) (func(), error) {
 	}, nil
 }
 
+// gatherEach copies the elements [lo, hi) of a gather along the last axis, which has the given length.
+func gatherEach[T any](y, x []T, at []int64, lo, hi, length int) {
+	for lo < hi {
+		o, first := lo/len(at), lo%len(at)
+		n := min(hi-lo, len(at)-first)
+		line, to := x[o*length:(o+1)*length], y[lo:lo+n]
+		for i, p := range at[first : first+n] {
+			if p == dropped {
+				clear(to[i : i+1])
+				continue
+			}
+			to[i] = line[p]
+		}
+		lo += n
+	}
+}
+
 func buildScatter(b *build) (func(), error) {
 	a := b.n.Attrs.(ir.ScatterAttrs)
 	return scatterInto(b, b.in(0), b.in(1), b.in(2), a.Axis, a.Kind, a.Mode, false)
@@ -157,6 +220,7 @@ func scatterInto(b *build, in, indices, updates *operand, axis int, kind ir.Kind
 	if err != nil {
 		return nil, err
 	}
+	each := scatterEachOf(kind, in.typ.DType)
 	out := b.out(0)
 	g := lines(in.typ.Shape, axis)
 	size := in.typ.DType.Size()
@@ -172,6 +236,10 @@ func scatterInto(b *build, in, indices, updates *operand, axis int, kind ir.Kind
 				clearColumns(unsafe.Add(base, row*g.inner*size), end-row, n*size, g.inner*size)
 			}
 			src := unsafe.Add(updates.ptr(), (o*count*g.inner+first)*size)
+			if each != nil && g.inner == 1 {
+				each(base, src, at, row, end)
+				continue
+			}
 			for i, p := range at {
 				if int(p) >= row && int(p) < end { // not if dropped
 					dst := unsafe.Add(base, int(p)*g.inner*size)
@@ -193,6 +261,41 @@ func scatterInto(b *build, in, indices, updates *operand, axis int, kind ir.Kind
 			scatter()
 		}
 	}, nil
+}
+
+// scatterEachOf returns the loop that combines single elements with those of a line at positions in [row, end), where there is one.
+func scatterEachOf(kind ir.Kind, d ir.DType) func(line, src unsafe.Pointer, at []int64, row, end int) {
+	switch {
+	case kind == ir.Set && d.Size() == 4:
+		return setEach[uint32]
+	case kind == ir.Set && d.Size() == 8:
+		return setEach[uint64]
+	case kind == ir.Sum && d == ir.Float32:
+		return addEach[float32]
+	case kind == ir.Sum && d == ir.Float64:
+		return addEach[float64]
+	case kind == ir.Sum && d == ir.Int32:
+		return addEach[int32]
+	}
+	return nil
+}
+
+func setEach[T any](line, src unsafe.Pointer, at []int64, row, end int) {
+	y, x := view[T](line, end), view[T](src, len(at))
+	for i, p := range at {
+		if int(p) >= row && int(p) < end { // not if dropped
+			y[p] = x[i]
+		}
+	}
+}
+
+func addEach[T number](line, src unsafe.Pointer, at []int64, row, end int) {
+	y, x := view[T](line, end), view[T](src, len(at))
+	for i, p := range at {
+		if int(p) >= row && int(p) < end {
+			y[p] += x[i]
+		}
+	}
 }
 
 // scatterShare is how a scatter is shared out. Rows are independent, and so are columns; updates that meet are combined in the order of

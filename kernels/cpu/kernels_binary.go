@@ -131,6 +131,18 @@ func binaryReluGrad(d ir.DType) blockFn {
 	return mapBinary(vec.ReluGrad[float32])
 }
 
+// shareBlock is dy where x > y, half of it where they are equal, else 0, of operands dy, x and y.
+func shareBlock(d ir.DType) blockFn {
+	if d == ir.Float64 {
+		return mapShare[float64]
+	}
+	return mapShare[float32]
+}
+
+func mapShare[T float](dst, a, b, c unsafe.Pointer, n int) {
+	vec.Share(view[T](dst, n), view[T](a, n), view[T](b, n), view[T](c, n))
+}
+
 // words32 makes a block kernel of a kernel on integers of 32 bits.
 func words32(f func(dst, a, b []int32)) blockFn {
 	return func(dst, a, b, _ unsafe.Pointer, n int) { f(view[int32](dst, n), view[int32](a, n), view[int32](b, n)) }

@@ -59,6 +59,12 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 		c.row(unsafe.Add(dst, lo*c.dst[0]), unsafe.Add(src, lo*c.src[0]), hi-lo)
 		return
 	}
+	// Where rows are short, a call for each would cost more than the row: the two innermost axes are one loop.
+	short := c.dims[inner] < shortBox && !(c.src[inner] == c.size && c.dst[inner] == c.size && c.dims[inner] > 4)
+	if short && inner == 1 {
+		c.box(unsafe.Add(dst, lo*c.dst[0]), unsafe.Add(src, lo*c.src[0]), hi-lo)
+		return
+	}
 	var index [maxAxes]int
 	index[0] = lo
 	for {
@@ -66,8 +72,13 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 		for k := range inner {
 			d, s = unsafe.Add(d, index[k]*c.dst[k]), unsafe.Add(s, index[k]*c.src[k])
 		}
-		c.row(d, s, c.dims[inner])
 		k := inner - 1
+		if short {
+			c.box(d, s, c.dims[k])
+			k--
+		} else {
+			c.row(d, s, c.dims[inner])
+		}
 		for ; k > 0; k-- {
 			if index[k]++; index[k] < c.dims[k] {
 				break
@@ -78,6 +89,43 @@ func (c *ndCopy) run(dst, src unsafe.Pointer, lo, hi int) {
 			if index[0]++; index[0] >= hi {
 				return
 			}
+		}
+	}
+}
+
+// shortBox is the length of the innermost axis below which the two innermost axes are copied together.
+const shortBox = 16
+
+// box copies n rows along the innermost axis.
+func (c *ndCopy) box(dst, src unsafe.Pointer, n int) {
+	switch c.size {
+	case 1:
+		copyBox[uint8](c, dst, src, n)
+	case 2:
+		copyBox[uint16](c, dst, src, n)
+	case 4:
+		copyBox[uint32](c, dst, src, n)
+	default:
+		copyBox[uint64](c, dst, src, n)
+	}
+}
+
+func copyBox[T any](c *ndCopy, dst, src unsafe.Pointer, n int) {
+	last := len(c.dims) - 1
+	m, dstRow, srcRow, dstCol, srcCol := c.dims[last], c.dst[last-1], c.src[last-1], c.dst[last], c.src[last]
+	if srcCol == 0 && dstCol == c.size { // every element is repeated
+		for i := range n {
+			v, to := *(*T)(unsafe.Add(src, i*srcRow)), view[T](unsafe.Add(dst, i*dstRow), m)
+			for j := range to {
+				to[j] = v
+			}
+		}
+		return
+	}
+	for i := range n {
+		d, s := unsafe.Add(dst, i*dstRow), unsafe.Add(src, i*srcRow)
+		for j := range m {
+			*(*T)(unsafe.Add(d, j*dstCol)) = *(*T)(unsafe.Add(s, j*srcCol))
 		}
 	}
 }

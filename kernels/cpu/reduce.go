@@ -21,14 +21,87 @@ type reduction[T number] struct {
 	rows func(acc, x []T)
 	// blocked says that rows limits the growth of rounding errors by itself.
 	blocked bool
+	// short combines short rows of consecutive elements, each of len(x)/len(acc): a call for each row would cost more than the row.
+	short func(acc, x []T)
+}
+
+// shortLine is the length of rows up to which short is used.
+const shortLine = 8
+
+// line combines short rows as [reduction.short] does, so that a row's result does not depend on how many there are, and others by long.
+func line[T float](long, short func(x []T) T) func(x []T) T {
+	return func(x []T) T {
+		if n := len(x); n > 0 && n <= shortLine {
+			return short(x)
+		}
+		return long(x)
+	}
+}
+
+func sumOne[T number](x []T) T {
+	s := x[0]
+	for _, v := range x[1:] {
+		s += v
+	}
+	return s
+}
+
+func maxOne[T number](x []T) T { return maxRow(x[0], x[1:]) }
+func minOne[T number](x []T) T { return minRow(x[0], x[1:]) }
+
+// sumShort adds up short rows, from the left.
+func sumShort[T number](acc, x []T) {
+	switch n := len(x) / max(len(acc), 1); n {
+	case 2:
+		for i := range acc {
+			v := x[2*i : 2*i+2 : 2*i+2]
+			acc[i] = v[0] + v[1]
+		}
+	case 4:
+		for i := range acc {
+			v := x[4*i : 4*i+4 : 4*i+4]
+			acc[i] = v[0] + v[1] + v[2] + v[3]
+		}
+	default:
+		for i := range acc {
+			acc[i] = sumOne(x[i*n : i*n+n])
+		}
+	}
+}
+
+// maxShort and minShort return NaN where there is one.
+func maxShort[T number](acc, x []T) {
+	n := len(x) / max(len(acc), 1)
+	for i := range acc {
+		acc[i] = maxOne(x[i*n : i*n+n])
+	}
+}
+
+func minShort[T number](acc, x []T) {
+	n := len(x) / max(len(acc), 1)
+	for i := range acc {
+		acc[i] = minOne(x[i*n : i*n+n])
+	}
+}
+
+// combineRows combines rows of consecutive elements into one element of acc each.
+func (r *reduction[T]) combineRows(acc, x []T) {
+	n := len(x) / max(len(acc), 1)
+	if r.short != nil && n > 0 && n <= shortLine {
+		r.short(acc, x)
+		return
+	}
+	for i := range acc {
+		acc[i] = r.row(x[i*n : i*n+n])
+	}
 }
 
 // The loops of the most frequent reductions come from package vec.
 var (
-	floatSum32 = reduction[float32]{0, vec.Sum[float32], addRows[float32], true}
-	floatSum64 = reduction[float64]{0, vec.Sum[float64], addRows[float64], true}
-	floatMax32 = reduction[float32]{float32(math.Inf(-1)), vec.MaxOf[float32], vectorRows(vec.Max[float32], maxRows[float32]), true}
-	floatMin32 = reduction[float32]{float32(math.Inf(1)), vec.MinOf[float32], vectorRows(vec.Min[float32], minRows[float32]), true}
+	floatSum32 = reduction[float32]{0, line(vec.Sum[float32], sumOne[float32]), addRows[float32], true, sumShort[float32]}
+	floatSum64 = reduction[float64]{0, line(vec.Sum[float64], sumOne[float64]), addRows[float64], true, sumShort[float64]}
+	floatMax32 = reduction[float32]{float32(math.Inf(-1)), line(vec.MaxOf[float32], maxOne[float32]), vectorRows(vec.Max[float32], maxRows[float32]), true, maxShort[float32]}
+	floatMin32 = reduction[float32]{float32(math.Inf(1)), line(vec.MinOf[float32], minOne[float32]), vectorRows(vec.Min[float32], minRows[float32]), true, minShort[float32]}
 )
 
 // vectorRows combines rows that are long enough with a vector kernel, others with a plain loop.
@@ -131,7 +204,7 @@ func reductionOf[T number](kind ir.Kind, highest T) reduction[T] {
 			r = floatSum64
 			return any(r).(reduction[T])
 		}
-		return reduction[T]{0, sumRow[T], sumRows[T], true}
+		return reduction[T]{0, sumRow[T], sumRows[T], true, sumShort[T]}
 	case ir.Prod:
 		return reduction[T]{1, func(x []T) T {
 			p := T(1)
@@ -139,15 +212,15 @@ func reductionOf[T number](kind ir.Kind, highest T) reduction[T] {
 				p *= v
 			}
 			return p
-		}, func(acc, x []T) { eachRow(acc, x, func(a, v T) T { return a * v }) }, false}
+		}, func(acc, x []T) { eachRow(acc, x, func(a, v T) T { return a * v }) }, false, nil}
 	}
 	if r, ok := extreme[T](kind); ok {
 		return r
 	}
 	if kind == ir.Max {
-		return reduction[T]{lowest, func(x []T) T { return maxRow(lowest, x) }, maxRows[T], true}
+		return reduction[T]{lowest, func(x []T) T { return maxRow(lowest, x) }, maxRows[T], true, maxShort[T]}
 	}
-	return reduction[T]{highest, func(x []T) T { return minRow(highest, x) }, minRows[T], true}
+	return reduction[T]{highest, func(x []T) T { return minRow(highest, x) }, minRows[T], true, minShort[T]}
 }
 
 // sumRow sums integers, which do not round.
@@ -299,6 +372,10 @@ func reduceGroup[T number](b *build, r reduction[T], g axisGroup, from, to *oper
 	if segments == 1 {
 		return b.rt().parallel(g.outer, grain(g.length*g.inner), func(w *worker, lo, hi int) {
 			x, y := data[T](from), data[T](to)
+			if g.inner == 1 {
+				r.combineRows(y[lo:hi], x[lo*g.length:hi*g.length])
+				return
+			}
 			for o := lo; o < hi; o++ {
 				reduceSegment(w, &r, g, y[o*g.inner:(o+1)*g.inner], x[o*g.length*g.inner:(o+1)*g.length*g.inner])
 			}

@@ -2,6 +2,7 @@ package cpu
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -78,6 +79,40 @@ func TestSeparateAxes(t *testing.T) {
 			require.NoError(t, err)
 			for i, got := range runOnce(t, p, []reference.Value{v}, false) {
 				require.NoError(t, kernelstest.Compare(got, want[i], 2000, true), fmt.Sprintf("%v %v %v: output %d", c.shape, c.axes, kind, i))
+			}
+		}
+	}
+}
+
+// TestShortRows reduces rows too short for a call each: one row has the bits of the same row among many, alone and in an elementwise unit.
+func TestShortRows(t *testing.T) {
+	for n := 1; n <= shortLine+1; n++ {
+		for _, kind := range []ir.Kind{ir.Sum, ir.Max, ir.Min, ir.Prod} {
+			const rows = 37
+			build := func(rows int) *ir.Program {
+				g := graphBuilder{t, ir.New("rows")}
+				x := g.p.AddInput("x", single(rows, n))
+				g.p.AddOutput("alone", g.one(ir.Reduce, ir.ReduceAttrs{Kind: kind, Axes: []int{1}}, x))
+				g.p.AddOutput("unit", g.one(ir.Reduce, ir.ReduceAttrs{Kind: kind, Axes: []int{1}}, g.one(ir.Neg, nil, g.one(ir.Neg, nil, g.one(ir.Abs, nil, x)))))
+				return g.p
+			}
+			many := build(rows)
+			inputs := randomInputs(t, many)
+			if kind != ir.Prod {
+				inputs[0].F[5*n] = math.NaN()
+			}
+			want, err := reference.Run(many, inputs)
+			require.NoError(t, err)
+			got := runOnce(t, many, inputs, false)
+			for i := range got {
+				require.NoError(t, kernelstest.Compare(got[i], want[i], 10, true), "%v of %d, output %d", kind, n, i)
+			}
+			for r := range rows {
+				v, err := reference.New(ir.Float32, ir.Shape{1, n}, inputs[0].F[r*n:(r+1)*n]...)
+				require.NoError(t, err)
+				for i, y := range runOnce(t, build(1), []reference.Value{v}, false) {
+					require.Equal(t, got[i].Bytes()[4*r:4*r+4], y.Bytes(), "%v of %d, output %d, row %d", kind, n, i, r)
+				}
 			}
 		}
 	}

@@ -130,6 +130,8 @@ func (s *simplifier) identity(n *ir.Node, in []ir.Value) (ir.Value, bool, error)
 		return in[0], true, nil
 	case ir.Constant:
 		return s.constant(n)
+	case ir.Iota:
+		return s.iota(n)
 	case ir.Reshape, ir.Transpose, ir.Broadcast, ir.Slice, ir.Pad, ir.Concat, ir.Reduce, ir.Reverse:
 		return s.movement(n, in)
 	case ir.Dot:
@@ -162,6 +164,20 @@ func (s *simplifier) constant(n *ir.Node) (ir.Value, bool, error) {
 		}
 	}
 	return s.one(n, ir.Constant, ir.ConstantAttrs{Literal: ir.Literal{Type: l.Type, Data: l.Data[:size], Splat: true}})
+}
+
+// iota counts along one axis only and repeats that along the others, which elementwise units read through.
+func (s *simplifier) iota(n *ir.Node) (ir.Value, bool, error) {
+	t, axis := n.Attrs.(ir.IotaAttrs).Type, n.Attrs.(ir.IotaAttrs).Axis
+	if t.Shape.Size() == t.Shape[axis] {
+		return 0, false, nil
+	}
+	line := ir.IotaAttrs{Type: ir.Type{DType: t.DType, Shape: ir.Shape{t.Shape[axis]}}}
+	v, _, err := s.one(n, ir.Iota, line)
+	if err != nil {
+		return 0, false, err
+	}
+	return s.one(n, ir.Broadcast, ir.BroadcastAttrs{Shape: t.Shape, Axes: []int{axis}}, v)
 }
 
 // elementwise folds constants and drops operations that change nothing.

@@ -96,10 +96,7 @@ func newSink[T number](b *vmBuilder, n *ir.Node, rt *runtime, highest T) vmSink 
 	case shape.columns > 0 && !shape.leading:
 		rows := b.prog.block / shape.columns
 		return vmSink{finish: func() {}, take: func(block unsafe.Pointer, k int, _ bool, n int) {
-			x, y := view[T](block, n), data[T](out)[k*rows:]
-			for i := range n / shape.columns {
-				y[i] = r.row(x[i*shape.columns : (i+1)*shape.columns])
-			}
+			r.combineRows(data[T](out)[k*rows:][:n/shape.columns], view[T](block, n))
 		}}
 	case shape.columns > 0:
 		return rowsSink(b, &r, shape.columns, (blocks+chunk-1)/chunk, out)

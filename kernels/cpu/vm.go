@@ -63,7 +63,8 @@ type vmBuilder struct {
 	held    map[ir.Value]vmRegister
 
 	reluMask map[int]ir.Value // selects that are the gradient of a relu: dy where this value is positive, else 0
-	skip     map[int]bool     // the comparisons of those
+	shares   map[int]share    // selects that are the gradient of an extreme
+	skip     map[int]bool     // the comparisons of those, and what else nothing reads then
 }
 
 // blockBytes is how much of the first-level cache a block's operands may take.
@@ -90,15 +91,19 @@ func (p *placement) compileElementwise(u *unit, rt *runtime) func() {
 
 func newVMBuilder(p *placement, u *unit) *vmBuilder {
 	b := &vmBuilder{placement: p, u: u, ptrOf: map[ir.Value]uint8{}, source: map[string]uint8{}, lastUse: map[ir.Value]int{},
-		free: map[int][]vmRegister{}, held: map[ir.Value]vmRegister{}, reluMask: map[int]ir.Value{}, skip: map[int]bool{}}
+		free: map[int][]vmRegister{}, held: map[ir.Value]vmRegister{}, reluMask: map[int]ir.Value{}, shares: map[int]share{}, skip: map[int]bool{}}
 	b.prog.n = u.size
 	b.findReluGradients()
+	b.findShares()
 	for _, i := range u.nodes {
 		for _, x := range p.p.Nodes[i].Inputs {
 			b.lastUse[u.accesses[x].source] = i
 		}
 		if y, ok := b.reluMask[i]; ok {
 			b.lastUse[u.accesses[y].source] = i
+		}
+		if s, ok := b.shares[i]; ok {
+			b.lastUse[u.accesses[s.x].source], b.lastUse[u.accesses[s.y].source] = i, i
 		}
 	}
 	for _, i := range u.sinks {
@@ -172,6 +177,8 @@ func (b *vmBuilder) compileNode(i int) {
 	}
 	args := make([]uint8, len(n.Inputs))
 	_, masked := b.reluMask[i]
+	shared, shares := b.shares[i]
+	masked = masked || shares
 	scalar := b.scalarSide(n)
 	for j, x := range n.Inputs {
 		switch {
@@ -196,6 +203,9 @@ func (b *vmBuilder) compileNode(i int) {
 	if y, ok := b.reluMask[i]; ok {
 		b.prog.ops = append(b.prog.ops, vmOp{fn: binaryReluGrad(d), dst: dst, a: args[1], b: b.operand(b.u.accesses[y]),
 			chain: reluGradForm(d)})
+	} else if shares {
+		b.prog.ops = append(b.prog.ops, vmOp{fn: shareBlock(d), dst: dst, a: args[1], b: b.operand(b.u.accesses[shared.x]),
+			c: b.operand(b.u.accesses[shared.y]), chain: shareForm(d)})
 	} else if scalar >= 0 {
 		b.prog.ops = append(b.prog.ops, vmOp{fn: scalarKernel(n.Op, d), dst: dst, a: args[1-scalar], b: args[scalar], chain: scalarForm(n.Op, d)})
 	} else {

@@ -207,6 +207,18 @@ var chainSteps = []chainStep{
 	{"HoldGreaterEqual", "hold v ≥ x", heldOf(greaterEqual)},
 	{"ChooseHeld", "v where it was held, else x", chooseHeld(false)},
 	{"ChooseOtherHeld", "x where it was held, else v", chooseHeld(true)},
+	{"Share", "v where x > y, half of v where x = y, else 0", func(c *chainBody) {
+		half := c.m.copy(number(0.5))
+		c.each(func(i int, v vector) {
+			x, y := c.m.copy(c.at(c.x, i)), c.at(c.y, i)
+			equals := c.m.compare(equal, x, y)
+			greater := c.m.compare(greaterThan, x, y)
+			tie := c.m.vector()
+			c.m.keep(equals, c.m.mul(half, v), tie)
+			c.m.blend(greater, v, tie)
+			VMOVAPS(tie, v)
+		})
+	}},
 }
 
 // chain emits the function that runs a chain of steps on vectors that it keeps in registers: several at a time, then single ones.

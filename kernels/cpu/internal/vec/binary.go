@@ -89,6 +89,24 @@ func ReluGrad[T Float](dst, dy, y []T) {
 	}
 }
 
+// Share stores dy where a > b, half of it where they are equal, else 0: the gradient of the larger of a and b, for a.
+func Share[T Float](dst, dy, a, b []T) {
+	dy, a, b = dy[:len(dst)], a[:len(dst)], b[:len(dst)]
+	if single[T]() && share32(as32(dst), as32(dy), as32(a), as32(b)) {
+		return
+	}
+	for i := range dst {
+		g := T(0)
+		switch x, y := a[i], b[i]; {
+		case x > y:
+			g = dy[i]
+		case x == y:
+			g = dy[i] * 0.5
+		}
+		dst[i] = g
+	}
+}
+
 // TanhGrad stores dy·(1 − y²), where y is the output of tanh.
 func TanhGrad[T Float](dst, dy, y []T) {
 	dy, y = dy[:len(dst)], y[:len(dst)]

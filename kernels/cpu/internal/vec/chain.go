@@ -53,6 +53,7 @@ const (
 	ChainHoldGreaterEqual                // v ≥ X is held
 	ChainChooseHeld                      // v where what is held is true, else X
 	ChainChooseOtherHeld                 // X where what is held is true, else v
+	ChainShare                           // v where X > Y, half of v where X = Y, else 0
 )
 
 // ChainStep is a step with the addresses of its operands.
@@ -73,6 +74,8 @@ func (op ChainOp) elements() (x, y int) {
 		return 0, 0
 	case op >= ChainEqual && op < ChainHoldEqual:
 		return 4, 1
+	case op == ChainShare:
+		return 4, 4
 	}
 	return 4, 0
 }

@@ -30,7 +30,7 @@ func Chain(steps []ChainStep, n int) {
 
 // chainRest runs the steps on the last n elements, less than a vector, in buffers. The same address has the same buffer.
 func chainRest(wide bool, steps []ChainStep, first, n int) {
-	var floats [MaxChain]buffer
+	var floats [2 * MaxChain]buffer
 	var bytes [MaxChain][16]uint8
 	var local [MaxChain]ChainStep
 	for i, s := range steps {
@@ -38,21 +38,14 @@ func chainRest(wide bool, steps []ChainStep, first, n int) {
 		local[i] = s
 		switch x {
 		case 4:
-			at := i
-			for j := range i {
-				if e, _ := steps[j].Op.elements(); e == 4 && steps[j].X == s.X {
-					at = j
-					break
-				}
-			}
-			if at == i {
-				copy(floats[i][:n], unsafe.Slice((*float32)(unsafe.Add(s.X, 4*first)), n))
-			}
-			local[i].X = unsafe.Pointer(&floats[at])
+			local[i].X = chainFloats(&floats, steps, 2*i, s.X, first, n)
 		case 1:
 			local[i].X = chainBytes(&bytes, steps, i, s.X, first, n)
 		}
-		if y == 1 {
+		switch y {
+		case 4:
+			local[i].Y = chainFloats(&floats, steps, 2*i+1, s.Y, first, n)
+		case 1:
 			local[i].Y = chainBytes(&bytes, steps, i, s.Y, first, n)
 		}
 	}
@@ -68,6 +61,19 @@ func chainRest(wide bool, steps []ChainStep, first, n int) {
 	}
 }
 
+// chainFloats returns the buffer for the floats at p, which operand i is: X of step i/2, or Y.
+func chainFloats(floats *[2 * MaxChain]buffer, steps []ChainStep, i int, p unsafe.Pointer, first, n int) unsafe.Pointer {
+	for j := range i {
+		s := &steps[j/2]
+		x, y := s.Op.elements()
+		if j%2 == 0 && x == 4 && s.X == p || j%2 == 1 && y == 4 && s.Y == p {
+			return unsafe.Pointer(&floats[j])
+		}
+	}
+	copy(floats[i][:n], unsafe.Slice((*float32)(unsafe.Add(p, 4*first)), n))
+	return unsafe.Pointer(&floats[i])
+}
+
 // chainBytes returns the buffer for the bytes at p, which step i is the user of.
 func chainBytes(bytes *[MaxChain][16]uint8, steps []ChainStep, i int, p unsafe.Pointer, first, n int) unsafe.Pointer {
 	for j := range i {
@@ -78,4 +84,15 @@ func chainBytes(bytes *[MaxChain][16]uint8, steps []ChainStep, i int, p unsafe.P
 	}
 	copy(bytes[i][:n], unsafe.Slice((*uint8)(unsafe.Add(p, first)), n))
 	return unsafe.Pointer(&bytes[i])
+}
+
+// share32 is a chain of one operation.
+func share32(dst, dy, a, b []float32) bool {
+	if !Chains() || len(dst) == 0 {
+		return false
+	}
+	p := func(x []float32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }
+	steps := [3]ChainStep{{Op: ChainLoad, X: p(dy)}, {Op: ChainShare, X: p(a), Y: p(b)}, {Op: ChainStore, X: p(dst)}}
+	Chain(steps[:], len(dst))
+	return true
 }

@@ -17,6 +17,7 @@ type chainReference struct {
 	y      func(v, x float32) bool
 	hold   bool // what y says
 	held   bool // y of v is what is held
+	both   func(v, x, y float32) float32
 }
 
 func larger(a, b float32) float32 { // b where they are equal
@@ -106,6 +107,15 @@ var chainReferences = []chainReference{
 	{op: ChainHoldGreaterEqual, hold: true, y: func(v, x float32) bool { return v >= x }},
 	{op: ChainChooseHeld, held: true, v: chosen},
 	{op: ChainChooseOtherHeld, held: true, v: chosenOther},
+	{op: ChainShare, both: func(v, x, y float32) float32 {
+		switch {
+		case x > y:
+			return v
+		case x == y:
+			return v / 2
+		}
+		return 0
+	}},
 	{op: ChainChoose, v: chosen},
 	{op: ChainChooseOther, v: chosenOther},
 }
@@ -164,8 +174,17 @@ func TestChains(t *testing.T) {
 					k = 3 // which no step writes
 				}
 				number := wantFloats[k][0]
-				add(ref.op, unsafe.Pointer(&floats[k][0]), unsafe.Pointer(&masks[l][0]))
+				other := r.IntN(len(floats))
+				if ref.both != nil {
+					add(ref.op, unsafe.Pointer(&floats[k][0]), unsafe.Pointer(&floats[other][0]))
+				} else {
+					add(ref.op, unsafe.Pointer(&floats[k][0]), unsafe.Pointer(&masks[l][0]))
+				}
 				for i := range v {
+					if ref.both != nil {
+						v[i] = ref.both(v[i], wantFloats[k][i], wantFloats[other][i])
+						continue
+					}
 					x := wantFloats[k][i]
 					if ref.number {
 						x = number

@@ -22,6 +22,7 @@
 //	Axpy                              (dst []T, a T, x []T)        dst += a·x
 //	MulAdd                            (dst, a, b, c []T)           a·b + c
 //	ReluGrad                          (dst, dy, y []T)             dy where y > 0, else 0
+//	Share                             (dst, dy, a, b []T)          dy where a > b, dy/2 where a = b, else 0
 //	TanhGrad, SigmoidGrad             (dst, dy, y []T)             dy·(1 − y²);  dy·y·(1 − y)
 //	GeluGrad                          (dst, dy, x []T)             dy·(Φ(x) + x·φ(x))
 //	Sum, MaxOf                        (x []T) T                    MaxOf of nothing is −Inf

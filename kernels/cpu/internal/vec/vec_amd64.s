@@ -7451,8 +7451,8 @@ from22_4:
 	JMP     done4
 
 from23_4:
-	CMPQ     R11, $0x00000022
-	JAE      from34_4
+	CMPQ     R11, $0x00000023
+	JAE      from35_4
 	CMPQ     R11, $0x0000001d
 	JAE      from29_4
 	CMPQ     R11, $0x0000001a
@@ -7686,6 +7686,8 @@ from31_4:
 	JMP          done4
 
 from32_4:
+	CMPQ         R11, $0x00000022
+	JAE          from34_4
 	CMPQ         R11, $0x00000021
 	JAE          from33_4
 	VCMPPS       $0x12, (BX)(DI*1), Y0, Y8
@@ -7754,14 +7756,6 @@ from33_4:
 	JMP          done4
 
 from34_4:
-	CMPQ         R11, $0x00000028
-	JAE          from40_4
-	CMPQ         R11, $0x00000025
-	JAE          from37_4
-	CMPQ         R11, $0x00000024
-	JAE          from36_4
-	CMPQ         R11, $0x00000023
-	JAE          from35_4
 	VCMPPS       $0x1d, (BX)(DI*1), Y0, Y8
 	VPSRLD       $0x1f, Y8, Y8
 	VEXTRACTI128 $0x01, Y8, X9
@@ -7795,6 +7789,14 @@ from34_4:
 	JMP          done4
 
 from35_4:
+	CMPQ      R11, $0x00000029
+	JAE       from41_4
+	CMPQ      R11, $0x00000026
+	JAE       from38_4
+	CMPQ      R11, $0x00000025
+	JAE       from37_4
+	CMPQ      R11, $0x00000024
+	JAE       from36_4
 	VPMOVZXBD (SI)(R8*1), Y8
 	VPXOR     Y9, Y9, Y9
 	VPCMPGTD  Y9, Y8, Y8
@@ -7845,10 +7847,6 @@ from36_4:
 	JMP       done4
 
 from37_4:
-	CMPQ    R11, $0x00000027
-	JAE     from39_4
-	CMPQ    R11, $0x00000026
-	JAE     from38_4
 	VCMPPS  $0x00, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x00, 32(BX)(DI*1), Y1, Y5
@@ -7862,6 +7860,10 @@ from37_4:
 	JMP     done4
 
 from38_4:
+	CMPQ    R11, $0x00000028
+	JAE     from40_4
+	CMPQ    R11, $0x00000027
+	JAE     from39_4
 	VCMPPS  $0x04, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x04, 32(BX)(DI*1), Y1, Y5
@@ -7888,12 +7890,6 @@ from39_4:
 	JMP     done4
 
 from40_4:
-	CMPQ    R11, $0x0000002b
-	JAE     from43_4
-	CMPQ    R11, $0x0000002a
-	JAE     from42_4
-	CMPQ    R11, $0x00000029
-	JAE     from41_4
 	VCMPPS  $0x12, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x12, 32(BX)(DI*1), Y1, Y5
@@ -7907,6 +7903,12 @@ from40_4:
 	JMP     done4
 
 from41_4:
+	CMPQ    R11, $0x0000002c
+	JAE     from44_4
+	CMPQ    R11, $0x0000002b
+	JAE     from43_4
+	CMPQ    R11, $0x0000002a
+	JAE     from42_4
 	VCMPPS  $0x1e, (BX)(DI*1), Y0, Y4
 	VMOVAPS Y4, Y4
 	VCMPPS  $0x1e, 32(BX)(DI*1), Y1, Y5
@@ -7933,8 +7935,6 @@ from42_4:
 	JMP     done4
 
 from43_4:
-	CMPQ      R11, $0x0000002c
-	JAE       from44_4
 	VMOVUPS   (BX)(DI*1), Y8
 	VBLENDVPS Y4, Y0, Y8, Y0
 	VMOVUPS   32(BX)(DI*1), Y8
@@ -7948,10 +7948,46 @@ from43_4:
 	JMP       done4
 
 from44_4:
+	CMPQ      R11, $0x0000002d
+	JAE       from45_4
 	VBLENDVPS Y4, (BX)(DI*1), Y0, Y0
 	VBLENDVPS Y5, 32(BX)(DI*1), Y1, Y1
 	VBLENDVPS Y6, 64(BX)(DI*1), Y2, Y2
 	VBLENDVPS Y7, 96(BX)(DI*1), Y3, Y3
+	DECQ      R10
+	JNE       next4
+	JMP       done4
+
+from45_4:
+	VMOVUPS   c3f000000<>+0(SB), Y8
+	VMOVUPS   (BX)(DI*1), Y9
+	VCMPPS    $0x00, (SI)(DI*1), Y9, Y10
+	VCMPPS    $0x1e, (SI)(DI*1), Y9, Y9
+	VMULPS    Y0, Y8, Y11
+	VANDPS    Y11, Y10, Y10
+	VBLENDVPS Y9, Y0, Y10, Y10
+	VMOVAPS   Y10, Y0
+	VMOVUPS   32(BX)(DI*1), Y9
+	VCMPPS    $0x00, 32(SI)(DI*1), Y9, Y10
+	VCMPPS    $0x1e, 32(SI)(DI*1), Y9, Y9
+	VMULPS    Y1, Y8, Y11
+	VANDPS    Y11, Y10, Y10
+	VBLENDVPS Y9, Y1, Y10, Y10
+	VMOVAPS   Y10, Y1
+	VMOVUPS   64(BX)(DI*1), Y9
+	VCMPPS    $0x00, 64(SI)(DI*1), Y9, Y10
+	VCMPPS    $0x1e, 64(SI)(DI*1), Y9, Y9
+	VMULPS    Y2, Y8, Y11
+	VANDPS    Y11, Y10, Y10
+	VBLENDVPS Y9, Y2, Y10, Y10
+	VMOVAPS   Y10, Y2
+	VMOVUPS   96(BX)(DI*1), Y9
+	VCMPPS    $0x00, 96(SI)(DI*1), Y9, Y10
+	VCMPPS    $0x1e, 96(SI)(DI*1), Y9, Y9
+	VMULPS    Y3, Y8, Y8
+	VANDPS    Y8, Y10, Y8
+	VBLENDVPS Y9, Y3, Y8, Y8
+	VMOVAPS   Y8, Y3
 	DECQ      R10
 	JNE       next4
 
@@ -8185,8 +8221,8 @@ from22_1:
 	JMP     done1
 
 from23_1:
-	CMPQ     R11, $0x00000022
-	JAE      from34_1
+	CMPQ     R11, $0x00000023
+	JAE      from35_1
 	CMPQ     R11, $0x0000001d
 	JAE      from29_1
 	CMPQ     R11, $0x0000001a
@@ -8294,6 +8330,8 @@ from31_1:
 	JMP          done1
 
 from32_1:
+	CMPQ         R11, $0x00000022
+	JAE          from34_1
 	CMPQ         R11, $0x00000021
 	JAE          from33_1
 	VCMPPS       $0x12, (BX)(DI*1), Y0, Y2
@@ -8320,14 +8358,6 @@ from33_1:
 	JMP          done1
 
 from34_1:
-	CMPQ         R11, $0x00000028
-	JAE          from40_1
-	CMPQ         R11, $0x00000025
-	JAE          from37_1
-	CMPQ         R11, $0x00000024
-	JAE          from36_1
-	CMPQ         R11, $0x00000023
-	JAE          from35_1
 	VCMPPS       $0x1d, (BX)(DI*1), Y0, Y2
 	VPSRLD       $0x1f, Y2, Y2
 	VEXTRACTI128 $0x01, Y2, X3
@@ -8340,6 +8370,14 @@ from34_1:
 	JMP          done1
 
 from35_1:
+	CMPQ      R11, $0x00000029
+	JAE       from41_1
+	CMPQ      R11, $0x00000026
+	JAE       from38_1
+	CMPQ      R11, $0x00000025
+	JAE       from37_1
+	CMPQ      R11, $0x00000024
+	JAE       from36_1
 	VPMOVZXBD (SI)(R8*1), Y2
 	VPXOR     Y3, Y3, Y3
 	VPCMPGTD  Y3, Y2, Y2
@@ -8360,10 +8398,6 @@ from36_1:
 	JMP       done1
 
 from37_1:
-	CMPQ    R11, $0x00000027
-	JAE     from39_1
-	CMPQ    R11, $0x00000026
-	JAE     from38_1
 	VCMPPS  $0x00, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -8371,6 +8405,10 @@ from37_1:
 	JMP     done1
 
 from38_1:
+	CMPQ    R11, $0x00000028
+	JAE     from40_1
+	CMPQ    R11, $0x00000027
+	JAE     from39_1
 	VCMPPS  $0x04, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -8385,12 +8423,6 @@ from39_1:
 	JMP     done1
 
 from40_1:
-	CMPQ    R11, $0x0000002b
-	JAE     from43_1
-	CMPQ    R11, $0x0000002a
-	JAE     from42_1
-	CMPQ    R11, $0x00000029
-	JAE     from41_1
 	VCMPPS  $0x12, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -8398,6 +8430,12 @@ from40_1:
 	JMP     done1
 
 from41_1:
+	CMPQ    R11, $0x0000002c
+	JAE     from44_1
+	CMPQ    R11, $0x0000002b
+	JAE     from43_1
+	CMPQ    R11, $0x0000002a
+	JAE     from42_1
 	VCMPPS  $0x1e, (BX)(DI*1), Y0, Y1
 	VMOVAPS Y1, Y1
 	DECQ    R10
@@ -8412,8 +8450,6 @@ from42_1:
 	JMP     done1
 
 from43_1:
-	CMPQ      R11, $0x0000002c
-	JAE       from44_1
 	VMOVUPS   (BX)(DI*1), Y2
 	VBLENDVPS Y1, Y0, Y2, Y0
 	DECQ      R10
@@ -8421,7 +8457,22 @@ from43_1:
 	JMP       done1
 
 from44_1:
+	CMPQ      R11, $0x0000002d
+	JAE       from45_1
 	VBLENDVPS Y1, (BX)(DI*1), Y0, Y0
+	DECQ      R10
+	JNE       next1
+	JMP       done1
+
+from45_1:
+	VMOVUPS   c3f000000<>+0(SB), Y2
+	VMOVUPS   (BX)(DI*1), Y3
+	VCMPPS    $0x00, (SI)(DI*1), Y3, Y4
+	VCMPPS    $0x1e, (SI)(DI*1), Y3, Y3
+	VMULPS    Y0, Y2, Y2
+	VANDPS    Y2, Y4, Y2
+	VBLENDVPS Y3, Y0, Y2, Y2
+	VMOVAPS   Y2, Y0
 	DECQ      R10
 	JNE       next1
 
@@ -18394,8 +18445,8 @@ from22_8:
 	JMP     done8
 
 from23_8:
-	CMPQ        R11, $0x00000022
-	JAE         from34_8
+	CMPQ        R11, $0x00000023
+	JAE         from35_8
 	CMPQ        R11, $0x0000001d
 	JAE         from29_8
 	CMPQ        R11, $0x0000001a
@@ -18701,6 +18752,8 @@ from31_8:
 	JMP        done8
 
 from32_8:
+	CMPQ       R11, $0x00000022
+	JAE        from34_8
 	CMPQ       R11, $0x00000021
 	JAE        from33_8
 	VCMPPS     $0x12, (BX)(DI*1), Z0, K1
@@ -18761,14 +18814,6 @@ from33_8:
 	JMP        done8
 
 from34_8:
-	CMPQ       R11, $0x00000028
-	JAE        from40_8
-	CMPQ       R11, $0x00000025
-	JAE        from37_8
-	CMPQ       R11, $0x00000024
-	JAE        from36_8
-	CMPQ       R11, $0x00000023
-	JAE        from35_8
 	VCMPPS     $0x1d, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X16
 	VMOVDQU8   X16, (SI)(R8*1)
@@ -18798,6 +18843,14 @@ from34_8:
 	JMP        done8
 
 from35_8:
+	CMPQ     R11, $0x00000029
+	JAE      from41_8
+	CMPQ     R11, $0x00000026
+	JAE      from38_8
+	CMPQ     R11, $0x00000025
+	JAE      from37_8
+	CMPQ     R11, $0x00000024
+	JAE      from36_8
 	VMOVDQU8 (SI)(R8*1), X16
 	VPTESTMB X16, X16, K1
 	VMOVUPS  (BX)(DI*1), Z16
@@ -18872,10 +18925,6 @@ from36_8:
 	JMP      done8
 
 from37_8:
-	CMPQ     R11, $0x00000027
-	JAE      from39_8
-	CMPQ     R11, $0x00000026
-	JAE      from38_8
 	VCMPPS   $0x00, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x00, 64(BX)(DI*1), Z1, K1
@@ -18897,6 +18946,10 @@ from37_8:
 	JMP      done8
 
 from38_8:
+	CMPQ     R11, $0x00000028
+	JAE      from40_8
+	CMPQ     R11, $0x00000027
+	JAE      from39_8
 	VCMPPS   $0x04, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x04, 64(BX)(DI*1), Z1, K1
@@ -18939,12 +18992,6 @@ from39_8:
 	JMP      done8
 
 from40_8:
-	CMPQ     R11, $0x0000002b
-	JAE      from43_8
-	CMPQ     R11, $0x0000002a
-	JAE      from42_8
-	CMPQ     R11, $0x00000029
-	JAE      from41_8
 	VCMPPS   $0x12, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x12, 64(BX)(DI*1), Z1, K1
@@ -18966,6 +19013,12 @@ from40_8:
 	JMP      done8
 
 from41_8:
+	CMPQ     R11, $0x0000002c
+	JAE      from44_8
+	CMPQ     R11, $0x0000002b
+	JAE      from43_8
+	CMPQ     R11, $0x0000002a
+	JAE      from42_8
 	VCMPPS   $0x1e, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z8
 	VCMPPS   $0x1e, 64(BX)(DI*1), Z1, K1
@@ -19008,8 +19061,6 @@ from42_8:
 	JMP      done8
 
 from43_8:
-	CMPQ       R11, $0x0000002c
-	JAE        from44_8
 	VPTERNLOGD $0xe2, (BX)(DI*1), Z8, Z0
 	VPTERNLOGD $0xe2, 64(BX)(DI*1), Z9, Z1
 	VPTERNLOGD $0xe2, 128(BX)(DI*1), Z10, Z2
@@ -19023,6 +19074,8 @@ from43_8:
 	JMP        done8
 
 from44_8:
+	CMPQ       R11, $0x0000002d
+	JAE        from45_8
 	VPTERNLOGD $0xb8, (BX)(DI*1), Z8, Z0
 	VPTERNLOGD $0xb8, 64(BX)(DI*1), Z9, Z1
 	VPTERNLOGD $0xb8, 128(BX)(DI*1), Z10, Z2
@@ -19033,6 +19086,68 @@ from44_8:
 	VPTERNLOGD $0xb8, 448(BX)(DI*1), Z15, Z7
 	DECQ       R10
 	JNE        next8
+	JMP        done8
+
+from45_8:
+	VMOVUPS   c3f000000<>+0(SB), Z16
+	VMOVUPS   (BX)(DI*1), Z17
+	VCMPPS    $0x00, (SI)(DI*1), Z17, K1
+	VCMPPS    $0x1e, (SI)(DI*1), Z17, K2
+	VMULPS    Z0, Z16, Z17
+	VMOVUPS.Z Z17, K1, Z17
+	VMOVUPS   Z0, K2, Z17
+	VMOVAPS   Z17, Z0
+	VMOVUPS   64(BX)(DI*1), Z17
+	VCMPPS    $0x00, 64(SI)(DI*1), Z17, K1
+	VCMPPS    $0x1e, 64(SI)(DI*1), Z17, K2
+	VMULPS    Z1, Z16, Z17
+	VMOVUPS.Z Z17, K1, Z17
+	VMOVUPS   Z1, K2, Z17
+	VMOVAPS   Z17, Z1
+	VMOVUPS   128(BX)(DI*1), Z17
+	VCMPPS    $0x00, 128(SI)(DI*1), Z17, K1
+	VCMPPS    $0x1e, 128(SI)(DI*1), Z17, K2
+	VMULPS    Z2, Z16, Z17
+	VMOVUPS.Z Z17, K1, Z17
+	VMOVUPS   Z2, K2, Z17
+	VMOVAPS   Z17, Z2
+	VMOVUPS   192(BX)(DI*1), Z17
+	VCMPPS    $0x00, 192(SI)(DI*1), Z17, K1
+	VCMPPS    $0x1e, 192(SI)(DI*1), Z17, K2
+	VMULPS    Z3, Z16, Z17
+	VMOVUPS.Z Z17, K1, Z17
+	VMOVUPS   Z3, K2, Z17
+	VMOVAPS   Z17, Z3
+	VMOVUPS   256(BX)(DI*1), Z17
+	VCMPPS    $0x00, 256(SI)(DI*1), Z17, K1
+	VCMPPS    $0x1e, 256(SI)(DI*1), Z17, K2
+	VMULPS    Z4, Z16, Z17
+	VMOVUPS.Z Z17, K1, Z17
+	VMOVUPS   Z4, K2, Z17
+	VMOVAPS   Z17, Z4
+	VMOVUPS   320(BX)(DI*1), Z17
+	VCMPPS    $0x00, 320(SI)(DI*1), Z17, K1
+	VCMPPS    $0x1e, 320(SI)(DI*1), Z17, K2
+	VMULPS    Z5, Z16, Z17
+	VMOVUPS.Z Z17, K1, Z17
+	VMOVUPS   Z5, K2, Z17
+	VMOVAPS   Z17, Z5
+	VMOVUPS   384(BX)(DI*1), Z17
+	VCMPPS    $0x00, 384(SI)(DI*1), Z17, K1
+	VCMPPS    $0x1e, 384(SI)(DI*1), Z17, K2
+	VMULPS    Z6, Z16, Z17
+	VMOVUPS.Z Z17, K1, Z17
+	VMOVUPS   Z6, K2, Z17
+	VMOVAPS   Z17, Z6
+	VMOVUPS   448(BX)(DI*1), Z17
+	VCMPPS    $0x00, 448(SI)(DI*1), Z17, K1
+	VCMPPS    $0x1e, 448(SI)(DI*1), Z17, K2
+	VMULPS    Z7, Z16, Z16
+	VMOVUPS.Z Z16, K1, Z16
+	VMOVUPS   Z7, K2, Z16
+	VMOVAPS   Z16, Z7
+	DECQ      R10
+	JNE       next8
 
 done8:
 	ADDQ $0x00000200, DI
@@ -19264,8 +19379,8 @@ from22_1:
 	JMP     done1
 
 from23_1:
-	CMPQ        R11, $0x00000022
-	JAE         from34_1
+	CMPQ        R11, $0x00000023
+	JAE         from35_1
 	CMPQ        R11, $0x0000001d
 	JAE         from29_1
 	CMPQ        R11, $0x0000001a
@@ -19361,6 +19476,8 @@ from31_1:
 	JMP        done1
 
 from32_1:
+	CMPQ       R11, $0x00000022
+	JAE        from34_1
 	CMPQ       R11, $0x00000021
 	JAE        from33_1
 	VCMPPS     $0x12, (BX)(DI*1), Z0, K1
@@ -19379,14 +19496,6 @@ from33_1:
 	JMP        done1
 
 from34_1:
-	CMPQ       R11, $0x00000028
-	JAE        from40_1
-	CMPQ       R11, $0x00000025
-	JAE        from37_1
-	CMPQ       R11, $0x00000024
-	JAE        from36_1
-	CMPQ       R11, $0x00000023
-	JAE        from35_1
 	VCMPPS     $0x1d, (BX)(DI*1), Z0, K1
 	VMOVDQU8.Z c01010101<>+0(SB), K1, X2
 	VMOVDQU8   X2, (SI)(R8*1)
@@ -19395,6 +19504,14 @@ from34_1:
 	JMP        done1
 
 from35_1:
+	CMPQ     R11, $0x00000029
+	JAE      from41_1
+	CMPQ     R11, $0x00000026
+	JAE      from38_1
+	CMPQ     R11, $0x00000025
+	JAE      from37_1
+	CMPQ     R11, $0x00000024
+	JAE      from36_1
 	VMOVDQU8 (SI)(R8*1), X2
 	VPTESTMB X2, X2, K1
 	VMOVUPS  (BX)(DI*1), Z2
@@ -19413,10 +19530,6 @@ from36_1:
 	JMP      done1
 
 from37_1:
-	CMPQ     R11, $0x00000027
-	JAE      from39_1
-	CMPQ     R11, $0x00000026
-	JAE      from38_1
 	VCMPPS   $0x00, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -19424,6 +19537,10 @@ from37_1:
 	JMP      done1
 
 from38_1:
+	CMPQ     R11, $0x00000028
+	JAE      from40_1
+	CMPQ     R11, $0x00000027
+	JAE      from39_1
 	VCMPPS   $0x04, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -19438,12 +19555,6 @@ from39_1:
 	JMP      done1
 
 from40_1:
-	CMPQ     R11, $0x0000002b
-	JAE      from43_1
-	CMPQ     R11, $0x0000002a
-	JAE      from42_1
-	CMPQ     R11, $0x00000029
-	JAE      from41_1
 	VCMPPS   $0x12, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -19451,6 +19562,12 @@ from40_1:
 	JMP      done1
 
 from41_1:
+	CMPQ     R11, $0x0000002c
+	JAE      from44_1
+	CMPQ     R11, $0x0000002b
+	JAE      from43_1
+	CMPQ     R11, $0x0000002a
+	JAE      from42_1
 	VCMPPS   $0x1e, (BX)(DI*1), Z0, K1
 	VPMOVM2D K1, Z1
 	DECQ     R10
@@ -19465,17 +19582,30 @@ from42_1:
 	JMP      done1
 
 from43_1:
-	CMPQ       R11, $0x0000002c
-	JAE        from44_1
 	VPTERNLOGD $0xe2, (BX)(DI*1), Z1, Z0
 	DECQ       R10
 	JNE        next1
 	JMP        done1
 
 from44_1:
+	CMPQ       R11, $0x0000002d
+	JAE        from45_1
 	VPTERNLOGD $0xb8, (BX)(DI*1), Z1, Z0
 	DECQ       R10
 	JNE        next1
+	JMP        done1
+
+from45_1:
+	VMOVUPS   c3f000000<>+0(SB), Z2
+	VMOVUPS   (BX)(DI*1), Z3
+	VCMPPS    $0x00, (SI)(DI*1), Z3, K1
+	VCMPPS    $0x1e, (SI)(DI*1), Z3, K2
+	VMULPS    Z0, Z2, Z2
+	VMOVUPS.Z Z2, K1, Z2
+	VMOVUPS   Z0, K2, Z2
+	VMOVAPS   Z2, Z0
+	DECQ      R10
+	JNE       next1
 
 done1:
 	ADDQ $0x00000040, DI

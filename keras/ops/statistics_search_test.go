@@ -1,0 +1,53 @@
+package ops_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/keras/ops/opstest"
+)
+
+// TestSearchsortedCounts compares with counting, for lengths around those at which the search takes one step more.
+func TestSearchsortedCounts(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, n := range []int{0, 1, 2, 3, 15, 16, 17, 18, 31, 32, 33, 63, 64, 100, 1000} {
+		sorted := make([]float64, n)
+		for i := range sorted { // with equal ones
+			sorted[i] = float64(i / 3)
+		}
+		values := []float64{math.Inf(-1), -1, 0, float64(n), math.Inf(1), math.NaN()}
+		for range 40 {
+			values = append(values, math.Floor(r.Float64()*float64(n)/3)+float64(r.IntN(2))/2)
+		}
+		for _, right := range []bool{false, true} {
+			want := make([]float64, len(values))
+			for i, v := range values {
+				for _, x := range sorted {
+					if x < v || right && x == v {
+						want[i]++
+					}
+				}
+			}
+			f := func(_ *ops.Graph, x []*ops.Tensor) []*ops.Tensor {
+				return []*ops.Tensor{ops.Searchsorted(x[0], x[1], right)}
+			}
+			got := opstest.Eval(t, f, opstest.Floats([]int{n}, sorted...), opstest.Floats([]int{2, len(values) / 2}, values...))[0]
+			assert.Equal(t, want, got.F, "%d, right %v", n, right)
+		}
+	}
+}
+
+// TestBincountOfRows leaves out what no bin is for, in its own row as in others.
+func TestBincountOfRows(t *testing.T) {
+	x := opstest.Ints([]int{2, 5}, 0, 2, 3, -1, 2, 7, 1, 1, 0, -5)
+	weights := opstest.Floats([]int{2, 5}, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
+	got := opstest.Eval(t, func(_ *ops.Graph, x []*ops.Tensor) []*ops.Tensor {
+		return []*ops.Tensor{ops.Bincount(x[0], nil, 3), ops.Bincount(x[0], x[1], 3)}
+	}, x, weights)
+	assert.Equal(t, []float64{1, 0, 2, 1, 2, 0}, got[0].F)
+	assert.Equal(t, []float64{1, 0, 18, 256, 192, 0}, got[1].F)
+}
