@@ -32,7 +32,8 @@ type benchmark struct {
 	Name      string         `json:"name"`
 	Function  string         `json:"function"`
 	Arguments []argument     `json:"arguments"`
-	Keywords  map[string]any `json:"keywords,omitempty"`
+	Layer     string         `json:"layer,omitempty"` // of keras.layers, in place of a function
+	Config    map[string]any `json:"config,omitempty"`
 }
 
 func floats(shape ...int) tensor { return tensor{"float32", shape, -0.95, 0.95} }
@@ -71,11 +72,11 @@ var special = map[string]shape{
 	"bitwise_and": both(whole), "bitwise_or": both(whole), "bitwise_xor": both(whole), "bitwise_invert": on(whole), "bitwise_not": on(whole),
 	"bitwise_left_shift": both(whole), "bitwise_right_shift": both(whole), "left_shift": both(whole), "right_shift": both(whole),
 	"concatenate": func(n int) []argument { return append(lists(n), value(-1)) }, "dstack": lists, "hstack": lists, "vstack": lists, "stack": lists,
-	"reshape": on(rows, value([]int{-1})), "broadcast_to": func(n int) []argument {
+	"broadcast_to": func(n int) []argument {
 		return []argument{one(floats(1, 256)), value([]int{n / 256, 256})}
 	},
 	"cast": on(rows, value("int32")), "saturate_cast": on(rows, value("int32")), "clip": on(rows, value(0.2), value(0.7)),
-	"expand_dims": on(rows, value(1)), "moveaxis": on(images, value(3), value(1)), "swapaxes": on(images, value(1), value(3)),
+	"moveaxis": on(images, value(3), value(1)), "swapaxes": on(images, value(1), value(3)),
 	"transpose": on(images, value([]int{0, 3, 1, 2})), "one_hot": func(n int) []argument { return []argument{one(ints(n / 128)), value(128)} },
 	"pad": on(images, value([][]int{{0, 0}, {1, 1}, {1, 1}, {0, 0}})), "repeat": on(rows, value(2), value(1)), "tile": on(rows, value([]int{1, 2})),
 	"roll": on(rows, value(3), value(1)), "softmax": on(rows), "full_like": on(rows, value(3.0)), "threshold": on(rows, value(0.3), value(0.1)),
@@ -99,7 +100,6 @@ var special = map[string]shape{
 	"det": on(square), "inv": on(square), "logdet": on(square), "slogdet": on(square), "trace": on(square), "diagonal": on(rows),
 	"batch_normalization":      on(images, one(floats(16)), one(floats(16)), value(3)),
 	"categorical_crossentropy": both(rows),
-	"squeeze":                  on(func(n int) tensor { return floats(n/256, 1, 256) }),
 	"dot_product_attention": func(n int) []argument {
 		q := floats(max(n/(64*4*32), 1), 64, 4, 32)
 		return []argument{one(q), one(q), one(q)}
@@ -113,7 +113,7 @@ var special = map[string]shape{
 	"cross":    func(n int) []argument { return []argument{one(floats(n/3, 3)), one(floats(n/3, 3))} },
 	"quantile": on(rows, value(0.3), value(1)), "percentile": on(rows, value(30.0), value(1)), "median": on(rows, value(1)),
 	"argpartition": on(rows, value(8)), "slice": on(rows, value([]int{1, 1}), value([]int{7, 100})),
-	"affine_transform":      on(images, one(floats(8))),
+	"affine_transform": on(images, one(floats(8))),
 	"perspective_transform": func(n int) []argument {
 		x := images(n)
 		corners := [][]float64{{0, 0}, {0, 31}, {31, 0}, {31, 31}}
@@ -174,6 +174,8 @@ var leftOut = map[string]string{
 	"allclose": "is isclose", "append": "is concatenate", "nanpercentile": "is percentile", "nanquantile": "is quantile", "nanmedian": "is median",
 	"layer_normalization": "see bench-shapes", "trapezoid": "is a sum", "norm": "is a sum of squares", "conj": "computes nothing", "conjugate": "computes nothing",
 	"real": "computes nothing", "elastic_transform": "draws at random, with other numbers on every backend",
+	"reshape": "computes nothing: a view", "expand_dims": "computes nothing: a view", "squeeze": "computes nothing: a view", "ravel": "computes nothing: a view",
+	"view": "computes nothing: a view", "empty_like": "computes nothing",
 	"unique": "needs the argument size, which the other backends have not", "ldexp": "is a product with a power",
 }
 
@@ -209,6 +211,9 @@ func caseOf(name string, n int) (benchmark, error) {
 
 // program traces the call, and with gradients also the gradients of its first result, which is weighed by another input.
 func (b *benchmark) program(gradients bool) (p *ir.Program, err error) {
+	if b.Layer != "" {
+		return b.layerProgram(gradients)
+	}
 	defer ops.Catch(&err)
 	g := ops.NewGraph(b.Name)
 	var args []any
@@ -235,7 +240,11 @@ func (b *benchmark) program(gradients bool) (p *ir.Program, err error) {
 			args = append(args, a.Value)
 		}
 	}
-	results := layers.Compute(g, b.Function, args...)
+	return finish(g, layers.Compute(g, b.Function, args...), sources, gradients)
+}
+
+// finish makes outputs of the results, or of the gradients of the first one, which is weighed by another input.
+func finish(g *ops.Graph, results, sources []*ops.Tensor, gradients bool) (*ir.Program, error) {
 	if gradients {
 		if len(sources) == 0 || !results[0].DType().IsFloat() {
 			return nil, errNoGradient

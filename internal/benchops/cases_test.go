@@ -1,6 +1,8 @@
 package main
 
 import (
+	"regexp"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -37,5 +39,36 @@ func TestTablesNameFunctions(t *testing.T) {
 	for name := range special {
 		_, _, ok := layers.OperationSignature(name)
 		assert.True(t, ok, "special names %q, which is no function", name)
+	}
+}
+
+// Every layer has a row, or a reason to have none; so that a new one cannot be forgotten.
+func TestEveryLayerIsTimed(t *testing.T) {
+	for _, class := range layerClasses() {
+		if layerLeftOut(class) != "" {
+			continue
+		}
+		timer, err := newTimer(layerCase(class, 1<<12), false)
+		if assert.NoError(t, err, "%s: name its configuration in configurations and its inputs in layerInputs, or the reason for having no row in layersLeftOut", class) {
+			timer.close()
+		}
+		if timer, err = newTimer(layerCase(class, 1<<12), true); err != errNoGradient && assert.NoError(t, err, "the gradient of %s", class) {
+			timer.close()
+		}
+	}
+}
+
+// What the tables of layers name exists.
+func TestTablesNameLayers(t *testing.T) {
+	classes := layerClasses()
+	for class := range layerInputs {
+		assert.Contains(t, classes, class)
+	}
+	matches := func(r *regexp.Regexp) bool { return slices.ContainsFunc(classes, r.MatchString) }
+	for _, c := range configurations {
+		assert.True(t, matches(c.class), "configurations has %v, which is no layer", c.class)
+	}
+	for _, l := range layersLeftOut {
+		assert.True(t, matches(l.class), "layersLeftOut has %v, which is no layer", l.class)
 	}
 }

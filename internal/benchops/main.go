@@ -47,6 +47,27 @@ func main() {
 	}
 }
 
+// callCase is a function or a layer, for any number of elements.
+type callCase struct {
+	name string
+	at   func(n int) (benchmark, error)
+}
+
+// allCases lists all that has rows: the functions, then the layers.
+func allCases() (cases []callCase) {
+	for _, name := range layers.OperationNames() {
+		if _, left := leftOut[name]; !left {
+			cases = append(cases, callCase{name, func(n int) (benchmark, error) { return caseOf(name, n) }})
+		}
+	}
+	for _, class := range layerClasses() {
+		if layerLeftOut(class) == "" {
+			cases = append(cases, callCase{"layers." + class, func(n int) (benchmark, error) { return layerCase(class, n), nil }})
+		}
+	}
+	return cases
+}
+
 // timer times one call in this process.
 type timer struct {
 	e       *kernels.Loaded
@@ -75,7 +96,7 @@ func newTimer(b benchmark, gradients bool) (*timer, error) {
 			i++
 		}
 	}
-	for ; i < len(p.Inputs); i++ { // what gradients begin with
+	for ; i < len(p.Inputs); i++ { // weights, and what gradients begin with
 		x, err := cpu.Backend{}.NewBuffer(device, p.Type(p.Inputs[i].Value))
 		if err != nil {
 			return nil, err
@@ -117,7 +138,7 @@ func shortest(run func() error) (float64, error) {
 			}
 		}
 		now := clock()
-		best = min(best, (now - from).Seconds()/float64(calls))
+		best = min(best, (now-from).Seconds()/float64(calls))
 		if now-from < batch {
 			calls *= 2
 		}
@@ -198,12 +219,12 @@ func table(python string, only, some *regexp.Regexp, rounds int, list, out strin
 	}
 	var failed []error
 	for _, size := range sizes {
-		for _, name := range layers.OperationNames() {
-			if _, left := leftOut[name]; left || !only.MatchString(name) || !some.MatchString(size.name) {
+		for _, c := range allCases() {
+			if !only.MatchString(c.name) || !some.MatchString(size.name) {
 				continue
 			}
 			for _, gradients := range []bool{false, true} {
-				b, err := caseOf(name, size.n)
+				b, err := c.at(size.n)
 				if err != nil {
 					return err
 				}
@@ -215,7 +236,7 @@ func table(python string, only, some *regexp.Regexp, rounds int, list, out strin
 					continue
 				}
 				if err != nil {
-					failed = append(failed, fmt.Errorf("%s: %w", name, err))
+					failed = append(failed, fmt.Errorf("%s: %w", c.name, err))
 					continue
 				}
 				if err := results.add(r); err != nil {

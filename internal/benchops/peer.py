@@ -46,7 +46,67 @@ def materialize(y):
     return y.contiguous() if isinstance(y, torch.Tensor) else y
 
 
+def prepare_layer(case, gradients):
+    layer = getattr(keras.layers, case["layer"])(**(case.get("config") or {}))
+    values = [[array(t) for t in a["tensors"]] for a in case["arguments"]]
+    args = [v if a.get("list") else v[0] for v, a in zip(values, case["arguments"])]
+    flat = [v for some in values for v in some]
+    layer(*args)  # makes the weights
+    if BACKEND == "torch":
+        tensors = [torch.from_numpy(v) for v in flat]
+        args, at = [], 0
+        for a in case["arguments"]:
+            n = len(a["tensors"])
+            args.append(tensors[at : at + n] if a.get("list") else tensors[at])
+            at += n
+        if not gradients:
+            def run():
+                with torch.no_grad():
+                    materialize(layer(*args))
+            return run
+        floats = [t for t in tensors if t.is_floating_point()]
+        for t in floats:
+            t.requires_grad_(True)
+        sources = floats + [w.value for w in layer.trainable_weights]
+        dy = weights(first(layer(*args)))
+
+        def run():
+            materialize(torch.autograd.grad(first(layer(*args)), sources, dy, allow_unused=True))
+        return run
+    trainable, fixed = [w.value for w in layer.trainable_variables], [w.value for w in layer.non_trainable_variables]
+    tensors = [jax.numpy.asarray(v) for v in flat]
+    floats = [i for i, v in enumerate(flat) if v.dtype == np.float32]
+
+    def forward(trainable, fixed, *tensors):
+        args, at = [], 0
+        for a in case["arguments"]:
+            n = len(a["tensors"])
+            args.append(list(tensors[at : at + n]) if a.get("list") else tensors[at])
+            at += n
+        return layer.stateless_call(trainable, fixed, *args)[0]
+
+    if not gradients:
+        compiled = jax.jit(forward)
+        return lambda: jax.block_until_ready(compiled(trainable, fixed, *tensors))
+
+    def backward(dy, trainable, fixed, *tensors):
+        def some(trainable, *xs):
+            full = list(tensors)
+            for i, x in zip(floats, xs):
+                full[i] = x
+            return first(forward(trainable, fixed, *full))
+
+        return jax.vjp(some, trainable, *[tensors[i] for i in floats])[1](dy)
+
+    shape = jax.eval_shape(forward, trainable, fixed, *tensors)
+    dy = jax.numpy.asarray(uniform(first(shape).shape, first(shape).dtype))
+    compiled = jax.jit(backward)
+    return lambda: jax.block_until_ready(compiled(dy, trainable, fixed, *tensors))
+
+
 def prepare(case, gradients):
+    if case.get("layer"):
+        return prepare_layer(case, gradients)
     function = getattr(ops, case["function"], None) or getattr(ops.image, case["function"])
     values, places = [], []
     for a in case["arguments"]:
