@@ -117,7 +117,7 @@ func Searchsorted(sorted, values *Tensor, right bool) *Tensor {
 		return Sum(Cast(before(sorted, wide, right), ir.Int32), -1)
 	}
 	count := Zeros(values, ir.Int32, values.Shape()...)
-	if n <= fewBorders {
+	if n <= fewBorders { //dim:known
 		for i := range n { //dim:known
 			count = Add(count, Cast(before(Index(sorted, 0, i), values, right), ir.Int32))
 		}
