@@ -4,6 +4,8 @@ export CGO_ENABLED ?= 0
 
 .PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
 .PHONY: help build test test-python test-pjrt test-cuda gpu test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
+.PHONY: help build test test-python test-pjrt test-cuda gpu gpu-many test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -28,6 +30,9 @@ test-cuda: ## NVIDIA's assembler compiles the kernels of the suite for all archi
 
 gpu: ## what a machine with an NVIDIA GPU needs to test and time kernels/cuda, in build/gpu; runs it where this machine has one
 	./internal/gpu.sh
+
+gpu-many: ## make gpu for a machine with several NVIDIA GPUs: replicas, and the bandwidth of all-reduces
+	./internal/gpu.sh build/gpu-many TestHardwareMany
 
 PATHS ?= portable avx2
 test-paths: ## the tests of everything that computes, once for each lower family of kernels

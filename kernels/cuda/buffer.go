@@ -66,6 +66,7 @@ func (b *buffer) Write(src []byte) error {
 	}
 	defer d.keepBlock(h)
 	copy(h.memory, src)
+	d.await()
 	d.Order.Lock()
 	defer d.Order.Unlock()
 	if err := d.Enter(); err != nil {

@@ -12,41 +12,156 @@ import (
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// communicator is that of a single replica, which has nobody to meet.
+// communicator is the end of one replica of a group.
 type communicator struct {
-	mu  sync.Mutex
-	err error
+	group   *group
+	replica int
+	closed  bool // guarded by the group
 }
 
-// NewCommunicators connects a single replica. Several GPUs cannot be connected yet.
+// NewCommunicators connects replicas of this process. Several processes cannot be connected yet.
 func (b *backend) NewCommunicators(_ context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
 	for _, d := range o.Devices {
 		if err := b.Open(d); err != nil {
 			return nil, err
 		}
 	}
-	if o.Total() != 1 || len(o.Devices) != 1 {
-		return nil, fmt.Errorf("cuda: connecting %d replicas: %w", o.Total(), errors.ErrUnsupported)
+	switch {
+	case len(o.Devices) == 0:
+		return nil, errors.New("cuda: no devices to connect")
+	case o.Total() != len(o.Devices) || o.First != 0:
+		return nil, fmt.Errorf("cuda: connecting %d replicas of this process with %d in all: %w", len(o.Devices), o.Total(), errors.ErrUnsupported)
+	case len(o.Devices) == 1:
+		return []kernels.Communicator{&single{}}, nil
 	}
-	return []kernels.Communicator{&communicator{}}, nil
+	g, err := b.group(o.Devices)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]kernels.Communicator, len(o.Devices))
+	for i := range all {
+		all[i] = &communicator{group: g, replica: i}
+	}
+	return all, nil
 }
 
-func (c *communicator) Replica() int  { return 0 }
-func (c *communicator) Replicas() int { return 1 }
+func (c *communicator) Replica() int  { return c.replica }
+func (c *communicator) Replicas() int { return len(c.group.devices) }
 
-func (c *communicator) state(ctx context.Context) error {
+// Abort makes current and later calls of all replicas return err.
+func (c *communicator) Abort(err error) { c.group.end(err) }
+
+// Close ends calls under way. The last end gives back what the group holds.
+func (c *communicator) Close() {
+	g := c.group
+	g.mu.Lock()
+	g.fail(errClosed)
+	if !c.closed {
+		c.closed = true
+		g.open--
+	}
+	last := g.open == 0
+	if last {
+		g.open = -1
+	}
+	g.mu.Unlock()
+	if last {
+		g.release()
+	}
+}
+
+// AllReduce combines values in place.
+func (c *communicator) AllReduce(ctx context.Context, kind ir.Kind, values []kernels.Buffer) error {
+	return c.call(ctx, ir.AllReduce, ir.CollectiveAttrs{Kind: kind}, values, nil)
+}
+
+// AllGather concatenates the parts of all replicas along the axis.
+func (c *communicator) AllGather(ctx context.Context, part, whole kernels.Buffer, axis int) error {
+	return c.call(ctx, ir.AllGather, ir.CollectiveAttrs{Axis: axis}, []kernels.Buffer{part}, []kernels.Buffer{whole})
+}
+
+// Broadcast copies the root's value to all.
+func (c *communicator) Broadcast(ctx context.Context, root int, value kernels.Buffer) error {
+	return c.call(ctx, ir.CollectiveBroadcast, ir.CollectiveAttrs{Root: root}, []kernels.Buffer{value}, nil)
+}
+
+// call runs a program of one collective. Without outputs the results take the place of the operands.
+func (c *communicator) call(ctx context.Context, op ir.Op, a ir.CollectiveAttrs, inputs, outputs []kernels.Buffer) error {
+	g := c.group
+	g.mu.Lock()
+	err := g.err
+	g.mu.Unlock()
+	if err != nil || len(inputs) == 0 {
+		return err
+	}
+	a.Replicas = len(g.devices)
+	p := ir.New(op.String())
+	values := make([]ir.Value, len(inputs))
+	for i, b := range inputs {
+		values[i] = p.AddInput(fmt.Sprint("x", i), b.Type())
+	}
+	results, err := p.Add("communicator", op, a, values...)
+	if err == nil {
+		for i, v := range results {
+			if outputs == nil {
+				p.AddAlias(fmt.Sprint("y", i), v, i)
+			} else {
+				p.AddOutput(fmt.Sprint("y", i), v)
+				if t := outputs[i].Type(); !t.Equal(p.Type(v)) {
+					err = fmt.Errorf("cuda: %v of %v over %d replicas is %v, received a buffer of %v", op, inputs[i].Type(), a.Replicas, p.Type(v), t)
+				}
+			}
+		}
+	}
+	if err == nil {
+		err = c.launch(ctx, p, inputs, outputs)
+	}
+	if err != nil {
+		c.Abort(err)
+	}
+	return err
+}
+
+func (c *communicator) launch(ctx context.Context, p *ir.Program, inputs, outputs []kernels.Buffer) error {
+	g := c.group
+	e, err := g.backend.Compile(p, kernels.CompileOptions{Device: g.devices[c.replica].name, Replicas: len(g.devices)})
+	if err != nil {
+		return err
+	}
+	defer e.Close()
+	s, err := e.NewSession(kernels.SessionOptions{Device: g.devices[c.replica].name, Replica: c.replica})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if outputs == nil {
+		outputs = make([]kernels.Buffer, len(inputs))
+	}
+	return s.Launch(ctx, kernels.Launch{Inputs: inputs, Outputs: outputs, Communicator: c}).Wait(ctx)
+}
+
+// single is the communicator of a replica that has nobody to meet.
+type single struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (c *single) Replica() int  { return 0 }
+func (c *single) Replicas() int { return 1 }
+
+func (c *single) state(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return errors.Join(c.err, ctx.Err())
 }
 
 // AllReduce leaves the values as they are.
-func (c *communicator) AllReduce(ctx context.Context, _ ir.Kind, _ []kernels.Buffer) error {
+func (c *single) AllReduce(ctx context.Context, _ ir.Kind, _ []kernels.Buffer) error {
 	return c.state(ctx)
 }
 
 // AllGather copies the part.
-func (c *communicator) AllGather(ctx context.Context, part, whole kernels.Buffer, _ int) error {
+func (c *single) AllGather(ctx context.Context, part, whole kernels.Buffer, _ int) error {
 	if err := c.state(ctx); err != nil {
 		return err
 	}
@@ -54,12 +169,12 @@ func (c *communicator) AllGather(ctx context.Context, part, whole kernels.Buffer
 }
 
 // Broadcast leaves the value as it is.
-func (c *communicator) Broadcast(ctx context.Context, _ int, _ kernels.Buffer) error {
+func (c *single) Broadcast(ctx context.Context, _ int, _ kernels.Buffer) error {
 	return c.state(ctx)
 }
 
 // Abort makes later calls fail.
-func (c *communicator) Abort(err error) {
+func (c *single) Abort(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.err == nil {
@@ -68,4 +183,4 @@ func (c *communicator) Abort(err error) {
 }
 
 // Close gives nothing back: there is nothing.
-func (c *communicator) Close() { c.Abort(errors.New("cuda: the communicator is closed")) }
+func (c *single) Close() { c.Abort(errClosed) }

@@ -30,6 +30,6 @@ func TestConformance(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the interpreter takes half a minute for the whole suite; run without -short")
 	}
-	f := fakedriver.New(fakedriver.Options{})
+	f := fakedriver.New(fakedriver.Options{Devices: 4})
 	kernelstest.Run(t, on(t, f), kernels.Device{Kind: Kind})
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
@@ -15,6 +16,8 @@ import (
 type device struct {
 	*driver.Device
 	name kernels.Device
+
+	meeting atomic.Pointer[group] // of a launch on this device that waits for other replicas
 
 	mu    sync.Mutex
 	limit int64 // bytes that may be used
@@ -31,6 +34,7 @@ type block struct {
 
 // enqueue runs f, which puts work into the stream.
 func (d *device) enqueue(f func() error) error {
+	d.await()
 	d.Order.Lock()
 	defer d.Order.Unlock()
 	if err := d.Enter(); err != nil {

@@ -5,6 +5,7 @@ package cuda
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -20,10 +21,12 @@ type queue struct {
 	flag    driver.Address
 
 	mu     sync.Mutex
-	err    error // of the host's side: the driver refused a call
 	ring   []*launched
 	next   int
 	closed bool
+
+	failing sync.Mutex
+	err     error // of the host's side: the driver refused a call
 }
 
 // ringSize is how many launches of a queue are told apart. An event that is waited for after so many later launches has their outcome.
@@ -60,8 +63,8 @@ func (q *queue) reset() {
 	err := d.enqueue(func() error {
 		return d.Err(d.API.Fill(q.flag, 0, lower.FlagBytes, d.Stream), "cuMemsetD8Async")
 	})
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.failing.Lock()
+	defer q.failing.Unlock()
 	q.err = err
 }
 
@@ -72,16 +75,16 @@ func (q *queue) Inline() bool { return false }
 
 // fail records an error of the host's side.
 func (q *queue) fail(err error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.failing.Lock()
+	defer q.failing.Unlock()
 	if q.err == nil {
 		q.err = err
 	}
 }
 
 func (q *queue) failure() error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.failing.Lock()
+	defer q.failing.Unlock()
 	return q.err
 }
 
@@ -103,6 +106,7 @@ func (q *queue) launch(s *session) kernels.Event {
 
 func (q *queue) start(s *session, e *launched) error {
 	d := q.device
+	d.await()
 	d.Order.Lock()
 	defer d.Order.Unlock()
 	if err := d.Enter(); err != nil {
@@ -116,6 +120,34 @@ func (q *queue) start(s *session, e *launched) error {
 		return err
 	}
 	return d.record(e.block)
+}
+
+// join brings a run of a session to a meeting of all replicas.
+func (q *queue) join(ctx context.Context, s *session, with kernels.Communicator) kernels.Event {
+	c, ok := with.(*communicator)
+	if err := q.failure(); err != nil {
+		return kernels.Completed(err)
+	}
+	var e *launched
+	err := error(nil)
+	switch {
+	case with == nil:
+		err = fmt.Errorf("cuda: program %q has collectives and was launched without a communicator", s.executable.program.Name)
+	case !ok:
+		return q.hosted(ctx, s, with)
+	default:
+		if err = c.group.prepare(c.replica, s); err == nil {
+			e, err = q.event()
+		}
+	}
+	if err != nil {
+		q.fail(err)
+		return kernels.Completed(err)
+	}
+	e.mu.Lock()
+	e.group = c.group
+	e.mu.Unlock()
+	return c.group.bring(ctx, c.replica, s, q, e)
 }
 
 // event returns that of the next launch: a new one, until the ring is full.
@@ -138,7 +170,7 @@ func (q *queue) event() (*launched, error) {
 	if err := e.settle(); err != nil { // the host is that far ahead
 		return nil, err
 	}
-	e.known, e.err = false, nil
+	e.known, e.err, e.group = false, nil, nil
 	return e, nil
 }
 
@@ -147,11 +179,12 @@ func (q *queue) Wait(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	q.mu.Lock()
+	d := q.device
+	d.await()
+	q.failing.Lock()
 	err := q.err
 	q.err = nil
-	q.mu.Unlock()
-	d := q.device
+	q.failing.Unlock()
 	h, failed := d.takeBlock(lower.FlagBytes)
 	if failed != nil {
 		return first(err, failed)
@@ -208,12 +241,27 @@ type launched struct {
 	mu    sync.Mutex
 	known bool
 	err   error
+	group *group // where replicas meet for the launch; nil: it is of one
+
+	waiting bool  // for other replicas; guarded by the group
+	outcome error // of putting it into the streams; guarded by the group
 }
 
 // settle waits and reads the flag; the caller holds mu.
 func (e *launched) settle() error {
 	if e.known {
 		return nil
+	}
+	if e.group != nil {
+		if e.err = e.group.outcome(e); e.err != nil {
+			e.known = true
+			return nil
+		}
+		defer func() {
+			if e.err != nil {
+				e.group.end(e.err)
+			}
+		}()
 	}
 	d := e.queue.device
 	if err := d.Enter(); err != nil {
@@ -253,6 +301,9 @@ func (e *launched) Done() bool {
 	defer e.mu.Unlock()
 	if e.known {
 		return true
+	}
+	if e.group != nil && e.group.undecided(e) {
+		return false
 	}
 	d := e.queue.device
 	if d.Enter() != nil {

@@ -31,6 +31,11 @@ type session struct {
 	repeated        int           // how often the launch came again
 	args            []uint64
 	loops           []int64
+	replica         int
+
+	met       *group // that the session is prepared for
+	combining map[*lower.Step]*combining
+	alone     *group // of launches that meet others through host memory
 }
 
 // NewSession takes the memory that a replica needs, and loads the program onto its device.
@@ -43,7 +48,7 @@ func (e *executable) NewSession(o kernels.SessionOptions) (kernels.Session, erro
 	if err != nil {
 		return nil, err
 	}
-	s := &session{executable: e, loaded: l, device: d, bytes: e.plan.ArenaBytes, loops: make([]int64, e.plan.Loops)}
+	s := &session{executable: e, loaded: l, device: d, bytes: e.plan.ArenaBytes, replica: o.Replica, loops: make([]int64, e.plan.Loops)}
 	if s.bytes > 0 {
 		if s.arena, err = d.alloc(s.bytes, fmt.Sprintf("the memory for intermediate values of program %q", e.program.Name)); err != nil {
 			e.release()
@@ -97,6 +102,9 @@ func (s *session) Launch(ctx context.Context, l kernels.Launch) kernels.Event {
 			q.fail(err)
 		}
 		return s.end(l, kernels.Completed(err))
+	}
+	if s.executable.plan.Collects > 0 {
+		return s.end(l, q.join(ctx, s, l.Communicator))
 	}
 	return s.end(l, q.launch(s))
 }
@@ -281,6 +289,8 @@ func (s *session) kernel(step *lower.Step) error {
 			s.args = append(s.args, uint64(s.flag))
 		case lower.Number:
 			s.args = append(s.args, uint64(s.executable.number))
+		case lower.Replica:
+			s.args = append(s.args, uint64(s.replica))
 		}
 	}
 	c := driver.Config{Grid: [3]uint32{uint32(step.Grid[0]), uint32(step.Grid[1]), uint32(step.Grid[2])}, Block: uint32(step.Block), Stream: s.device.Stream}

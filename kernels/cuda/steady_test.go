@@ -3,6 +3,7 @@
 package cuda
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -29,9 +30,12 @@ func (idle) CopyToHost(to []byte, _ driver.Address, _ driver.Handle) driver.Resu
 	clear(to)
 	return 0
 }
-func (idle) RecordEvent(_, _ driver.Handle) driver.Result { return 0 }
-func (idle) QueryEvent(driver.Handle) driver.Result       { return 0 }
-func (idle) SynchronizeEvent(driver.Handle) driver.Result { return 0 }
+func (idle) RecordEvent(_, _ driver.Handle) driver.Result                             { return 0 }
+func (idle) WaitEvent(_, _ driver.Handle) driver.Result                               { return 0 }
+func (idle) Launch(driver.Handle, driver.Config, []uint64) driver.Result              { return 0 }
+func (idle) CopyOnDevice(_, _ driver.Address, _ int64, _ driver.Handle) driver.Result { return 0 }
+func (idle) QueryEvent(driver.Handle) driver.Result                                   { return 0 }
+func (idle) SynchronizeEvent(driver.Handle) driver.Result                             { return 0 }
 
 // steady returns what repeats a launch of a captured step.
 func steady(t testing.TB, b *backend) func() kernels.Event {
@@ -68,6 +72,24 @@ func TestSteadyStep(t *testing.T) {
 			require.NoError(t, step().Wait(t.Context()))
 		}
 		assert.Zero(t, testing.AllocsPerRun(1000, func() { step() }))
+	})
+	t.Run("heap of replicas", func(t *testing.T) {
+		f := fakedriver.New(fakedriver.Options{Devices: 3})
+		b := newBackend(Kind, func() (driver.API, error) { return idle{f}, nil })
+		t.Cleanup(func() { require.NoError(t, b.close()) })
+		c, err := newCrew(t, b, 3)
+		require.NoError(t, err)
+		defer c.Close()
+		outputs := []kernels.Buffer{nil}
+		step := func() {
+			for i, s := range c.sessions {
+				s.Launch(context.Background(), kernels.Launch{Queue: c.queues[i], Inputs: c.inputs[i], Outputs: outputs, Communicator: c.comms[i]})
+			}
+		}
+		for range 2 * ringSize {
+			step()
+		}
+		assert.Zero(t, testing.AllocsPerRun(1000, step))
 	})
 	t.Run("calls", func(t *testing.T) {
 		f := fakedriver.New(fakedriver.Options{})

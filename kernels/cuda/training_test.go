@@ -23,7 +23,7 @@ import (
 
 // fakes is a backend of kind "fakecuda" for all tests of the package that go through Keras.
 var fakes = sync.OnceValues(func() (*backend, *fakedriver.Fake) {
-	f := fakedriver.New(fakedriver.Options{Devices: 2})
+	f := fakedriver.New(fakedriver.Options{Devices: 8})
 	b := newBackend("fakecuda", func() (driver.API, error) { return f, nil })
 	kernels.Register(b)
 	return b, f

@@ -35,6 +35,12 @@ func Run(t *testing.T, backend kernels.Backend, device kernels.Device) {
 	t.Run("queue", r.queue)
 }
 
+// RunReplicas runs the part of the suite that is about several replicas.
+func RunReplicas(t *testing.T, backend kernels.Backend, device kernels.Device) {
+	require.NoError(t, backend.Open(device))
+	runner{backend, device}.replicas(t)
+}
+
 type runner struct {
 	backend kernels.Backend
 	device  kernels.Device

@@ -17,6 +17,7 @@ const (
 	NotReady          Result = 600
 	IllegalAddress    Result = 700
 	LaunchFailed      Result = 719
+	DeviceUnavailable Result = 46
 	SystemNotReady    Result = 802
 	VersionMismatch   Result = 803
 	NoPermission      Result = 800
@@ -82,6 +83,13 @@ type API interface {
 	RecordEvent(event, stream Handle) Result
 	SynchronizeEvent(event Handle) Result
 	QueryEvent(event Handle) Result
+	// WaitEvent makes the stream wait for what the event was recorded behind last, also on another device.
+	WaitEvent(stream, event Handle) Result
+
+	// CanAccessPeer reports whether a device reaches the memory of another one directly.
+	CanAccessPeer(device, peer int) (bool, Result)
+	// AllowPeer lets a peer use the memory that Alloc takes on the owner.
+	AllowPeer(owner, peer int) Result
 
 	// LoadModule compiles PTX for the current context's device. The log says why it does not.
 	LoadModule(text string) (module Handle, log string, r Result)

@@ -59,6 +59,8 @@ type library struct {
 	memAllocAsync                                                func(*Address, uint64, Handle) Result
 	defaultPool                                                  func(*Handle, int32) Result
 	poolSetAttribute                                             func(Handle, int32, *uint64) Result
+	poolSetAccess                                                func(Handle, *[3]int32, uint64) Result
+	canAccessPeer                                                func(*int32, int32, int32) Result
 	errorName, errorString                                       func(Result, **byte) Result
 
 	hot [hotCalls]uintptr
@@ -79,12 +81,13 @@ const (
 	eventRecord
 	eventSynchronize
 	eventQuery
+	streamWaitEvent
 	launchKernel
 	graphLaunch
 	hotCalls
 )
 
-var hotNames = [hotCalls]string{"cuCtxSetCurrent", "cuMemFreeAsync", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuStreamSynchronize", "cuEventRecord", "cuEventSynchronize", "cuEventQuery", "cuLaunchKernel", "cuGraphLaunch"}
+var hotNames = [hotCalls]string{"cuCtxSetCurrent", "cuMemFreeAsync", "cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemsetD8Async", "cuStreamSynchronize", "cuEventRecord", "cuEventSynchronize", "cuEventQuery", "cuStreamWaitEvent", "cuLaunchKernel", "cuGraphLaunch"}
 
 // maxArgs is how many arguments a kernel may have here.
 const maxArgs = 512
@@ -101,6 +104,7 @@ func bind(handle uintptr, path string) (API, error) {
 		"cuGraphExecDestroy": &l.exe, "cuEventCreate": &l.eventCreate, "cuModuleLoadDataEx": &l.moduleLoad, "cuModuleGetFunction": &l.moduleGetFunction,
 		"cuStreamBeginCapture_v2": &l.beginCapture, "cuStreamEndCapture": &l.endCapture, "cuGraphInstantiateWithFlags": &l.instantiate,
 		"cuMemAllocAsync": &l.memAllocAsync, "cuDeviceGetDefaultMemPool": &l.defaultPool, "cuMemPoolSetAttribute": &l.poolSetAttribute,
+		"cuMemPoolSetAccess": &l.poolSetAccess, "cuDeviceCanAccessPeer": &l.canAccessPeer,
 		"cuGetErrorName": &l.errorName, "cuGetErrorString": &l.errorString,
 	} {
 		symbol, err := purego.Dlsym(handle, name)
@@ -288,6 +292,41 @@ func (l *library) RecordEvent(e, s Handle) Result {
 }
 func (l *library) SynchronizeEvent(e Handle) Result { return l.call(eventSynchronize, uintptr(e)) }
 func (l *library) QueryEvent(e Handle) Result       { return l.call(eventQuery, uintptr(e)) }
+func (l *library) WaitEvent(s, e Handle) Result {
+	return l.call(streamWaitEvent, uintptr(s), uintptr(e), 0)
+}
+
+func (l *library) CanAccessPeer(device, peer int) (bool, Result) {
+	a, r := l.ordinal(device)
+	if r != Success {
+		return false, r
+	}
+	b, r := l.ordinal(peer)
+	if r != Success {
+		return false, r
+	}
+	var can int32
+	r = l.canAccessPeer(&can, a, b)
+	return can != 0, r
+}
+
+// AllowPeer opens the owner's pool, of which the memory is. Access between contexts (cuCtxEnablePeerAccess) does not count for pools.
+func (l *library) AllowPeer(owner, peer int) Result {
+	a, r := l.ordinal(owner)
+	if r != Success {
+		return r
+	}
+	b, r := l.ordinal(peer)
+	if r != Success {
+		return r
+	}
+	var pool Handle
+	if r = l.defaultPool(&pool, a); r != Success {
+		return r
+	}
+	const onDevice, readAndWrite = 1, 3
+	return l.poolSetAccess(pool, &[3]int32{onDevice, b, readAndWrite}, 1) // CUmemAccessDesc
+}
 
 // LoadModule asks for the compiler's messages.
 func (l *library) LoadModule(text string) (Handle, string, Result) {

@@ -74,7 +74,12 @@ func TestBinding(t *testing.T) {
 	success(api.RecordEvent(event, d.Stream))
 	success(api.SynchronizeEvent(event))
 	assert.Equal(t, driver.NotReady, api.QueryEvent(event))
+	success(api.WaitEvent(d.Stream, event))
 	success(api.DestroyEvent(event))
+	assert.True(t, ok[bool](t)(api.CanAccessPeer(0, 1)))
+	assert.False(t, ok[bool](t)(api.CanAccessPeer(1, 0)))
+	success(api.AllowPeer(0, 1))
+	assert.NotEqual(t, driver.Success, api.AllowPeer(0, 2))
 
 	module, _, r := api.LoadModule("good")
 	success(r)

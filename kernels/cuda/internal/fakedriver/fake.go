@@ -1,8 +1,13 @@
+//go:build linux
+
 package fakedriver
 
 import (
 	"fmt"
+	"strings"
 	"sync"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/ptxsim"
@@ -16,6 +21,8 @@ type Options struct {
 	Memory     int64
 	Refuse     driver.Result // of cuInit
 	Order      ptxsim.Order
+	// NoPeers says which pairs of devices do not reach each other's memory; nil: all do.
+	NoPeers func(a, b int) bool
 }
 
 // Fake is a driver. It implements [driver.API].
@@ -34,6 +41,11 @@ type Fake struct {
 	host    map[*byte]bool
 	parsed  map[string]*ptxsim.Module
 	sizes   map[driver.Address]int64
+	owners  map[driver.Address]int // device of each allocation, by where it begins
+	access  map[[2]int]bool        // owner and peer
+	current map[int]int            // device whose context is current, by thread
+	lost    map[int]bool           // devices that fell off the bus
+	homes   map[driver.Handle]int  // devices of modules, kernels and events
 	held    int64
 	refs    int // of contexts
 	calls   map[string]int
@@ -62,11 +74,13 @@ func New(o Options) *Fake {
 		options: o, next: 1000, streams: map[driver.Handle]*stream{}, events: map[driver.Handle]*event{}, modules: map[driver.Handle]*ptxsim.Module{},
 		kernels: map[driver.Handle]*ptxsim.Kernel{}, graphs: map[driver.Handle][]func() error{}, ready: map[driver.Handle][]func() error{}, host: map[*byte]bool{},
 		parsed: map[string]*ptxsim.Module{}, sizes: map[driver.Address]int64{}, calls: map[string]int{},
+		owners: map[driver.Address]int{}, access: map[[2]int]bool{}, current: map[int]int{}, lost: map[int]bool{}, homes: map[driver.Handle]int{},
 	}
 }
 
 // stream does work in order, on a goroutine of its own.
 type stream struct {
+	device  int
 	mu      sync.Mutex
 	changed sync.Cond
 	work    []func() error
@@ -87,6 +101,25 @@ func (f *Fake) Fail(call string, n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.fail, f.failAt = call, f.calls[call]+n
+}
+
+// Lose makes a device fall off the bus: calls with its context fail from now on, and what its streams have still to do is not done.
+func (f *Fake) Lose(device int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.lost[device] = true
+}
+
+// here is the device whose context is current on the calling thread; the lock is held.
+func (f *Fake) here() int { return f.current[unix.Gettid()] }
+
+// reach is an error where a device may not use the memory at an address. The lock is held.
+func (f *Fake) reach(device int, a uint64) error {
+	base := driver.Address(ptxsim.Base(a))
+	if owner, ok := f.owners[base]; ok && owner != device && !f.access[[2]int{owner, device}] {
+		return fmt.Errorf("fakedriver: device %d uses memory of device %d, which was not opened to it", device, owner)
+	}
+	return nil
 }
 
 // Calls returns how often each call was made.
@@ -147,6 +180,9 @@ func (f *Fake) enter(call string) driver.Result {
 	if f.fault != nil {
 		return driver.IllegalAddress
 	}
+	if f.lost[f.here()] && call != "cuCtxSetCurrent" && !strings.HasPrefix(call, "cuDevice") { // those ask for no context
+		return driver.DeviceUnavailable
+	}
 	return driver.Success
 }
 
@@ -193,13 +229,13 @@ func (f *Fake) DeviceMemory(int) (int64, driver.Result) {
 	return f.options.Memory, r
 }
 
-func (f *Fake) RetainContext(int) (driver.Handle, driver.Result) {
+func (f *Fake) RetainContext(device int) (driver.Handle, driver.Result) {
 	defer f.mu.Unlock()
 	r := f.enter("cuDevicePrimaryCtxRetain")
 	if r == 0 {
 		f.refs++
 	}
-	return 1, r
+	return driver.Handle(device + 1), r
 }
 
 func (f *Fake) ReleaseContext(int) driver.Result {
@@ -209,7 +245,31 @@ func (f *Fake) ReleaseContext(int) driver.Result {
 	return r
 }
 
-func (f *Fake) SetContext(driver.Handle) driver.Result {
+func (f *Fake) SetContext(c driver.Handle) driver.Result {
 	defer f.mu.Unlock()
-	return f.enter("cuCtxSetCurrent")
+	r := f.enter("cuCtxSetCurrent")
+	if r == 0 {
+		f.current[unix.Gettid()] = int(c) - 1
+	}
+	return r
+}
+
+// CanAccessPeer says what the options say.
+func (f *Fake) CanAccessPeer(device, peer int) (bool, driver.Result) {
+	defer f.mu.Unlock()
+	r := f.enter("cuDeviceCanAccessPeer")
+	return f.options.NoPeers == nil || !f.options.NoPeers(device, peer), r
+}
+
+// AllowPeer opens the memory of a device to another one.
+func (f *Fake) AllowPeer(owner, peer int) driver.Result {
+	defer f.mu.Unlock()
+	r := f.enter("cuMemPoolSetAccess")
+	if r == 0 && f.options.NoPeers != nil && f.options.NoPeers(owner, peer) {
+		return 217 // CUDA_ERROR_PEER_ACCESS_UNSUPPORTED
+	}
+	if r == 0 {
+		f.access[[2]int{owner, peer}] = true
+	}
+	return r
 }

@@ -1,3 +1,5 @@
+//go:build linux
+
 package fakedriver
 
 import (
@@ -23,6 +25,7 @@ func (f *Fake) LoadModule(text string) (driver.Handle, string, driver.Result) {
 	}
 	h := f.handle()
 	f.modules[h] = m
+	f.homes[h] = f.here()
 	return h, "", 0
 }
 
@@ -44,12 +47,16 @@ func (f *Fake) Function(h driver.Handle, name string) (driver.Handle, driver.Res
 	}
 	k := f.handle()
 	f.kernels[k] = m.Kernels[name]
+	f.homes[k] = f.homes[h]
 	return k, 0
 }
 
 func (f *Fake) Launch(h driver.Handle, c driver.Config, args []uint64) driver.Result {
 	r := f.enter("cuLaunchKernel")
 	k := f.kernels[h]
+	if s := f.streams[c.Stream]; r == 0 && s != nil && f.homes[h] != s.device {
+		r = driver.InvalidContext
+	}
 	f.mu.Unlock()
 	if r != 0 {
 		return r
@@ -57,8 +64,35 @@ func (f *Fake) Launch(h driver.Handle, c driver.Config, args []uint64) driver.Re
 	if k == nil || c.Block == 0 || c.Block > 1024 || c.Grid[0] == 0 || c.Grid[1] == 0 || c.Grid[2] == 0 {
 		return driver.InvalidValue
 	}
+	if err := f.reaches(c.Stream, args); err != nil {
+		return f.fails(err)
+	}
 	l := ptxsim.Launch{Grid: [3]int{int(c.Grid[0]), int(c.Grid[1]), int(c.Grid[2])}, Block: int(c.Block), Args: append([]uint64{}, args...), Memory: &f.Memory, Order: f.options.Order}
 	return f.put(c.Stream, func() error { return k.Run(l) })
+}
+
+// reaches checks that the device of a stream may use what arguments that are addresses point to.
+func (f *Fake) reaches(h driver.Handle, args []uint64) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if s := f.streams[h]; s != nil {
+		for _, a := range args {
+			if err := f.reach(s.device, a); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// fails makes an error the fault of a kernel.
+func (f *Fake) fails(err error) driver.Result {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.fault == nil {
+		f.fault = err
+	}
+	return driver.IllegalAddress
 }
 
 func (f *Fake) BeginCapture(h driver.Handle) driver.Result {

@@ -1,3 +1,5 @@
+//go:build linux
+
 package fakedriver
 
 import (
@@ -22,6 +24,7 @@ func (f *Fake) Alloc(bytes int64, _ driver.Handle) (driver.Address, driver.Resul
 		return 0, driver.OutOfMemory
 	}
 	a := driver.Address(f.Memory.Alloc(int(bytes)))
+	f.owners[a] = f.here()
 	f.sizes[a] = bytes
 	f.held += bytes
 	return a, 0
@@ -39,7 +42,12 @@ func (f *Fake) Free(a driver.Address, s driver.Handle) driver.Result {
 	if !ok {
 		return driver.InvalidValue
 	}
-	return f.put(s, func() error { return f.Memory.Free(uint64(a)) })
+	return f.put(s, func() error {
+		f.mu.Lock()
+		delete(f.owners, a)
+		f.mu.Unlock()
+		return f.Memory.Free(uint64(a))
+	})
 }
 
 func (f *Fake) HostAlloc(bytes int) ([]byte, driver.Result) {
@@ -68,6 +76,9 @@ func (f *Fake) CopyToDevice(to driver.Address, from []byte, s driver.Handle) dri
 	if r != 0 {
 		return r
 	}
+	if err := f.reaches(s, []uint64{uint64(to)}); err != nil {
+		return f.fails(err)
+	}
 	return f.put(s, func() error { return f.move(f.Memory.At(uint64(to)), from, len(from)) })
 }
 
@@ -85,6 +96,9 @@ func (f *Fake) CopyOnDevice(to, from driver.Address, bytes int64, s driver.Handl
 	f.mu.Unlock()
 	if r != 0 {
 		return r
+	}
+	if err := f.reaches(s, []uint64{uint64(to), uint64(from)}); err != nil {
+		return f.fails(err)
 	}
 	return f.put(s, func() error { return f.move(f.Memory.At(uint64(to)), f.Memory.At(uint64(from)), int(bytes)) })
 }

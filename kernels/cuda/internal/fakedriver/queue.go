@@ -1,3 +1,5 @@
+//go:build linux
+
 package fakedriver
 
 import (
@@ -12,7 +14,7 @@ func (f *Fake) NewStream() (driver.Handle, driver.Result) {
 	if r := f.enter("cuStreamCreateWithPriority"); r != 0 {
 		return 0, r
 	}
-	s := &stream{}
+	s := &stream{device: f.here()}
 	s.changed.L = &s.mu
 	h := f.handle()
 	f.streams[h] = s
@@ -37,6 +39,12 @@ func (f *Fake) serve(s *stream) {
 		if rand.IntN(64) == 0 {
 			time.Sleep(time.Duration(rand.IntN(40)) * time.Microsecond)
 		}
+		f.mu.Lock()
+		lost := f.lost[s.device]
+		f.mu.Unlock()
+		if lost {
+			next = func() error { return nil }
+		}
 		if err := next(); err != nil {
 			f.mu.Lock()
 			if f.fault == nil {
@@ -54,9 +62,13 @@ func (f *Fake) serve(s *stream) {
 func (f *Fake) put(h driver.Handle, work func() error) driver.Result {
 	f.mu.Lock()
 	s := f.streams[h]
+	here := f.here()
 	f.mu.Unlock()
 	if s == nil {
 		return driver.InvalidValue
+	}
+	if s.device != here {
+		return driver.InvalidContext
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,6 +142,7 @@ func (f *Fake) NewEvent() (driver.Handle, driver.Result) {
 	}
 	h := f.handle()
 	f.events[h] = &event{}
+	f.homes[h] = f.here()
 	return h, 0
 }
 
@@ -151,6 +164,9 @@ func (f *Fake) RecordEvent(h, on driver.Handle) driver.Result {
 	e, s := f.events[h], f.streams[on]
 	if e == nil || s == nil {
 		return driver.InvalidValue
+	}
+	if f.homes[h] != s.device {
+		return driver.InvalidContext
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,6 +192,26 @@ func (f *Fake) SynchronizeEvent(h driver.Handle) driver.Result {
 		at.stream.wait(at.after)
 	}
 	return f.state()
+}
+
+// WaitEvent makes a stream wait for what an event stands for now.
+func (f *Fake) WaitEvent(on, h driver.Handle) driver.Result {
+	r := f.enter("cuStreamWaitEvent")
+	e := f.events[h]
+	var at event
+	if e != nil {
+		at = *e
+	}
+	f.mu.Unlock()
+	if r != 0 || e == nil {
+		return max(r, driver.Result(0))
+	}
+	return f.put(on, func() error {
+		if at.stream != nil {
+			at.stream.wait(at.after)
+		}
+		return nil
+	})
 }
 
 func (f *Fake) QueryEvent(h driver.Handle) driver.Result {

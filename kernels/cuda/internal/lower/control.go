@@ -79,6 +79,8 @@ func (s *scope) giveOutputs() {
 // while asks the host after each round whether to go on.
 func (s *scope) while(n *ir.Node) {
 	a := n.Attrs.(ir.WhileAttrs)
+	s.conditional++
+	defer func() { s.conditional-- }()
 	s.plan.Fixed = false
 	var inputs []Place
 	for i, v := range n.Inputs {
@@ -106,6 +108,8 @@ func (s *scope) while(n *ir.Node) {
 // cond launches both branches, each under a guard.
 func (s *scope) cond(n *ir.Node) {
 	a := n.Attrs.(ir.CondAttrs)
+	s.conditional++
+	defer func() { s.conditional-- }()
 	var inputs []Place
 	for _, v := range n.Inputs[1:] {
 		inputs = append(inputs, s.places[v])
@@ -141,13 +145,25 @@ func (s *scope) gate(n *ir.Node, predicate, to Place, opposite bool) {
 	g.launch([3]int{1, 1, 1}, 32)
 }
 
-// collective hands values to the communicator: copies of the operands, which it combines in place.
+// collective hands operands and results to the communicator. With one replica the results are copies of the operands.
 func (s *scope) collective(n *ir.Node) {
 	a, _ := n.Attrs.(ir.CollectiveAttrs)
-	if a.Replicas > 1 {
-		s.failf(n, "programs of several replicas do not run on devices of this backend yet")
+	if a.Replicas <= 1 {
+		for i, v := range n.Inputs {
+			s.copyTo(n, s.p.Type(v), s.places[v], s.places[n.Outputs[i]], false)
+		}
+		return
 	}
-	for i, v := range n.Inputs {
-		s.copyTo(n, s.p.Type(v), s.places[v], s.places[n.Outputs[i]], false)
+	if s.conditional > 0 {
+		s.failf(n, "replicas on this backend do not meet inside a while loop or a branch, which some of them might not take; move the collective out of it")
 	}
+	step := Step{Kind: Collect, Scope: n.Scope, Op: n.Op, Attrs: a}
+	for _, list := range [][]ir.Value{n.Inputs, n.Outputs} {
+		for _, v := range list {
+			step.Values = append(step.Values, Region{s.p.Type(v), s.places[v]})
+		}
+	}
+	s.plan.Fixed = false
+	s.plan.Collects++
+	*s.steps = append(*s.steps, step)
 }

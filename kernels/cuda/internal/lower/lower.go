@@ -15,10 +15,11 @@ type Options struct {
 
 // lowering is what the scopes of a program share.
 type lowering struct {
-	plan   *Plan
-	module ptx.Module
-	arena  arena
-	tables map[string]Place // of constants, by contents
+	plan        *Plan
+	module      ptx.Module
+	arena       arena
+	tables      map[string]Place // of constants, by contents
+	conditional int              // loops and branches that may not run, around the program being lowered
 }
 
 // scope is a program, or one inside of it, being lowered.

@@ -35,11 +35,13 @@ type Stride struct {
 // ArgKind says what an argument of a kernel is.
 type ArgKind uint8
 
-// The kinds of arguments: the address of a place, the address of the queue's failure flag, the number that tells the program apart in it.
+// The kinds of arguments: the address of a place, the address of the queue's failure flag, the number that tells the program apart in it, the number of
+// the replica.
 const (
 	Address ArgKind = iota
 	Flag
 	Number
+	Replica
 )
 
 // Arg is an argument of a kernel.
@@ -75,7 +77,7 @@ type Step struct {
 	Predicate    Place
 
 	Attrs  ir.CollectiveAttrs
-	Values []Region // that a collective works on in place; for AllGather and ReduceScatter the part and the whole
+	Values []Region // of a collective: the operands, then the results
 }
 
 // Region is memory of a type.
@@ -107,6 +109,7 @@ type Plan struct {
 	Loops      int
 	Nodes      int
 	Launches   int // steps that launch kernels, loops counted once
+	Collects   int // collectives of several replicas, loops counted once
 	// Fixed says that all runs do the same launches, so that they can be captured.
 	Fixed bool
 }

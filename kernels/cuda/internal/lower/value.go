@@ -56,7 +56,8 @@ func init() {
 		},
 		ir.ReplicaID: func(g *gen, n *ir.Node, _ *index) ptx.Operand {
 			if n.Attrs.(ir.CollectiveAttrs).Replicas > 1 {
-				g.failf(n, "programs of several replicas do not run on devices of this backend yet")
+				g.args = append(g.args, Arg{Kind: Replica})
+				return g.k.Op(ptx.B32, "cvt.u32.u64", g.k.Param())
 			}
 			return ptx.Int32(0)
 		},

@@ -33,6 +33,9 @@ func (m *Memory) Alloc(bytes int) uint64 {
 	return uint64(len(m.blocks)-1+firstBase) << rangeBits
 }
 
+// Base is the address at which the allocation that an address belongs to begins.
+func Base(address uint64) uint64 { return address &^ (1<<rangeBits - 1) }
+
 // Free gives an allocation back.
 func (m *Memory) Free(address uint64) error {
 	m.mu.Lock()

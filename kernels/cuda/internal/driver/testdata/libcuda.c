@@ -38,6 +38,9 @@ R cuEventDestroy_v2(H e) { return e == &event_ ? 0 : 1; }
 R cuEventRecord(H e, H s) { return e == &event_ && s == &stream_ ? 0 : 1; }
 R cuEventSynchronize(H e) { return e == &event_ ? 0 : 1; }
 R cuEventQuery(H e) { return e == &event_ ? 600 : 1; }
+R cuStreamWaitEvent(H s, H e, unsigned f) { return s == &stream_ && e == &event_ && f == 0 ? 0 : 1; }
+R cuDeviceCanAccessPeer(int *can, int a, int b) { *can = a == 40 && b == 41; return a >= 40 && b >= 40 ? 0 : 1; }
+R cuMemPoolSetAccess(H p, const int *desc, size_t n) { return p == &pool_ && n == 1 && desc[0] == 1 && desc[1] == 41 && desc[2] == 3 ? 0 : 1; }
 // A text that begins with "bad" does not compile.
 R cuModuleLoadDataEx(H *m, const char *text, unsigned n, int *options, void **values) {
 	*m = &module_;

@@ -1,0 +1,361 @@
+//go:build linux
+
+package cuda
+
+import (
+	"fmt"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// A collective is: all wait for all; each replica runs a small program that reads what all brought, in replica order, and writes its result; all
+// wait again. Small all-reduces are done in one such go, in which every replica works out all of the sums. In large ones each works out an equal
+// share, and the shares are copied around. Where devices do not reach each other's memory, what they bring goes through host memory.
+
+// twoShotBytes is from where on the values of an all-reduce are large.
+var twoShotBytes = 256 << 10
+
+// combining is what one replica does in a collective.
+type combining struct {
+	values []combined
+	shares bool // each replica works out a share
+	flags  *session
+	needs  int64 // bytes of scratch memory
+	pinned int   // bytes of host memory
+}
+
+// combined is one value of a collective.
+type combined struct {
+	program   *session // of this replica; nil where its share is empty
+	operand   int      // bytes of what each brings
+	unit      int      // bytes of an element
+	length    int      // elements, where they are shared out
+	low, high int      // bytes of the share of this replica
+	scratch   int64    // where the operands of the others lie, in slots of the share's size
+	pinned    int      // where the operand lies in host memory; the result as far behind all operands
+}
+
+// share returns the bytes of a replica's share of n elements.
+func share(replica, replicas, n, unit int) (low, high int) {
+	size := (n + replicas - 1) / replicas
+	return min(replica*size, n) * unit, min((replica+1)*size, n) * unit
+}
+
+func rounded(n int) int { return (n + flagSlot - 1) &^ (flagSlot - 1) }
+
+// prepare makes what a session needs for its collectives. Nothing is made in later launches.
+func (g *group) prepare(replica int, s *session) error {
+	if s.met == g {
+		return nil
+	}
+	g.building.Lock()
+	defer g.building.Unlock()
+	s.met, s.combining = nil, map[*lower.Step]*combining{}
+	var walk func(steps []lower.Step) error
+	walk = func(steps []lower.Step) error {
+		for i := range steps {
+			step := &steps[i]
+			if step.Kind == lower.Collect {
+				c, err := g.plan(replica, step)
+				if err != nil {
+					return err
+				}
+				s.combining[step] = c
+				if err := g.reserve(replica, c); err != nil {
+					return err
+				}
+			}
+			if err := walk(step.Body); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := walk(s.executable.plan.Steps); err != nil {
+		return err
+	}
+	s.met = g
+	return nil
+}
+
+// plan says how a replica does a collective.
+func (g *group) plan(replica int, step *lower.Step) (*combining, error) {
+	n := len(g.devices)
+	if step.Attrs.Replicas != n {
+		return nil, fmt.Errorf("cuda: %s: %v was compiled for %d replicas, the communicator has %d", step.Scope, step.Op, step.Attrs.Replicas, n)
+	}
+	operands := step.Values[:len(step.Values)/2]
+	total := 0
+	for _, v := range operands {
+		total += v.Type.Bytes()
+	}
+	c := &combining{shares: step.Op == ir.AllReduce && total >= twoShotBytes, needs: int64(flagSlot * (n + 1)), pinned: flagSlot, values: make([]combined, len(operands))}
+	var err error
+	if c.flags, err = g.session(replica, "flags", func() (*ir.Program, error) { return pickFlag(n) }); err != nil {
+		return nil, err
+	}
+	for k, v := range operands {
+		m := &c.values[k]
+		m.operand, m.unit, m.length = v.Type.Bytes(), v.Type.DType.Size(), v.Type.Shape.Size()
+		m.high = m.operand
+		if c.shares {
+			m.low, m.high = share(replica, n, m.length, m.unit)
+		}
+		m.scratch, m.pinned = c.needs, c.pinned
+		if !g.peers {
+			c.needs += int64(n * rounded(m.high-m.low))
+			c.pinned += rounded(m.operand)
+		}
+		if m.high == m.low {
+			continue
+		}
+		t := v.Type
+		if step.Op == ir.AllReduce {
+			t = ir.Type{DType: t.DType, Shape: ir.Shape{(m.high - m.low) / m.unit}}
+		}
+		a := step.Attrs
+		key := fmt.Sprint(step.Op, a.Kind, a.Axis, a.Root, t)
+		if step.Op == ir.ReduceScatter {
+			key += fmt.Sprint(" of ", replica)
+		}
+		if m.program, err = g.session(replica, key, func() (*ir.Program, error) { return combine(step.Op, a, t, n, replica) }); err != nil {
+			return nil, err
+		}
+	}
+	if g.peers {
+		c.pinned = 0
+	} else if c.shares {
+		c.pinned = 2*c.pinned - flagSlot
+	}
+	return c, nil
+}
+
+// session is a small program on a replica's device, made once.
+func (g *group) session(replica int, key string, build func() (*ir.Program, error)) (*session, error) {
+	if s := g.sessions[replica][key]; s != nil {
+		return s, nil
+	}
+	e := g.small[key]
+	if e == nil {
+		p, err := build()
+		if err != nil {
+			return nil, err
+		}
+		made, err := g.backend.Compile(p, kernels.CompileOptions{Device: g.devices[0].name})
+		if err != nil {
+			return nil, err
+		}
+		e = made.(*executable)
+		g.small[key] = e
+	}
+	made, err := e.NewSession(kernels.SessionOptions{Device: g.devices[replica].name})
+	if err != nil {
+		return nil, err
+	}
+	s := made.(*session)
+	g.sessions[replica][key] = s
+	return s, nil
+}
+
+// reserve takes the memory that a collective needs beside the values.
+func (g *group) reserve(replica int, c *combining) error {
+	d, a := g.devices[replica], &g.areas[replica]
+	if c.needs > a.bytes {
+		scratch, err := d.alloc(c.needs, "values of other replicas")
+		if err != nil {
+			return err
+		}
+		if a.scratch != 0 {
+			d.free(a.scratch, a.bytes)
+		}
+		g.mu.Lock()
+		a.scratch, a.bytes = scratch, c.needs
+		g.mu.Unlock()
+	}
+	if c.pinned <= len(a.pinned) {
+		return nil
+	}
+	return d.enqueue(func() error {
+		h, r := d.API.HostAlloc(c.pinned)
+		if r != driver.Success {
+			return d.Err(r, "cuMemHostAlloc")
+		}
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		if a.pinned != nil {
+			g.old = append(g.old, a.pinned)
+		}
+		a.pinned = h
+		return nil
+	})
+}
+
+// collect does the collective that all replicas have come to. It returns the replica that failed. The caller holds mu and the order of all devices.
+func (g *group) collect() (int, error) {
+	if !g.peers {
+		if i, err := g.each((*group).publish); err != nil {
+			return i, err
+		}
+	}
+	if i, err := g.barrier(); err != nil {
+		return i, err
+	}
+	if i, err := g.each((*group).combine); err != nil {
+		return i, err
+	}
+	if i, err := g.barrier(); err != nil {
+		return i, err
+	}
+	if i, err := g.each((*group).settle); err != nil {
+		return i, err
+	}
+	if g.of(0).shares {
+		return g.barrier() // nobody goes on to write what another one still copies
+	}
+	return 0, nil
+}
+
+func (g *group) of(replica int) *combining {
+	return g.parts[replica].session.combining[g.steps[replica]]
+}
+
+// each calls f for every replica, with its context.
+func (g *group) each(f func(*group, int, *device, *combining) error) (int, error) {
+	for i, d := range g.devices {
+		if err := d.Enter(); err != nil {
+			return i, err
+		}
+		err := f(g, i, d, g.of(i))
+		d.Leave()
+		if err != nil {
+			return i, err
+		}
+	}
+	return 0, nil
+}
+
+// operand is where a replica's operand lies, and result where its result does.
+func (g *group) operand(replica, k int) driver.Address {
+	return g.parts[replica].session.place(g.steps[replica].Values[k].Place)
+}
+
+func (g *group) result(replica, k int) driver.Address {
+	v := g.steps[replica].Values
+	return g.parts[replica].session.place(v[len(v)/2+k].Place)
+}
+
+// publish copies what a replica brings to host memory.
+func (g *group) publish(replica int, d *device, c *combining) error {
+	h := g.areas[replica].pinned
+	if err := d.Err(d.API.CopyToHost(h[:lower.FlagBytes], g.parts[replica].session.flag, d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
+		return err
+	}
+	for k := range c.values {
+		m := &c.values[k]
+		if m.operand == 0 {
+			continue
+		}
+		if err := d.Err(d.API.CopyToHost(h[m.pinned:m.pinned+m.operand], g.operand(replica, k), d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// combine works out a replica's results, or its share of them, and which failure flag of all is set first.
+func (g *group) combine(replica int, d *device, c *combining) error {
+	area := g.areas[replica].scratch
+	c.flags.begin()
+	for q := range g.parts {
+		at := g.parts[q].session.flag
+		if !g.peers && q != replica {
+			at = area + driver.Address((q+1)*flagSlot)
+			if err := d.Err(d.API.CopyToDevice(at, g.areas[q].pinned[:lower.FlagBytes], d.Stream), "cuMemcpyHtoDAsync_v2"); err != nil {
+				return err
+			}
+		}
+		c.flags.inputs = append(c.flags.inputs, at)
+	}
+	if err := c.flags.small(area); err != nil {
+		return err
+	}
+	for k := range c.values {
+		m := &c.values[k]
+		if m.program == nil {
+			continue
+		}
+		m.program.begin()
+		for q := range g.parts {
+			at := g.operand(q, k) + driver.Address(m.low)
+			if !g.peers && q != replica {
+				at = area + driver.Address(m.scratch) + driver.Address(q*rounded(m.high-m.low))
+				from := g.areas[q].pinned[m.pinned+m.low : m.pinned+m.high]
+				if err := d.Err(d.API.CopyToDevice(at, from, d.Stream), "cuMemcpyHtoDAsync_v2"); err != nil {
+					return err
+				}
+			}
+			m.program.inputs = append(m.program.inputs, at)
+		}
+		to := g.result(replica, k)
+		if c.shares {
+			to += driver.Address(m.low)
+		}
+		if err := m.program.small(to); err != nil {
+			return err
+		}
+		if c.shares && !g.peers {
+			h := g.areas[replica].pinned[g.resultsAt(replica)+m.pinned:]
+			if err := d.Err(d.API.CopyToHost(h[m.low:m.high], to, d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// resultsAt is how far behind the operands the results lie in host memory.
+func (g *group) resultsAt(replica int) int {
+	c := g.of(replica)
+	last := &c.values[len(c.values)-1]
+	return last.pinned + rounded(last.operand) - flagSlot
+}
+
+// settle takes over a failure of any replica, and the shares of the others.
+func (g *group) settle(replica int, d *device, c *combining) error {
+	err := d.Err(d.API.CopyOnDevice(g.parts[replica].session.flag, g.areas[replica].scratch, lower.FlagBytes, d.Stream), "cuMemcpyDtoDAsync_v2")
+	if err != nil || !c.shares {
+		return err
+	}
+	for k := range c.values {
+		m := &c.values[k]
+		for q := range g.parts {
+			low, high := share(q, len(g.parts), m.length, m.unit)
+			if q == replica || low == high {
+				continue
+			}
+			to := g.result(replica, k) + driver.Address(low)
+			if g.peers {
+				err = d.Err(d.API.CopyOnDevice(to, g.result(q, k)+driver.Address(low), int64(high-low), d.Stream), "cuMemcpyDtoDAsync_v2")
+			} else {
+				h := g.areas[q].pinned[g.resultsAt(q)+m.pinned:]
+				err = d.Err(d.API.CopyToDevice(to, h[low:high], d.Stream), "cuMemcpyHtoDAsync_v2")
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// begin forgets the places of the last run of a small program.
+func (s *session) begin() { s.inputs = s.inputs[:0] }
+
+// small runs a program of one result from the places that were added, as part of another one's launch.
+func (s *session) small(to driver.Address) error {
+	s.outputs = append(s.outputs[:0], to)
+	return s.steps(s.executable.plan.Steps)
+}

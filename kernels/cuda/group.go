@@ -1,0 +1,418 @@
+//go:build linux
+
+package cuda
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
+)
+
+// group is where the replicas of one process meet. Each brings its launch; the one that comes last puts the work of all into the devices' streams,
+// from one collective to the next, so that no stream waits for an event that nobody has recorded yet. Between the devices it is events that
+// wait; the host goes on.
+type group struct {
+	backend *backend
+	devices []*device
+	order   []*device // by their indices, as all groups lock them
+	peers   bool      // all devices reach each other's memory
+
+	mu      sync.Mutex
+	changed sync.Cond
+	parts   []part // by replica; without a session where it has not come
+	came    int
+	round   int   // counts the meetings
+	err     error // for good
+	open    int   // ends that were not closed
+
+	steps  []*lower.Step // where the replicas are
+	events []driver.Handle
+	areas  []area // by replica
+
+	building sync.Mutex // guards what follows
+	small    map[string]*executable
+	sessions []map[string]*session // by replica
+	old      [][]byte              // host memory that copies may still use
+}
+
+// part is what a replica brings.
+type part struct {
+	session *session
+	queue   *queue
+	event   *launched
+	cursor  cursor
+	stop    func() bool // ends the watching of a context
+}
+
+// area is what a replica needs to combine values.
+type area struct {
+	scratch driver.Address
+	bytes   int64
+	pinned  []byte // where devices do not reach each other
+}
+
+// flagSlot is the room that a failure flag is given in an area.
+const flagSlot = 256
+
+// group makes the group of several devices.
+func (b *backend) group(devices []kernels.Device) (*group, error) {
+	n := len(devices)
+	g := &group{backend: b, peers: true, parts: make([]part, n), open: n, steps: make([]*lower.Step, n), areas: make([]area, n), small: map[string]*executable{}, sessions: make([]map[string]*session, n)}
+	g.changed.L = &g.mu
+	for i, name := range devices {
+		d, err := b.device(name)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(g.devices, d) {
+			return nil, fmt.Errorf("cuda: device %v is named twice; each replica needs a GPU of its own", name)
+		}
+		g.devices, g.sessions[i] = append(g.devices, d), map[string]*session{}
+	}
+	g.order = slices.SortedFunc(slices.Values(g.devices), func(a, b *device) int { return a.Index - b.Index })
+	if err := g.acquaint(); err != nil {
+		return nil, err
+	}
+	for _, d := range g.devices {
+		err := d.enqueue(func() error {
+			e, r := d.API.NewEvent()
+			if r == driver.Success {
+				g.events = append(g.events, e)
+			}
+			return d.Err(r, "cuEventCreate")
+		})
+		if err != nil {
+			g.release()
+			return nil, err
+		}
+	}
+	return g, nil
+}
+
+// acquaint opens the memory of the devices to each other, where all of them can.
+func (g *group) acquaint() error {
+	api := g.backend.api
+	each := func(f func(a, b *device) error) error {
+		for _, a := range g.devices {
+			for _, b := range g.devices {
+				if a != b {
+					if err := f(a, b); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	}
+	err := each(func(a, b *device) error {
+		can, r := api.CanAccessPeer(a.Index, b.Index)
+		g.peers = g.peers && can
+		return a.Err(r, "cuDeviceCanAccessPeer")
+	})
+	if err != nil || !g.peers {
+		return err
+	}
+	return each(func(a, b *device) error {
+		return a.enqueue(func() error { return a.Err(api.AllowPeer(a.Index, b.Index), "cuMemPoolSetAccess") })
+	})
+}
+
+// bring adds a replica's launch. The last one to come does the work of all.
+func (g *group) bring(ctx context.Context, replica int, s *session, q *queue, e *launched) kernels.Event {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := &g.parts[replica]
+	err := g.err
+	switch {
+	case err != nil:
+	case s.device != g.devices[replica]:
+		err = fmt.Errorf("cuda: replica %d of program %q runs on %v, its communicator is on %v", replica, s.executable.program.Name, s.device.name, g.devices[replica].name)
+	case p.session != nil:
+		err = fmt.Errorf("cuda: replica %d launched program %q before the others had launched %q", replica, s.executable.program.Name, p.session.executable.program.Name)
+	}
+	if err != nil {
+		q.fail(err)
+		g.fail(err)
+		return kernels.Completed(err)
+	}
+	p.session, p.queue, p.event = s, q, e
+	e.waiting, e.outcome = true, nil
+	s.device.meeting.Store(g)
+	g.came++
+	if g.came == len(g.parts) {
+		err := g.run()
+		if err != nil && g.err == nil {
+			g.err = err
+		}
+		g.leave(err)
+		return e
+	}
+	if ctx.Done() != nil {
+		round := g.round
+		p.stop = context.AfterFunc(ctx, func() { g.abandon(round, context.Cause(ctx)) })
+	}
+	return e
+}
+
+// leave ends the meeting. The caller holds mu.
+func (g *group) leave(err error) {
+	g.round++
+	g.came = 0
+	for i := range g.parts {
+		p := &g.parts[i]
+		if p.session == nil {
+			continue
+		}
+		if p.stop != nil {
+			p.stop()
+			p.stop = nil
+		}
+		p.event.waiting, p.event.outcome = false, err
+		if err != nil {
+			p.queue.fail(err)
+		}
+		p.session.device.meeting.Store(nil)
+		p.session, p.queue, p.event = nil, nil, nil
+	}
+	g.changed.Broadcast()
+}
+
+// fail ends the group: who waits gets the error, and so does who comes later. The caller holds mu.
+func (g *group) fail(err error) {
+	if g.err == nil {
+		g.err = err
+	}
+	if g.came > 0 {
+		g.leave(g.err)
+	}
+}
+
+// abandon gives a meeting up, unless it is over.
+func (g *group) abandon(round int, err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.round == round {
+		g.fail(err)
+	}
+}
+
+// end is fail for callers who do not hold mu.
+func (g *group) end(err error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.fail(err)
+}
+
+// outcome waits until the launch of an event was put into the streams.
+func (g *group) outcome(e *launched) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for e.waiting {
+		g.changed.Wait()
+	}
+	return e.outcome
+}
+
+// undecided reports whether the launch of an event still waits for other replicas.
+func (g *group) undecided(e *launched) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return e.waiting
+}
+
+// await returns when the launch that the device takes part in was put into its stream: what comes later must come behind it.
+func (d *device) await() {
+	g := d.meeting.Load()
+	if g == nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for d.meeting.Load() == g {
+		g.changed.Wait()
+	}
+}
+
+// run puts the work of all replicas into the streams. The caller holds mu.
+func (g *group) run() error {
+	for _, d := range g.order {
+		d.Order.Lock()
+	}
+	defer g.unlock()
+	replica, err := g.work()
+	if err == nil {
+		return nil
+	}
+	for i := range g.parts { // the others shall not change anything alone
+		p, d := &g.parts[i], g.devices[i]
+		if d.Enter() == nil {
+			d.API.Fill(p.session.flag, 1, 4, d.Stream)
+			d.Leave()
+		}
+	}
+	for _, d := range g.devices { // what was begun reads memory of others, which may be freed next
+		if d.Enter() == nil {
+			d.API.SynchronizeStream(d.Stream)
+			d.Leave()
+		}
+	}
+	return fmt.Errorf("cuda: replica %d on %v: %w", replica, g.devices[replica].name, err)
+}
+
+func (g *group) unlock() {
+	for _, d := range g.order {
+		d.Order.Unlock()
+	}
+}
+
+// work returns the replica that failed.
+func (g *group) work() (int, error) {
+	for i := range g.parts {
+		p := &g.parts[i]
+		p.session.flag, p.session.repeated = p.queue.flag, 0
+		p.cursor.reset(p.session.executable.plan.Steps)
+	}
+	for {
+		for i := range g.parts {
+			var err error
+			if err = g.devices[i].Enter(); err == nil {
+				g.steps[i], err = g.parts[i].cursor.next(g.parts[i].session)
+				g.devices[i].Leave()
+			}
+			if err != nil {
+				return i, err
+			}
+		}
+		if i := g.differs(); i > 0 {
+			return i, fmt.Errorf("%s meets the others in %s, replica 0 in %s; all replicas must make the same collectives in the same order", g.parts[i].session.executable.program.Name, describe(g.steps[i]), describe(g.steps[0]))
+		}
+		if g.steps[0] == nil {
+			break
+		}
+		if i, err := g.collect(); err != nil {
+			return i, err
+		}
+	}
+	for i := range g.parts {
+		if err := g.parts[i].finish(); err != nil {
+			return i, err
+		}
+	}
+	return 0, nil
+}
+
+// differs returns the first replica whose collective is another one than that of replica 0; 0 where all agree.
+func (g *group) differs() int {
+	a := g.steps[0]
+	for i, b := range g.steps[1:] {
+		same := (a == nil) == (b == nil)
+		if same && a != nil {
+			same = a.Op == b.Op && a.Attrs.Kind == b.Attrs.Kind && a.Attrs.Axis == b.Attrs.Axis && a.Attrs.Root == b.Attrs.Root && len(a.Values) == len(b.Values)
+			for k := range a.Values {
+				same = same && a.Values[k].Type.Equal(b.Values[k].Type)
+			}
+		}
+		if !same {
+			return i + 1
+		}
+	}
+	return 0
+}
+
+func describe(s *lower.Step) string {
+	if s == nil {
+		return "its end"
+	}
+	return fmt.Sprintf("%v of %s with %d values", s.Op, s.Scope, len(s.Values)/2)
+}
+
+// finish puts a copy of the failure flag behind the launch.
+func (p *part) finish() error {
+	d := p.session.device
+	if err := d.Enter(); err != nil {
+		return err
+	}
+	defer d.Leave()
+	if err := d.Err(d.API.CopyToHost(p.event.block.memory[:lower.FlagBytes], p.queue.flag, d.Stream), "cuMemcpyDtoHAsync_v2"); err != nil {
+		return err
+	}
+	return d.record(p.event.block)
+}
+
+// barrier makes every stream wait for what all of them were given so far.
+func (g *group) barrier() (int, error) {
+	for i, d := range g.devices {
+		if err := d.Enter(); err != nil {
+			return i, err
+		}
+		err := d.Err(d.API.RecordEvent(g.events[i], d.Stream), "cuEventRecord")
+		d.Leave()
+		if err != nil {
+			return i, err
+		}
+	}
+	for i, d := range g.devices {
+		if err := d.Enter(); err != nil {
+			return i, err
+		}
+		var err error
+		for j, e := range g.events {
+			if j != i && err == nil {
+				err = d.Err(d.API.WaitEvent(d.Stream, e), "cuStreamWaitEvent")
+			}
+		}
+		d.Leave()
+		if err != nil {
+			return i, err
+		}
+	}
+	return 0, nil
+}
+
+// release gives back what the group holds.
+func (g *group) release() {
+	g.building.Lock()
+	defer g.building.Unlock()
+	for i, d := range g.devices {
+		for _, s := range g.sessions[i] {
+			s.Close()
+		}
+		if a := &g.areas[i]; a.scratch != 0 {
+			d.free(a.scratch, a.bytes)
+			a.scratch = 0
+		}
+	}
+	for _, d := range g.devices { // copies of one device use the host memory of another
+		d.enqueue(func() error { return d.Err(d.API.SynchronizeStream(d.Stream), "cuStreamSynchronize") })
+	}
+	for i, d := range g.devices {
+		d.enqueue(func() error {
+			if i < len(g.events) {
+				d.API.DestroyEvent(g.events[i])
+			}
+			if g.areas[i].pinned != nil {
+				d.API.HostFree(g.areas[i].pinned)
+			}
+			if i == 0 {
+				for _, h := range g.old {
+					d.API.HostFree(h)
+				}
+			}
+			return nil
+		})
+		g.areas[i].pinned = nil
+	}
+	g.old, g.events = nil, nil
+	for _, e := range g.small {
+		e.Close()
+	}
+	clear(g.small)
+}
+
+var errClosed = errors.New("cuda: the communicator is closed")

@@ -1,0 +1,109 @@
+//go:build linux
+
+package cuda
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/kernelstest"
+)
+
+// gpus returns all GPUs of the machine, of which there must be several.
+func gpus(t testing.TB) []kernels.Device {
+	hardware(t)
+	all := own.Devices()
+	if len(all) < 2 {
+		t.Skipf("the machine has %d GPU; this test is for several (make gpu-many)", len(all))
+	}
+	return all
+}
+
+// The suite of replicas, on several GPUs: directly, in shares, and through host memory where the GPUs do not reach each other.
+func TestHardwareManyConformance(t *testing.T) {
+	gpus(t)
+	usual := twoShotBytes
+	defer func() { twoShotBytes = usual }()
+	for _, large := range []int{usual, 1} {
+		twoShotBytes = large
+		kernelstest.RunReplicas(t, own, kernels.Device{Kind: Kind})
+	}
+}
+
+// Replicas on GPUs come to what as many on the CPU come to, twice with the same bits, also with the state of the optimizer in pieces.
+func TestHardwareManyTraining(t *testing.T) {
+	n := len(gpus(t))
+	want, _ := fittedOn(t, mirroredOn(t, "cpu", n, false), networks["CNN"]())
+	got, _ := fittedOn(t, mirroredOn(t, Kind, n, false), networks["CNN"]())
+	sameWeights(t, want, got, 2e-4)
+	for _, shard := range []bool{false, true} {
+		again, _ := fittedOn(t, mirroredOn(t, Kind, n, shard), networks["CNN"]())
+		sameWeights(t, got, again, 0)
+	}
+}
+
+// TestHardwareManyBandwidth times all-reduces and writes a table: bus bandwidth is 2(n-1)/n of the bytes in the time, as nccl-tests counts it.
+func TestHardwareManyBandwidth(t *testing.T) {
+	devices := gpus(t)
+	n := len(devices)
+	comms, err := own.NewCommunicators(t.Context(), kernels.CommunicatorOptions{Devices: devices})
+	require.NoError(t, err)
+	var table strings.Builder
+	fmt.Fprintf(&table, "| bytes over %d GPUs | microseconds | GB/s on the bus |\n|---|---|---|\n", n)
+	for size := 1 << 10; size <= 256<<20; size *= 16 {
+		p := ir.New("all-reduce")
+		x := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{size / 4}})
+		y, err := p.Add("all-reduce", ir.AllReduce, ir.CollectiveAttrs{Kind: ir.Max, Replicas: n}, x)
+		require.NoError(t, err)
+		p.AddAlias("x", y[0], 0)
+		e, err := own.Compile(p, kernels.CompileOptions{Device: devices[0], Replicas: n})
+		require.NoError(t, err)
+		var launches []kernels.Launch
+		var sessions []kernels.Session
+		for i, d := range devices {
+			s, err := e.NewSession(kernels.SessionOptions{Device: d, Replica: i})
+			require.NoError(t, err)
+			q, err := own.NewQueue(d)
+			require.NoError(t, err)
+			b, err := own.NewBuffer(d, p.Type(x))
+			require.NoError(t, err)
+			sessions = append(sessions, s)
+			launches = append(launches, kernels.Launch{Queue: q, Inputs: []kernels.Buffer{b}, Outputs: []kernels.Buffer{nil}, Communicator: comms[i]})
+		}
+		run := func(times int) time.Duration {
+			begin := time.Now()
+			for range times {
+				for i, s := range sessions {
+					s.Launch(context.Background(), launches[i])
+				}
+			}
+			for _, l := range launches {
+				require.NoError(t, l.Queue.Wait(t.Context()))
+			}
+			return time.Since(begin) / time.Duration(times)
+		}
+		run(5)
+		took := min(run(20), run(20), run(20))
+		fmt.Fprintf(&table, "| %d | %.1f | %.2f |\n", size, float64(took.Nanoseconds())/1e3, 2*float64(n-1)/float64(n)*float64(size)/float64(took.Nanoseconds()))
+		for i, s := range sessions {
+			s.Close()
+			launches[i].Inputs[0].Free()
+			launches[i].Queue.Close()
+		}
+		e.Close()
+	}
+	for _, c := range comms {
+		c.Close()
+	}
+	t.Log("\n" + table.String())
+	require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("GOKERAS_GPU"), "many.md"), []byte(table.String()), 0o666))
+}
