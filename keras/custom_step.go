@@ -9,6 +9,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
+	"github.com/gokeras/gokeras/losses"
 	"github.com/gokeras/gokeras/optimizers"
 )
 
@@ -141,6 +142,22 @@ func (s *Step) ComputeLoss(yPred ...*ops.Tensor) *ops.Tensor {
 		ops.Failf(s.Graph(), "ComputeLoss: there is no loss: Compile was given none, and no layer adds one or regularizes; set CompileConfig.Loss")
 	}
 	return loss
+}
+
+// OutputLosses returns this replica's part of the loss of each output alone, as Compile names them: without sample weights and the weights of the
+// outputs, regularization, and what layers added. nil stands for an output that has no loss. It is for steps that put their loss together themselves,
+// and tracks nothing.
+func (s *Step) OutputLosses(yPred ...*ops.Tensor) []*ops.Tensor {
+	s.resolve("OutputLosses", yPred)
+	float := s.m.policy.Float()
+	parts := make([]*ops.Tensor, len(yPred))
+	for i, o := range s.m.compiled.outputs {
+		if o.loss != nil {
+			_, reported := losses.ComputeAndReport(o.loss, s.Y[o.target], upcast(yPred[i], float), nil)
+			parts[i] = ops.Cast(reported, float)
+		}
+	}
+	return parts
 }
 
 // ComputeMetrics shows the batch to the metrics that Compile was given and returns the logs of them, and of the losses where ComputeLoss was called

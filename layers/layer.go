@@ -295,6 +295,9 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	}
 	setMasks(l, c, cast, outputs)
 	c.LeaveLayer()
+	if c.Watch != nil {
+		c.Watch(l, outputs)
+	}
 	return outputs
 }
 

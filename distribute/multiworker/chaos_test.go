@@ -453,7 +453,7 @@ func TestChaos(t *testing.T) {
 }
 
 // requireLog checks that the file of a CSVLogger, which the chiefs of a run wrote, has each epoch, and twice only where a chief that was frozen
-// in the midst of writing woke up.
+// in the midst of writing woke up, or where workers went on in two groups, as a Min below a majority lets them, until they met.
 func (j *chaos) requireLog(epochs int) {
 	j.t.Helper()
 	text, err := os.ReadFile(filepath.Join(j.dir, chaosLog))
@@ -469,6 +469,9 @@ func (j *chaos) requireLog(epochs int) {
 		require.Contains(j.t, seen, fmt.Sprint(epoch), "not in the log:\n%s", text)
 	}
 	require.Len(j.t, seen, epochs)
+	if slices.ContainsFunc(j.log, func(line string) bool { return strings.Contains(line, "met a larger group") }) {
+		return
+	}
 	require.LessOrEqual(j.t, len(rows)-1, epochs+2, "lines are doubled:\n%s", text)
 }
 

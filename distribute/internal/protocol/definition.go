@@ -59,8 +59,6 @@ func (d *Definition) Check() error {
 		return fail("a name needs 1 to %d bytes, this one has %d", maxName, max(len(d.Name), len(d.Variable), len(d.Shape)))
 	case d.Rows < 0 || d.Width < 0 || d.MaxRows < 0 || d.Dynamic && (d.Rows != 0 || d.Width == 0):
 		return fail("%d rows of %d numbers, at most %d rows; expected no negative numbers, and no rows for a dynamic table", d.Rows, d.Width, d.MaxRows)
-	case d.Width > 0 && d.Rows > math.MaxInt/8/d.Width:
-		return fail("%d rows of %d numbers are too many", d.Rows, d.Width)
 	case d.Policy >= policies || d.Text && !d.Dynamic:
 		return fail("the policy %v is not known, or it has text keys and is not dynamic", d.Policy)
 	case d.Width > maxWidth && d.Dynamic:
@@ -70,6 +68,9 @@ func (d *Definition) Check() error {
 	}
 	if err := d.Rule.Check(); err != nil {
 		return fail("%v", err)
+	}
+	if arrays := 1 + len(d.Rule.SlotNames()); d.Width > 0 && d.Rows > math.MaxInt/4/arrays/d.Width { // so that Bytes is a number
+		return fail("%d rows of %d numbers are too many", d.Rows, d.Width)
 	}
 	return nil
 }

@@ -216,6 +216,8 @@ func TestRefusals(t *testing.T) {
 	execute(t, small, &Take{Term: 1})
 	_, err = small.Execute(&Create{Term: 1, Definition: Definition{Name: "a", Rows: 20, Width: 2}})
 	require.ErrorContains(t, err, "needs 160 bytes")
+	_, err = small.Execute(&Create{Term: 1, Definition: Definition{Name: "a", Rows: math.MaxInt / 9, Width: 1, Rule: rules["adam"]}})
+	require.ErrorContains(t, err, "are too many", "the bytes of values and slots together are no int")
 	execute(t, small, &Create{Term: 1, Definition: Definition{Name: "a", Rows: 2, Width: 2}})
 	_, err = small.Execute(&Create{Term: 1, Definition: Definition{Name: "b"}})
 	require.ErrorContains(t, err, "at most 1")

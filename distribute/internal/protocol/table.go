@@ -36,7 +36,7 @@ func newTable(d Definition, l Limits) *Table {
 		}
 		t.slots = append(t.slots, slot)
 	}
-	if d.Init.Kind == Constant && d.Init.A == 0 {
+	if d.Width == 0 || d.Init.Kind == Constant && d.Init.A == 0 {
 		return t
 	}
 	for r := range d.Rows {
