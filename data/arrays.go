@@ -98,7 +98,7 @@ func (s *ArraySource) seal() *ArraySource {
 	s.columns[0] = s.column[:0]
 	for i, t := range s.batch.components() {
 		for _, a := range t.Arrays {
-			s.columns[i] = append(s.columns[i], column{dtype: a.Dtype(), raw: a.Raw, shape: a.Shape(), row: len(a.Raw) / n})
+			s.columns[i] = append(s.columns[i], column{dtype: a.Dtype(), raw: rawOf(a), shape: a.Shape(), row: len(rawOf(a)) / max(n, 1)})
 		}
 	}
 	return s
@@ -203,7 +203,9 @@ func (s *ArraySource) gather(indices []int, into *Batch) {
 	s.shape(into, len(indices))
 	for i, t := range into.components() {
 		for j, c := range s.columns[i] {
-			rows.Copy(t.Arrays[j].Raw, c.raw, c.row, indices)
+			if c.row > 0 {
+				rows.Copy(t.Arrays[j].Raw, c.raw, c.row, indices)
+			}
 		}
 	}
 }
@@ -213,7 +215,7 @@ func (s *ArraySource) gatherRange(lo, hi int, into *Batch) {
 	s.shape(into, hi-lo)
 	for i, t := range into.components() {
 		for j, c := range s.columns[i] {
-			copy(t.Arrays[j].Raw, c.raw[lo*c.row:hi*c.row])
+			copy(rawOf(t.Arrays[j]), c.raw[lo*c.row:hi*c.row])
 		}
 	}
 }
@@ -234,7 +236,7 @@ func (s *ArraySource) shape(into *Batch, n int) {
 }
 
 func fits(d *tensor.Dense, n int, c *column) bool {
-	if d == nil || d.Dtype() != c.dtype || len(d.Raw) != n*c.row {
+	if d == nil || d.Dtype() != c.dtype || len(rawOf(d)) != n*c.row {
 		return false
 	}
 	shape := d.Shape()

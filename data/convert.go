@@ -3,6 +3,7 @@ package data
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"sort"
 
 	"gonum.org/v1/gonum/mat"
@@ -21,7 +22,7 @@ import (
 //     between its rows shares its memory.
 //
 // The element type is kept: float64 stays float64, int stays int. Types such as "type Label uint8" count as what they are
-// made of. Complex numbers, strings and structs are errors, and so are arrays without values.
+// made of. Complex numbers, strings and structs are errors, and so are slices without values, whose shape is not known: see [Empty].
 func ToDense(v any) (*tensor.Dense, error) {
 	d, err := toDense(v, "value")
 	if err != nil {
@@ -56,8 +57,12 @@ func fromDense(d *tensor.Dense, name string) (*tensor.Dense, error) {
 	switch {
 	case !isModelDtype(d.Dtype()):
 		return nil, fmt.Errorf("%s holds elements of type %s; %s", name, d.Dtype(), dtypeHint)
-	case d.Shape().TotalSize() == 0 || len(d.Raw) == 0:
-		return nil, fmt.Errorf("%s has shape %v and so no values", name, d.Shape())
+	case slices.ContainsFunc(d.Shape(), func(n int) bool { return n < 0 }):
+		return nil, fmt.Errorf("%s has shape %v; expected lengths of 0 and more", name, d.Shape())
+	case isEmpty(d):
+		return emptyDense(d.Dtype(), d.Shape()...), nil
+	case len(d.Raw) == 0:
+		return nil, fmt.Errorf("%s has shape %v and no memory", name, d.Shape())
 	case !d.IsNativelyAccessible():
 		return nil, fmt.Errorf("%s lives in memory that Go cannot read; copy it to the host first", name)
 	case d.IsMasked():
@@ -129,7 +134,7 @@ func fromNested(v reflect.Value, name string) (*tensor.Dense, error) {
 	var shape []int
 	for probe, path := v, name; isList(probe.Kind()); probe, path = probe.Index(0), path+"[0]" {
 		if probe.Len() == 0 {
-			return nil, fmt.Errorf("%s is an empty %s; expected at least one value", path, probe.Type())
+			return nil, fmt.Errorf("%s is an empty %s; expected at least one value (data.Empty makes an array without any, and knows its whole shape)", path, probe.Type())
 		}
 		shape = append(shape, probe.Len())
 	}

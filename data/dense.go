@@ -20,13 +20,49 @@ const dtypeHint = "expected float32, float64, bool, or an integer type"
 
 func isModelDtype(dt tensor.Dtype) bool { return slices.Contains(dtypes, dt) }
 
-// newDense returns a zero-filled row-major array. The shape must hold at least one element.
+// Empty returns an array without elements: one of the lengths must be 0. A model predicts nothing from it: an array of no rows.
+//
+// Data of such an array is an empty slice. Of an array without elements that [tensor.New] makes it panics, and so it does for the types of one
+// byte (bool, int8, uint8), of which gorgonia.org/tensor can hold none otherwise: look at the shape first.
+func Empty(dt tensor.Dtype, shape ...int) (*tensor.Dense, error) {
+	if n, ok := volume(shape, int(dt.Size())); !ok || n != 0 || !isModelDtype(dt) {
+		return nil, fmt.Errorf("data: Empty: received element type %s and shape %v; %s, and a length of 0 among lengths that are not negative", dt, shape, dtypeHint)
+	}
+	return emptyDense(dt, shape...), nil
+}
+
+func emptyDense(dt tensor.Dtype, shape ...int) *tensor.Dense {
+	d := tensor.NewDense(dt, tensor.Shape(slices.Clone(shape)))
+	if dt.Size() > 1 {
+		d.Raw = make([]byte, dt.Size()-1) // Data takes the address of the first byte, and counts whole elements
+	}
+	return d
+}
+
+// isEmpty says whether an array has no elements.
+func isEmpty(d *tensor.Dense) bool { return slices.Contains(d.Shape(), 0) }
+
+// rawOf returns the bytes of the elements of a row-major array.
+func rawOf(d *tensor.Dense) []byte {
+	if isEmpty(d) {
+		return nil
+	}
+	return d.Raw
+}
+
+// newDense returns a zero-filled row-major array.
 func newDense(dt tensor.Dtype, shape ...int) *tensor.Dense {
+	if slices.Contains(shape, 0) {
+		return emptyDense(dt, shape...)
+	}
 	return tensor.NewDense(dt, tensor.Shape(slices.Clone(shape)))
 }
 
 // denseOf wraps a slice, whose length must fit the shape, without copying it. No shape means a scalar.
 func denseOf(backing any, shape ...int) *tensor.Dense {
+	if slices.Contains(shape, 0) {
+		return emptyDense(tensor.Dtype{Type: reflect.TypeOf(backing).Elem()}, shape...)
+	}
 	return tensor.New(tensor.WithShape(shape...), tensor.WithBacking(backing))
 }
 
@@ -59,7 +95,7 @@ func volume(shape []int, itemSize int) (n int, ok bool) {
 // rowMajor says whether the bytes of d are its elements in order, without gaps.
 func rowMajor(d *tensor.Dense) bool {
 	shape, strides := d.Shape(), d.Strides()
-	if len(shape) == 0 {
+	if len(shape) == 0 || isEmpty(d) {
 		return true
 	}
 	if len(strides) != len(shape) || len(d.Raw) != shape.TotalSize()*int(d.Dtype().Size()) {
@@ -91,7 +127,7 @@ func cloneDense(d *tensor.Dense) *tensor.Dense {
 	}
 	if rowMajor(d) {
 		c := newDense(d.Dtype(), d.Shape()...)
-		copy(c.Raw, d.Raw)
+		copy(rawOf(c), d.Raw)
 		return c
 	}
 	return compact(d)
@@ -126,14 +162,20 @@ func packStrided(dt tensor.Dtype, raw []byte, shape, strides []int) *tensor.Dens
 // rowsOf returns rows lo..hi-1 of a row-major array as an array that shares its memory.
 func rowsOf(d *tensor.Dense, lo, hi int) *tensor.Dense {
 	shape := slices.Clone(d.Shape())
-	row := shape.TotalSize() / shape[0]
 	shape[0] = hi - lo
+	if isEmpty(d) || lo == hi {
+		return emptyDense(d.Dtype(), shape...)
+	}
+	row := d.Shape().TotalSize() / d.Shape()[0]
 	return denseOf(reflect.ValueOf(d.Data()).Slice(lo*row, hi*row).Interface(), shape...)
 }
 
 // rowOf returns row i of a row-major array, without axis 0, as an array that shares its memory.
 func rowOf(d *tensor.Dense, i int) *tensor.Dense {
 	shape := d.Shape()
+	if isEmpty(d) {
+		return emptyDense(d.Dtype(), shape[1:]...)
+	}
 	row := shape.TotalSize() / shape[0]
 	return denseOf(reflect.ValueOf(d.Data()).Slice(i*row, (i+1)*row).Interface(), shape[1:]...)
 }
@@ -142,6 +184,9 @@ func rowOf(d *tensor.Dense, i int) *tensor.Dense {
 func stack(parts []*tensor.Dense) *tensor.Dense {
 	first := parts[0]
 	out := newDense(first.Dtype(), append([]int{len(parts)}, first.Shape()...)...)
+	if isEmpty(out) {
+		return out
+	}
 	size := len(out.Raw) / len(parts)
 	for i, p := range parts {
 		copy(out.Raw[i*size:(i+1)*size], compact(p).Raw)

@@ -73,6 +73,8 @@ func (s *ArraySource) Loader(batchSize int, shuffle bool, seed uint64, options .
 	}
 	switch {
 	case l.err != nil:
+	case s.n == 0:
+		l.err = fmt.Errorf("data: Loader: the arrays hold no examples; expected at least one")
 	case batchSize < 1:
 		l.err = fmt.Errorf("data: Loader: batch size %d; expected at least 1", batchSize)
 	case l.buffers < 2:

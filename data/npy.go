@@ -33,7 +33,7 @@ var npyTypes = map[string]tensor.Dtype{
 
 // ReadNPY reads one array in NumPy's .npy format, versions 1.0 to 3.0, either byte order, C or Fortran order. The result is
 // row-major in this machine's byte order. float16 becomes float32, since Go has no such type; complex numbers are read but
-// no model takes them. Objects, strings and records are errors, as are arrays without values.
+// no model takes them. Objects and records are errors, as are arrays of strings without values; other arrays without values are those of [Empty].
 //
 // Source of the format: NumPy, module numpy.lib.format.
 func ReadNPY(r io.Reader) (*tensor.Dense, error) {
@@ -95,8 +95,10 @@ func readNPY(r io.Reader, hint int) (*tensor.Dense, error) {
 	switch {
 	case !ok:
 		return nil, fmt.Errorf("shape %v is too large for memory", h.shape)
+	case n == 0 && h.text != 0:
+		return nil, fmt.Errorf("shape %v holds no values, which arrays of text must", h.shape)
 	case n == 0:
-		return nil, fmt.Errorf("shape %v holds no values", h.shape)
+		return emptyDense(h.dtype, h.shape...), nil
 	}
 	raw, err := readPayload(r, n*h.item, hint)
 	if err != nil {
@@ -222,7 +224,7 @@ func writeNPY(w io.Writer, d *tensor.Dense) error {
 	if _, err := w.Write(append(head, text...)); err != nil {
 		return err
 	}
-	_, err = w.Write(compact(d).Raw)
+	_, err = w.Write(rawOf(compact(d)))
 	return err
 }
 

@@ -24,6 +24,9 @@ func Rows[T Number](d *tensor.Dense) ([][]T, error) {
 	if len(shape) > 0 {
 		n = shape[0]
 	}
+	if isEmpty(d) {
+		return make([][]T, n), nil
+	}
 	all, err := elements[T](d)
 	if err != nil {
 		return nil, err

@@ -171,8 +171,6 @@ func (b *Batch) rows() (int, error) {
 			switch {
 			case len(shape) == 0:
 				return 0, fmt.Errorf("%s is a scalar; expected a leading axis that counts the samples", label)
-			case shape.TotalSize() == 0:
-				return 0, fmt.Errorf("%s has shape %v and so no values; expected at least one sample of at least one value", label, shape)
 			case n < 0:
 				n, first = shape[0], label
 			case shape[0] != n:

@@ -143,12 +143,15 @@ func (c *timeseriesConfig) windows(series, labels *tensor.Dense, length int) (in
 // window copies steps s, s+rate, ... of a series.
 func window(series *tensor.Dense, s, length, rate int) *tensor.Dense {
 	shape := slices.Clone([]int(series.Shape()))
-	row := len(series.Raw) / shape[0]
+	row := len(rawOf(series)) / shape[0]
 	shape[0] = length
 	if rate == 1 {
 		return rowsOf(series, s, s+length)
 	}
 	out := newDense(series.Dtype(), shape...)
+	if row == 0 {
+		return out
+	}
 	for i := range length {
 		at := (s + i*rate) * row
 		copy(out.Raw[i*row:(i+1)*row], series.Raw[at:at+row])

@@ -30,7 +30,7 @@ func toDense(a kernels.Array) (*tensor.Dense, error) {
 		a, dtype = wide, tensor.Float32
 	}
 	if a.Type.Shape.Size() == 0 {
-		return nil, fmt.Errorf("keras: a result of shape %v has no elements, which gorgonia.org/tensor cannot hold", a.Type.Shape)
+		return data.Empty(dtype, a.Type.Shape...)
 	}
 	backing, err := typedSlice(a)
 	if err != nil {

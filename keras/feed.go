@@ -270,6 +270,9 @@ func deviceType(a *tensor.Dense, float ir.DType) (ir.Type, error) {
 // rowMajor says whether the memory of an array is its elements in order, without gaps.
 func rowMajor(a *tensor.Dense) bool {
 	shape, strides := a.Shape(), a.Strides()
+	if slices.Contains(shape, 0) {
+		return true
+	}
 	if len(strides) != len(shape) || len(a.Raw) != shape.TotalSize()*int(a.Dtype().Size()) {
 		return len(shape) < 2 && len(a.Raw) == shape.TotalSize()*int(a.Dtype().Size())
 	}
@@ -283,8 +286,13 @@ func rowMajor(a *tensor.Dense) bool {
 	return true
 }
 
-// rawBytes returns the memory of a dense row-major array.
-func rawBytes(a *tensor.Dense) []byte { return a.Raw }
+// rawBytes returns the memory of a dense row-major array; of one without elements nothing, though it may hold some: see data.Empty.
+func rawBytes(a *tensor.Dense) []byte {
+	if slices.Contains(a.Shape(), 0) {
+		return nil
+	}
+	return a.Raw
+}
 
 // write makes a buffer hold rows: it reads them where they are, or copies them, converting floats where the types differ. So a batch
 // that was prepared while the step before it ran is in its place already.

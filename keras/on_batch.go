@@ -36,7 +36,7 @@ func (m *Model) PredictOnBatch(ctx context.Context, a *data.ArraySource) (*tenso
 	if a == nil || a.Err() != nil {
 		return nil, fmt.Errorf("keras: PredictOnBatch: %w", sourceErr(a))
 	}
-	if ctx == nil || a.N() == 0 {
+	if ctx == nil {
 		return m.Predict(ctx, a) // which knows what is wrong
 	}
 	p := m.newPrediction()
@@ -55,7 +55,7 @@ func (m *Model) PredictOnBatch(ctx context.Context, a *data.ArraySource) (*tenso
 // To predict new values without allocations, keep a and write the values into the arrays that it was made of. Calls from several
 // goroutines need arrays of their own. After an error the arrays hold old values, new ones, or some of both.
 func (m *Model) PredictOnBatchInto(ctx context.Context, a *data.ArraySource, into ...*tensor.Dense) error {
-	if a == nil || a.Err() != nil || a.N() == 0 {
+	if a == nil || a.Err() != nil {
 		return fmt.Errorf("keras: PredictOnBatchInto: %w", sourceErr(a))
 	}
 	if ctx == nil {
@@ -105,6 +105,9 @@ func (m *Model) partsOf(ctx context.Context, c *fitConfig, a *data.ArraySource, 
 	}
 	if err := m.checkText(a); err != nil {
 		return nil, err
+	}
+	if a.N() == 0 {
+		return nil, fmt.Errorf("the arrays hold no examples; expected at least one")
 	}
 	b := a.All()
 	var p parts

@@ -7,6 +7,7 @@ import (
 
 	"gorgonia.org/tensor"
 
+	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
@@ -107,7 +108,11 @@ func (o *predictedOutput) checkGiven(i int) error {
 // dense returns the joined result.
 func (o *predictedOutput) dense() (*tensor.Dense, error) {
 	if o.rows*o.row.Size() == 0 {
-		return nil, fmt.Errorf("a result of shape %v has no elements, which gorgonia.org/tensor cannot hold", append(ir.Shape{o.rows}, o.row...))
+		t, ok := denseTypes[o.dtype]
+		if !ok {
+			return nil, fmt.Errorf("keras: no Go type for %v", o.dtype)
+		}
+		return data.Empty(t, append(ir.Shape{o.rows}, o.row...)...)
 	}
 	if o.array.Shape()[0] == o.rows {
 		return o.array, nil

@@ -80,7 +80,7 @@ func (p *prediction) failed(ctx context.Context, what string, err error) error {
 // options other than BatchSize, layers that work on the host, or arguments that are wrong.
 func (m *Model) direct(ctx context.Context, ds data.Dataset, options []FitOption) *prediction {
 	a, ok := ds.(*data.ArraySource)
-	if !ok || a == nil || a.Err() != nil || a.N() == 0 || ctx == nil || a.TextType() != "" || m.stage() != nil {
+	if !ok || a == nil || a.Err() != nil || ctx == nil || a.TextType() != "" || m.stage() != nil {
 		return nil
 	}
 	size, nan := data.DefaultBatchSize, nanCheck{}
@@ -108,6 +108,9 @@ func (p *prediction) run(ctx context.Context) error {
 		return err
 	}
 	n := p.parts.rows()
+	if n == 0 { // a result without rows, of the right shape
+		return p.compute(ctx, 0, 0)
+	}
 	for from := 0; from < n; from += p.size {
 		err := ctx.Err()
 		if err != nil {

@@ -186,6 +186,12 @@ func (c *Case) predict(ctx context.Context) (notes []string, err error) {
 }
 
 func compareDense(bounds tolerance, got, want *tensor.Dense) error {
+	if slices.Contains(want.Shape(), 0) || slices.Contains(got.Shape(), 0) {
+		if !slices.Equal([]int(got.Shape()), []int(want.Shape())) {
+			return fmt.Errorf("shape %v instead of %v", got.Shape(), want.Shape())
+		}
+		return nil
+	}
 	if values, ok := want.Data().([]complex64); ok { // here pairs of real numbers
 		pairs := make([]float32, 0, 2*len(values))
 		for _, v := range values {

@@ -57,6 +57,9 @@ func (t tolerance) compare(got, want []float64) error {
 
 // numbers returns the values of an array as float64.
 func numbers(d *tensor.Dense) []float64 {
+	if slices.Contains(d.Shape(), 0) {
+		return nil
+	}
 	v := reflect.ValueOf(d.Data())
 	if v.Kind() != reflect.Slice {
 		s := reflect.MakeSlice(reflect.SliceOf(v.Type()), 1, 1)

@@ -2,11 +2,14 @@
 
 Runs the tests of an installed Keras under hooks. Whatever a test calls on concrete arrays (a layer, a model, an operation, a
 loss, a metric, an optimizer, a schedule, a constraint, a regularizer, an activation, the training of a model) is wrapped as a small Functional model, saved, loaded
-again and computed by Keras. The cases go to a folder that the program check runs.
+again and computed by Keras. The cases go to folders that the program check runs.
 
-    KERAS_BACKEND=torch python harvest.py CASES --tests layers --per-class 30
-    KERAS_BACKEND=torch python harvest.py CASES_OPS --tests ops --per-class 40
+    KERAS_BACKEND=torch python harvest.py CASES --tests layers,ops
     KERAS_BACKEND=tensorflow python harvest.py CASES_TEXT --tests layers/preprocessing
+
+The work is cut into pieces, a file of tests each and large files in parts, which run at the same time, each with a folder of its own below CASES. A folder
+appears when its piece is done, so a run that was cut off goes on where it was. Keras is imported once; each piece is a fork of that process.
+Random numbers are seeded for each test by its name, so that every run makes the same cases.
 
 Needs Keras 3 with its tests (they are in the wheel), pytest, absl-py and h5py.
 """
@@ -19,10 +22,13 @@ import inspect
 import json
 import os
 import re
+import shutil
 import sys
 import time
 import traceback
+import zlib
 
+import ml_dtypes  # noqa: F401: tells NumPy of bfloat16
 import numpy as np
 
 HARVESTER = None
@@ -65,9 +71,10 @@ class Skip(Exception):
 
 
 class Harvester:
-    def __init__(self, out, per_class, train):
+    def __init__(self, out, per_class, train, part=0, parts=1):
         import keras
 
+        self.part, self.parts = part, parts  # of the tests of a file
         self.keras, self.out, self.per_class, self.train = keras, out, per_class, train
         self.backend = keras.backend.backend()
         self.depth, self.busy, self.test = 0, False, ""
@@ -98,6 +105,8 @@ class Harvester:
                 array = np.array(x.numpy())
             else:
                 array = keras.ops.convert_to_numpy(x)
+                if keras.backend.standardize_dtype(x.dtype) == "bfloat16":
+                    array = array.astype("bfloat16")
         else:
             return None
         if array.dtype == np.float64:
@@ -109,7 +118,7 @@ class Harvester:
                 raise Skip("array of objects")
         if array.dtype.kind == "c":
             raise Skip("complex")
-        if array.dtype.kind not in "fiubU" or array.dtype.name == "bfloat16":
+        if array.dtype.kind not in "fiubU" and array.dtype.name != "bfloat16":
             raise Skip(f"dtype {array.dtype}")
         return np.array(array)
 
@@ -364,13 +373,13 @@ class Harvester:
     def make_call(self, kind, label, what, args, kwargs, key):
         keras, tree = self.keras, self.keras.tree
         arrays = [a for a in tree.flatten((args, kwargs)) if isinstance(a, np.ndarray)]
-        if arrays[0].ndim == 0:
-            raise Skip("first array is a scalar")
-        if any(a.size == 0 for a in arrays):
-            raise Skip("empty array")
         if sum(a.size for a in arrays) > 2_000_000:
             raise Skip("large")
-        batch = arrays[0].shape[0]
+        # What has no batch, or an empty one, is the one example of a batch, and the model takes it out.
+        lifted = arrays[0].ndim == 0 or arrays[0].shape[0] == 0
+        if lifted and kind == "layer":
+            raise Skip("a layer called on a scalar or an empty batch")
+        batch = 1 if lifted else arrays[0].shape[0]
         static = kind == "op" or getattr(what, "stateful", False) or label in ("ops",)
         is_layer = kind == "layer"
         if is_layer and isinstance(what, (keras.Sequential, keras.src.models.functional.Functional)):
@@ -385,10 +394,17 @@ class Harvester:
             def one(x):
                 if not isinstance(x, np.ndarray):
                     return x
-                if x.ndim == 0 or x.shape[0] != batch:
+                if x.shape != arrays[0].shape if lifted else x.ndim == 0 or x.shape[0] != batch:
                     return x
                 name = f"in{len(inputs)}"
                 dtype = "string" if x.dtype.kind == "U" else str(x.dtype)
+                if lifted or dtype == "bfloat16":
+                    shape = (1,) + x.shape if lifted else x.shape
+                    i = keras.Input(batch_shape=shape, dtype=dtype.replace("bfloat16", "float32"), name=name)
+                    inputs.append(i)
+                    values[name] = x.reshape(shape).astype(i.dtype)
+                    i = keras.ops.cast(i, dtype) if dtype == "bfloat16" else i
+                    return keras.ops.reshape(i, x.shape) if lifted else i
                 if static:
                     i = keras.Input(batch_shape=x.shape, dtype=dtype, name=name)
                 else:
@@ -411,14 +427,16 @@ class Harvester:
                 if "complex" in str(t.dtype):
                     raise Skip("complex output")
                 if not is_layer and (len(t.shape) == 0 or t.shape[0] != batch):
-                    n = int(np.prod(t.shape)) if len(t.shape) else 1
+                    n = int(np.prod(t.shape))
                     t = keras.ops.broadcast_to(keras.ops.reshape(t, (1, n)), (batch, n))
                 fixed.append(t)
+            if len({t._keras_history.operation.name for t in fixed}) < len(fixed):
+                fixed = [keras.layers.Identity(dtype=t.dtype, name=f"output_{n}")(t) for n, t in enumerate(fixed)]
             return keras.Model(inputs, fixed if len(fixed) > 1 else fixed[0]), values
 
         model, values = build(None)
         self.predict_case(kind, label, key, model, values, batch, {"class": label, "dtypes": [str(a.dtype) for a in arrays]})
-        if not self.train or self.backend != "torch":
+        if not self.train or self.backend != "torch" or lifted or not all(a.size for a in arrays):
             return
         try:
             self.train_case(kind, label, key, what, arrays, batch, build)
@@ -446,14 +464,12 @@ class Harvester:
             return [np.asarray(a) for a in flat]
 
         out = run(loaded)
-        again = run(keras.saving.load_model(temporary, compile=False))
+        again = run(loaded if kind == "op" else keras.saving.load_model(temporary, compile=False))
         for a, b in zip(out, again):
             if a.dtype.kind in "SO":
                 raise Skip("output is not numeric")
             if a.shape[:1] != (batch,):
                 raise Skip("output without the batch")
-            if a.size == 0:
-                raise Skip("empty output")
             if not np.array_equal(a.astype(np.float64), b.astype(np.float64), equal_nan=True):
                 raise Skip("random at inference")
         expected = {"output": out[0]} if len(out) == 1 else {n: a for n, a in zip(loaded.output_names, out)}
@@ -761,12 +777,56 @@ class Harvester:
 
     # pytest.
 
+    def pytest_collection_modifyitems(self, items):
+        items[:] = items[self.part :: self.parts]
+
     def pytest_runtest_setup(self, item):
         self.test, self.depth = item.nodeid, 0
+        self.keras.utils.set_random_seed(zlib.crc32(item.nodeid.encode()))
 
     def pytest_runtest_teardown(self, item):
         self.depth = 0
         self.flush()
+
+
+PART = 60_000  # bytes of a file of tests that one piece takes
+
+
+def pieces(root, tests):
+    """Names of pieces, with their files, parts and numbers of parts; the largest first, so that none runs alone at the end."""
+    files = set()
+    for place in tests:
+        path = os.path.join(root, place)
+        if os.path.isfile(path):
+            files.add(path)
+        for folder, _, names in os.walk(path):
+            files.update(os.path.join(folder, n) for n in names if n.endswith("_test.py"))
+    found = []
+    for path in files:
+        parts = -(-os.path.getsize(path) // PART)
+        name = os.path.relpath(path, root)[: -len("_test.py")].replace(os.sep, ".")
+        for part in range(parts):
+            found.append((name if parts == 1 else f"{name}.{part + 1}of{parts}", path, part, parts))
+    return sorted(found, key=lambda p: (-os.path.getsize(p[1]), p[0]))
+
+
+def harvest(out, root, path, part, parts, args):
+    """Makes the cases of one piece in the folder out."""
+    import pytest
+
+    with open(os.path.join(out, "log.txt"), "w", encoding="utf-8") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    harvester = Harvester(out, args.per_class, not args.no_train, part, parts)
+    harvester.install()
+    arguments = ["-q", "--continue-on-collection-errors", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", root, "-W", "ignore",
+                 "--tb=no", "--no-header", "--no-summary", path]
+    if args.k:
+        arguments += ["-k", args.k]
+    pytest.main(arguments, plugins=[harvester])
+    for text, n in harvester.skipped.most_common():
+        print(f"  {n:6} {text}")
+    sys.stdout.flush()
 
 
 def main():
@@ -774,7 +834,8 @@ def main():
     parser.add_argument("out", help="folder for the cases")
     parser.add_argument("--tests", default="layers,models,ops,losses,metrics,optimizers,regularizers,constraints,activations,trainers",
                         help="parts of keras/src whose tests run, comma separated")
-    parser.add_argument("--per-class", type=int, default=60, help="most cases of one class")
+    parser.add_argument("--per-class", type=int, default=40, help="most cases of one class in a piece")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="pieces at the same time")
     parser.add_argument("--no-train", action="store_true")
     parser.add_argument("-k", default="", help="tests, as pytest -k")
     args = parser.parse_args()
@@ -783,25 +844,43 @@ def main():
 
         torch.set_num_threads(1)
     import keras
-    import pytest
+    import pytest  # noqa: F401: imported before the processes part
 
     keras.utils.disable_interactive_logging()
-    harvester = Harvester(os.path.abspath(args.out), args.per_class, not args.no_train)
-    harvester.install()
+    out = os.path.abspath(args.out)
+    os.makedirs(out, exist_ok=True)
     root = os.path.join(os.path.dirname(keras.__file__), "src")
-    paths = [os.path.join(root, p) for p in args.tests.split(",")]
-    arguments = ["-q", "--continue-on-collection-errors", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", root, "-W", "ignore",
-                 "--tb=no", "--no-header", "--no-summary"] + paths
-    if args.k:
-        arguments += ["-k", args.k]
-    start = time.time()
-    pytest.main(arguments, plugins=[harvester])
-    print(f"{sum(harvester.made.values())} cases in {time.time() - start:.0f} s")
-    for (kind, command), n in sorted(harvester.made.items()):
-        print(f"  {kind:12} {command:9} {n}")
-    print("left out:")
-    for text, n in harvester.skipped.most_common(25):
-        print(f"  {n:6} {text}")
+    todo = [p for p in pieces(root, args.tests.split(",")) if not os.path.isdir(os.path.join(out, p[0]))]
+    running, start, failed = {}, time.time(), []
+    while todo or running:
+        while todo and len(running) < args.jobs:
+            name, *piece = todo.pop(0)
+            unfinished = os.path.join(out, name + ".unfinished")
+            shutil.rmtree(unfinished, ignore_errors=True)
+            os.makedirs(unfinished)
+            child = os.fork()
+            if child == 0:
+                status = 1
+                try:
+                    harvest(unfinished, root, *piece, args)
+                    status = 0
+                except BaseException:
+                    traceback.print_exc()
+                finally:
+                    os._exit(status)
+            running[child] = name
+        child, status = os.wait()
+        name = running.pop(child)
+        unfinished = os.path.join(out, name + ".unfinished")
+        if status != 0:
+            failed.append(name)
+            print(f"{name}: ended with status {status}; see {unfinished}/log.txt", flush=True)
+            continue
+        os.rename(unfinished, os.path.join(out, name))
+        made = len(os.listdir(os.path.join(out, name, "cases")))
+        print(f"{time.time() - start:6.0f} s  {name}: {made} cases, {len(todo) + len(running)} pieces left", flush=True)
+    if failed:
+        sys.exit("pieces that failed: " + ", ".join(failed))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 package harvest
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path"
@@ -18,13 +19,13 @@ func TestHarvest(t *testing.T) {
 		require.NoError(t, err)
 		count++
 		for _, e := range Exceptions() {
-			if ok, err := path.Match(e.Pattern, c.Name); ok && err == nil {
-				used[e.Pattern] = true
+			if e.covers(c.Name, c.Drawing) {
+				used[e.Pattern+"@"+e.Drawing] = true
 			}
 		}
 		t.Run(c.Name, func(t *testing.T) {
 			_, err := c.Check(context.Background())
-			switch reason := Excused(c.Name); {
+			switch reason := c.Excused(); {
 			case err != nil && reason == "":
 				t.Errorf("%s (from %s of Keras, %s): %v", c.Label, c.Test, c.Backend, err)
 			case err == nil && reason != "":
@@ -49,7 +50,7 @@ func TestChangedCasesFail(t *testing.T) {
 	var last *Case
 	for c, err := range Packed(file) {
 		require.NoError(t, err)
-		if last != nil && last.Command == c.Command && last.Label == c.Label && seen[c.Command] < 3 && Excused(c.Name) == "" {
+		if last != nil && last.Command == c.Command && last.Label == c.Label && seen[c.Command] < 3 && c.Excused() == "" {
 			for _, name := range []string{"out.npz", "evaluate.json", "history.json"} {
 				if _, has := c.Files[name]; has {
 					c.Files[name] = last.Files[name] // what Keras computed from something else
@@ -71,4 +72,26 @@ func TestTolerance(t *testing.T) {
 	require.NoError(t, predicted.compare(flatten("NaN"), flatten("NaN")))
 	require.Error(t, predicted.compare([]float64{1e300}, flatten("Infinity")))
 	require.NoError(t, predicted.compare(flatten("-Infinity"), flatten("-Infinity")))
+}
+
+// An exception for one drawing leaves the others of the same name as they are.
+func TestExceptionOfADrawing(t *testing.T) {
+	file, err := os.ReadFile("testdata/cases.tar.gz")
+	require.NoError(t, err)
+	var first, second *Case
+	for c, err := range Packed(file) {
+		require.NoError(t, err)
+		if first == nil {
+			first = c
+		} else if second = c; !bytes.Equal(first.Files["in.npz"], c.Files["in.npz"]) {
+			break
+		}
+	}
+	require.Len(t, first.Drawing(), 12)
+	require.NotEqual(t, first.Drawing(), second.Drawing())
+	e := Exception{Pattern: first.Name, Drawing: first.Drawing()}
+	require.True(t, e.covers(first.Name, first.Drawing))
+	require.False(t, e.covers(first.Name, second.Drawing))
+	require.False(t, e.covers(second.Name, first.Drawing))
+	require.True(t, Exception{Pattern: first.Name}.covers(first.Name, second.Drawing))
 }

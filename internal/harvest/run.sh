@@ -1,24 +1,20 @@
 #!/usr/bin/env bash
 # Turns the tests of Keras into cases and runs them: run.sh [FOLDER]. HARVEST_PYTHON names the Python; without it an environment is made in a
-# cache folder. Takes hours on two processors; a folder of cases that is there already is kept.
+# cache folder. HARVEST_JOBS is how many pieces run at the same time, otherwise one on each processor. Takes about half an hour on two processors; what
+# is in the folder already is kept, so a run that was cut off goes on.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/gokeras-harvest
 folder=${1:-$cache/cases}
 python=${HARVEST_PYTHON:-$(./internal/python-environment.sh "$cache/venv" internal/harvest/requirements.txt)}
+jobs=${HARVEST_JOBS:-$(getconf _NPROCESSORS_ONLN)}
 mkdir -p "$folder"
 export OMP_NUM_THREADS=1 TF_CPP_MIN_LOG_LEVEL=3
 
-harvest() { # backend, name, parts of Keras, most cases of one class
-	[ -d "$folder/$2" ] || KERAS_BACKEND=$1 "$python" internal/harvest/harvest.py "$folder/$2" --tests "$3" --per-class "$4"
-}
-harvest torch layers layers 40
-harvest torch ops ops 40
-harvest torch losses losses 40
-harvest torch metrics metrics 40
-harvest torch models models,activations,optimizers,regularizers,constraints,trainers 40
-harvest tensorflow text layers/preprocessing 40
+KERAS_BACKEND=torch "$python" internal/harvest/harvest.py "$folder/torch" --jobs "$jobs" \
+	--tests ops,layers,losses,metrics,models,activations,optimizers,regularizers,constraints,trainers
+KERAS_BACKEND=tensorflow "$python" internal/harvest/harvest.py "$folder/tensorflow" --jobs "$jobs" --tests layers/preprocessing
 for backend in torch tensorflow; do
-	KERAS_BACKEND=$backend "$python" internal/harvest/probes.py "$folder/probes"
+	KERAS_BACKEND=$backend "$python" internal/harvest/probes.py "$folder/probes/all" # the second fills in what the first cannot do
 done
-go run ./internal/harvest/check -json "$folder/results.json" "$folder"/*/
+go run ./internal/harvest/check -json "$folder/results.json" "$folder"/*/*/

@@ -188,10 +188,10 @@ func toDense(a kernels.Array) (*tensor.Dense, error) {
 	if len(shape) == 0 {
 		shape = []int{1}
 	}
-	if a.Type.Shape.Size() == 0 {
-		return nil, fmt.Errorf("estimator: a result of shape %v has no elements, which gorgonia.org/tensor cannot hold", a.Type.Shape)
-	}
 	n := a.Type.Shape.Size()
+	if n == 0 {
+		return tensor.New(tensor.WithShape(shape...), tensor.Of(tensor.Float32)), nil
+	}
 	var backing any
 	switch a.Type.DType {
 	case ir.Bool:
