@@ -188,26 +188,7 @@ func spread(shape []int, salt int, dtype ir.DType) *tensor.Dense {
 
 // defaultRun returns what three steps of a model give that is compiled with a thing, or has it as the initializer, regularizer or constraint of its layer.
 func defaultRun(t *testing.T, kind, class string, config map[string]any) []string {
-	compile := map[string]any{"optimizer": "sgd", "loss": "mse"}
-	layer := map[string]any{"activation": "sigmoid", "use_bias": false}
-	switch o := object(class, config); kind {
-	case "losses":
-		compile["loss"] = o
-	case "metrics":
-		compile["metrics"] = []any{o}
-		if strings.HasPrefix(class, "Sparse") {
-			compile["loss"] = "sparse_categorical_crossentropy"
-		}
-	case "optimizers":
-		compile["optimizer"] = o
-	case "schedules":
-		compile["optimizer"] = object("SGD", map[string]any{"learning_rate": o})
-	default:
-		layer["kernel_"+kind[:len(kind)-1]] = o
-	}
-	text, err := json.Marshal(withCompile(denseDocument(layer), compile))
-	require.NoError(t, err)
-	m, err := keras.ModelFromJSON(text)
+	m, err := keras.ModelFromJSON(compiledWith(t, kind, class, config))
 	require.NoError(t, err)
 	x := spread([]int{8, 4}, 1, ir.Float32)
 	var out []string
@@ -237,6 +218,30 @@ func defaultRun(t *testing.T, kind, class string, config map[string]any) []strin
 		}
 	}
 	return out
+}
+
+// compiledWith is the document of a model that is compiled with a thing, or has it as the initializer, regularizer or constraint of its layer.
+func compiledWith(t *testing.T, kind, class string, config map[string]any) []byte {
+	compile := map[string]any{"optimizer": "sgd", "loss": "mse"}
+	layer := map[string]any{"activation": "sigmoid", "use_bias": false}
+	switch o := object(class, config); kind {
+	case "losses":
+		compile["loss"] = o
+	case "metrics":
+		compile["metrics"] = []any{o}
+		if strings.HasPrefix(class, "Sparse") {
+			compile["loss"] = "sparse_categorical_crossentropy"
+		}
+	case "optimizers":
+		compile["optimizer"] = o
+	case "schedules":
+		compile["optimizer"] = object("SGD", map[string]any{"learning_rate": o})
+	default:
+		layer["kernel_"+kind[:len(kind)-1]] = o
+	}
+	text, err := json.Marshal(withCompile(denseDocument(layer), compile))
+	require.NoError(t, err)
+	return text
 }
 
 // labelsFor are classes for what takes them, and the labels as they are for the rest.
