@@ -57,6 +57,7 @@ func TestArraysCarriesItsError(t *testing.T) {
 		"scalar":          {data.Arrays(dense([]int{1}), nil), "x is a scalar"},
 		"scalar in list":  {data.Arrays([]any{1.0, 2.0}, nil), "x[0] is a single float64"},
 		"ragged":          {data.Arrays([]int{1}, [][]int{{1}, {2, 3}}), "y[1] is ragged"},
+		"names":           {data.Arrays([]int{1}, []string{"cat"}), "; ClassLabelsOf and its Encode turn names"},
 		"element type":    {data.Arrays(map[string]any{"a": []complex64{1}}, nil), `x["a"] is a []complex64`},
 		"nil in dict":     {data.Arrays(map[string]any{"a": nil}, nil), `x["a"] is nil`},
 		"empty dict":      {data.Arrays(map[string]any{}, nil), "empty map"},

@@ -127,7 +127,11 @@ func fromNested(v reflect.Value, name string) (*tensor.Dense, error) {
 	dtype, ok := dtypeOfKind(element.Kind())
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("%s is a %s with elements of type %s; %s", name, v.Type(), element, dtypeHint)
+		hint := dtypeHint
+		if element.Kind() == reflect.String {
+			hint += "; ClassLabelsOf and its Encode turn names of classes into numbers"
+		}
+		return nil, fmt.Errorf("%s is a %s with elements of type %s; %s", name, v.Type(), element, hint)
 	case !isList(v.Kind()):
 		return nil, fmt.Errorf("%s is a single %s; expected an array, a slice or a matrix", name, v.Type())
 	}
