@@ -39,7 +39,8 @@ import (
 //
 // # Order
 //
-// What is read after an update sees the new weights, as in Keras. So the gradient of a loss must be taken before the weights that it was computed
+// What is read after an update sees the new weights, as in Keras. The rows of dynamic embeddings are updated after the step, by what
+// [Step.Minimize] with the optimizer of Compile has found. So the gradient of a loss must be taken before the weights that it was computed
 // with are updated.
 type Step struct {
 	*distribute.Replica
@@ -50,7 +51,8 @@ type Step struct {
 	m        *Model
 	step     *customStep
 	applied  []optimized
-	measured bool // ComputeLoss was called, so its trackers have something to say
+	rowGrads []*ops.Tensor // of the rows of dynamic embeddings among X
+	measured bool          // ComputeLoss was called, so its trackers have something to say
 }
 
 // StepLogs are what a step reports, by name. Each value is one of

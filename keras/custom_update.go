@@ -14,6 +14,8 @@ import (
 // scaling is the optimizer's business (optimizers.WithLossScale). A step may use several optimizers, each for variables of its own, and one
 // optimizer several times. An optimizer is built for the variables that it gets first.
 //
+// Where optimizer is that of Compile, the rows of dynamic embeddings are updated by it too.
+//
 // Every variable must be one of the model and have a gradient; [Step.Apply] passes over those that have none.
 func (s *Step) Minimize(optimizer optimizers.Optimizer, loss *ops.Tensor, variables distribute.Variables) {
 	s.check("Minimize", optimizer, variables)
@@ -23,7 +25,14 @@ func (s *Step) Minimize(optimizer optimizers.Optimizer, loss *ops.Tensor, variab
 	if err := optimizer.Build(variables); err != nil {
 		ops.Fail(s.Graph(), err)
 	}
-	gradients := ops.NewTape(s).Gradients(optimizer.ScaleLoss(s.Replica, loss), variables)
+	var gradients ops.Gradients
+	if rows := s.m.rowsOf(s.X); len(rows) > 0 && optimizer == s.m.compiled.optimizer {
+		all := ops.NewTape(s).Gradients(loss, rowSources{variables, rows}).Values
+		gradients = ops.Gradients{Of: variables, Values: all[:len(variables)]}
+		s.addRows(all[len(variables):])
+	} else {
+		gradients = ops.NewTape(s).Gradients(optimizer.ScaleLoss(s.Replica, loss), variables)
+	}
 	var none []string
 	for i, g := range gradients.Values {
 		if g == nil {
@@ -35,6 +44,23 @@ func (s *Step) Minimize(optimizer optimizers.Optimizer, loss *ops.Tensor, variab
 			strings.Join(none, ", "))
 	}
 	s.Apply(optimizer, gradients)
+}
+
+// addRows adds gradients of the rows of dynamic embeddings.
+func (s *Step) addRows(grads []*ops.Tensor) {
+	if s.rowGrads == nil {
+		s.rowGrads = grads
+		return
+	}
+	for i, g := range grads {
+		switch {
+		case g == nil:
+		case s.rowGrads[i] == nil:
+			s.rowGrads[i] = g
+		default:
+			s.rowGrads[i] = ops.Add(s.rowGrads[i], g)
+		}
+	}
 }
 
 // Apply updates variables from gradients of this replica's part of a loss,

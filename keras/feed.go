@@ -51,6 +51,9 @@ func newFeeder(fn *distribute.Function, float ir.DType) *feeder {
 type parts struct {
 	x, y, w []*tensor.Dense
 	own     [3][]*tensor.Dense // memory for x, y and w where they are not in the batch's order
+
+	keyed    []rowBatch // what dynamic embeddings have looked up
+	rowsFrom rowSource  // where they do; nil: in this process
 }
 
 // label names array i for errors.

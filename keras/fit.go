@@ -237,6 +237,9 @@ func (t *trainer) peek(ctx context.Context) error {
 	if err := t.m.prepareOptimizer(); err != nil {
 		return err
 	}
+	if err := t.m.prepareTables(); err != nil {
+		return err
+	}
 	t.results = newResultReader(t.m, true)
 	t.feed = newFeeder(t.m.compiled.train, t.m.policy.Float())
 	if t.c.verbose > 0 {
@@ -335,7 +338,11 @@ func (m *Model) trainOn(ctx context.Context, inst *distribute.Instance) error {
 	m.values.Lock()
 	defer m.values.Unlock()
 	m.measured.Add(1)
-	if err := inst.Launch(ctx, m.seed, m.steps); err != nil {
+	run := inst.Launch
+	if len(m.rowInputs()) > 0 { // whose gradients are needed at once
+		run = inst.Run
+	}
+	if err := run(ctx, m.seed, m.steps); err != nil {
 		return m.undo(err)
 	}
 	m.steps++

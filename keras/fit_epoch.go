@@ -220,6 +220,9 @@ func (t *trainer) step(ctx context.Context, b *data.Batch) error {
 	} else {
 		err = t.m.trainOn(ctx, inst)
 	}
+	if err == nil {
+		err = t.m.trainRows(inst, &t.parts, t.feed)
+	}
 	if err != nil {
 		return err
 	}

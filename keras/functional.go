@@ -111,6 +111,9 @@ func (f *functional) trace() error {
 
 func (f *functional) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
 	inputs = adjustInputs(c, f.fed, inputs)
+	if f.host != nil {
+		inputs = f.host.masked(inputs)
+	}
 	values := make(map[*layers.KerasTensor]*ops.Tensor, len(f.nodes)+len(inputs))
 	for i, t := range f.fed {
 		values[t] = inputs[i]

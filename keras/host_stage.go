@@ -18,6 +18,7 @@ type hostStage struct {
 	nodes  []*layers.Node        // calls of host layers, in order
 	hosts  []layers.HostLayer    // what computes each call
 	fed    []*layers.KerasTensor // what the program takes
+	rows   []rowInput            // among fed, of dynamic embeddings
 }
 
 // newHostStage finds the host layers among the calls that a model makes; nil where there are none.
@@ -71,7 +72,7 @@ func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (
 	if len(h.nodes) == 0 {
 		return nil, nil
 	}
-	return h, nil
+	return h, h.findRows()
 }
 
 // beforeHost finds the calls of layers of the program that must work on the host, since layers that only do stand behind them.
@@ -123,7 +124,7 @@ func typesOf(tensors []*layers.KerasTensor) []ir.Type {
 }
 
 // transform makes the arrays for the program out of those for the model's inputs.
-func (h *hostStage) transform(arrays []*tensor.Dense) ([]*tensor.Dense, error) {
+func (h *hostStage) transform(arrays []*tensor.Dense, into *parts) ([]*tensor.Dense, error) {
 	if len(arrays) != len(h.inputs) {
 		return nil, fmt.Errorf("the model has %d inputs, the batch %d", len(h.inputs), len(arrays))
 	}
@@ -145,6 +146,9 @@ func (h *hostStage) transform(arrays []*tensor.Dense) ([]*tensor.Dense, error) {
 			}
 			in[j] = v
 		}
+		if _, rows := layers.IsDynamic(n.Layer); rows {
+			continue
+		}
 		out, err := h.hosts[i].Transform(in...)
 		if err != nil {
 			return nil, err
@@ -152,7 +156,13 @@ func (h *hostStage) transform(arrays []*tensor.Dense) ([]*tensor.Dense, error) {
 		values[n.Outputs[0]] = out
 	}
 	fed := make([]*tensor.Dense, len(h.fed))
+	if err := h.lookUp(values, fed, into); err != nil {
+		return nil, err
+	}
 	for i, t := range h.fed {
+		if fed[i] != nil {
+			continue
+		}
 		if fed[i] = given[t]; fed[i] == nil {
 			fed[i] = denseOf(values[t])
 		}
@@ -283,6 +293,6 @@ func (m *Model) prepareInputs(into *parts) error {
 		return nil
 	}
 	var err error
-	into.x, err = h.transform(into.x)
+	into.x, err = h.transform(into.x, into)
 	return err
 }

@@ -306,6 +306,9 @@ func (m *Model) place(s distribute.Strategy) error {
 			return fmt.Errorf("model %q: %w", m.Name(), err)
 		}
 	}
+	if err := layers.OpenTables(m, m.seed); err != nil {
+		return fmt.Errorf("model %q: %w", m.Name(), err)
+	}
 	m.placed = true
 	layers.Walk(m, func(l layers.Layer) {
 		if inner, ok := l.(*Model); ok && inner.part {

@@ -124,6 +124,9 @@ func (m *Model) partsOf(ctx context.Context, c *fitConfig, a *data.ArraySource, 
 		if err := m.prepareOptimizer(); err != nil {
 			return nil, err
 		}
+		if err := m.prepareTables(); err != nil {
+			return nil, err
+		}
 	}
 	return &p, nil
 }
@@ -152,6 +155,11 @@ func (m *Model) runBatch(ctx context.Context, c *fitConfig, a *data.ArraySource,
 	}
 	if err := run(ctx, inst); err != nil {
 		return nil, err
+	}
+	if train {
+		if err := m.trainRows(inst, p, feed); err != nil {
+			return nil, err
+		}
 	}
 	logs := newResultReader(m, train).logs("")
 	return logs, logs.Err()

@@ -34,6 +34,7 @@ type serverFit struct {
 
 	record    recorder
 	weights   []*serverWeight
+	tables    []*serverTable // of dynamic embeddings
 	metrics   distribute.Variables
 	sums      [][]float64 // of the metrics in this epoch
 	steps     int64       // updates so far, of this run and of an earlier coordinator's
@@ -191,6 +192,9 @@ func (f *serverFit) takeOver(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := f.findTables(ctx); err != nil {
+		return err
+	}
 	return f.fetch(ctx, f.job.Coordinates())
 }
 
@@ -228,7 +232,7 @@ func (f *serverFit) layout() error {
 	for _, metric := range c.reported(true) {
 		f.metrics = append(f.metrics, metric.metric.Variables()...)
 	}
-	return nil
+	return f.layoutTables()
 }
 
 // remoteName is the name on the servers. Models of one name are told apart, and those that were compiled anew.
@@ -262,6 +266,9 @@ func (f *serverFit) place(ctx context.Context) error {
 				return fmt.Errorf("keras: Fit: %w", err)
 			}
 		}
+	}
+	if err := f.placeTables(ctx, first); err != nil {
+		return err
 	}
 	f.t.m.compiled.onServers = true
 	return f.resume(ctx)
@@ -307,6 +314,10 @@ func (f *serverFit) updates(ctx context.Context) (int64, error) {
 			least = w
 		}
 	}
+	if least == nil && len(f.tables) > 0 {
+		state, err := f.job.Rows(ctx, f.tables[0].remote, nil)
+		return int64(state.Step), err
+	}
 	if least == nil {
 		return 0, nil
 	}
@@ -329,7 +340,7 @@ func (f *serverFit) fetch(ctx context.Context, slots bool) error {
 			return fmt.Errorf("keras: Fit: weight %s: %w", w.local.Path(), err)
 		}
 	}
-	return nil
+	return f.fetchTables(ctx)
 }
 
 func (f *serverFit) fetchSlots(ctx context.Context, w *serverWeight) error {

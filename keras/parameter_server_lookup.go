@@ -166,7 +166,8 @@ func (l *tableLookups) begin(r *distribute.Replica, in []*ops.Tensor) (rest, row
 
 // fetched is the rows of one step.
 type fetched struct {
-	tables []fetchedRows
+	tables  []fetchedRows
+	updates []rowUpdate // of dynamic embeddings
 }
 
 // fetchedRows is those of one table.
@@ -248,6 +249,7 @@ func (l *tableLookups) fetch(ctx context.Context, f *fetched, step uint32) ([]ex
 
 // run computes the gradients of the next batch.
 func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory) (*fetched, error) {
+	w.t.parts.rowsFrom = w.remoteRows(ctx)
 	if err := w.nextBatch(s); err != nil {
 		return nil, err
 	}
@@ -283,7 +285,8 @@ func (w *serverWorker) run(ctx context.Context, s serverStep, memory *stepMemory
 		}
 		t.grad = g[:len(t.read.IDs)*t.read.Variable.Width]
 	}
-	return f, nil
+	f.updates, err = w.t.m.rowUpdates(inst, &w.t.parts, len(w.trained)+len(f.tables), []int{w.t.parts.rows()})
+	return f, err
 }
 
 func bytesOfInts(v []int64) []byte {

@@ -124,6 +124,9 @@ func (f *serverFit) fetchAll(ctx context.Context) error {
 			return err
 		}
 	}
+	if err := f.findTables(ctx); err != nil {
+		return err
+	}
 	return f.fetch(ctx, false)
 }
 
@@ -147,6 +150,7 @@ func (w *serverWorker) prepare() error {
 	w.fn = distribute.NewFunction(m.strategy, "gradients", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		in, rows := w.lookup.begin(r, in)
 		x, y, weights := in[:inputs], in[inputs:inputs+targets], in[inputs+targets:]
+		rows = append(rows, m.rowsOf(x)...)
 		weights = m.compiled.applyClassWeights(m.policy.Float(), y, weights)
 		total := m.measure(r, m.outputs(r, true, x), y, weights)
 		if !m.hasLoss(r) {
@@ -239,7 +243,7 @@ func (w *serverWorker) find(ctx context.Context) error {
 		}
 		one.remote = v
 	}
-	return nil
+	return w.findTables(ctx)
 }
 
 func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *stepMemory) (o parameters.Outcome, err error) {
@@ -276,6 +280,7 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 		o.Changes = append(o.Changes, parameters.Change{Variable: one.remote, Op: parameters.Gradient, Rate: s.Rate, Values: memory.grads[i], Seen: memory.seen(w.dense, one)})
 	}
 	o.Changes = append(o.Changes, rows.changes(s.Rate)...)
+	o.Changes = append(o.Changes, w.rowChanges(rows.updates, s.Rate)...)
 	if o.Changes, err = w.drift(o.Changes, memory); err != nil {
 		return o, err
 	}

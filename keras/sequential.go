@@ -90,7 +90,7 @@ func (s *sequential) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 	}
 	switch {
 	case s.host != nil:
-		inputs = adjustInputs(c, s.host.fed, inputs)
+		inputs = s.host.masked(adjustInputs(c, s.host.fed, inputs))[:1]
 	case s.input != nil:
 		inputs = adjustInputs(c, []*layers.KerasTensor{s.input}, inputs)
 	case s.built != nil && len(inputs) == 1:

@@ -22,11 +22,9 @@ func (m *Model) functions(inputs, targets int) {
 		x, y, w := split(in)
 		w = c.applyClassWeights(m.policy.Float(), y, w)
 		if c.trainStep != nil {
-			m.runStep(r, c.trainStep, x, y, w)
-		} else {
-			m.trainStep(r, x, y, w)
+			return rowGradients(m.rowsOf(x), m.runStep(r, c.trainStep, x, y, w).rowGrads)
 		}
-		return nil
+		return m.trainStep(r, x, y, w)
 	})
 	c.test = distribute.NewFunction(m.strategy, "test_step", func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 		x, y, w := split(in)
@@ -72,19 +70,26 @@ func (m *Model) checkOwn(r *distribute.Replica, others distribute.Variables, mes
 	}
 }
 
-// trainStep is one step: forward, loss, gradients, update, metrics.
-func (m *Model) trainStep(r *distribute.Replica, x, y, w []*ops.Tensor) {
+// trainStep is one step: forward, loss, gradients, update, metrics. It returns the gradients of the rows of dynamic embeddings.
+func (m *Model) trainStep(r *distribute.Replica, x, y, w []*ops.Tensor) []*ops.Tensor {
 	c := m.compiled
 	outputs := m.outputs(r, true, x)
 	total := m.measure(r, outputs, y, w)
 	if !m.hasLoss(r) {
 		ops.Failf(r.Graph(), "there is no loss to train on: Compile was given none, and no layer adds one or regularizes; set CompileConfig.Loss")
 	}
-	if len(c.trainable) == 0 {
-		return
+	rows := m.rowsOf(x)
+	if len(rows) > 0 {
+		grads := ops.NewTape(r).Gradients(total, rowSources{c.trainable, rows}).Values
+		if n := len(c.trainable); n > 0 {
+			c.optimizer.Apply(r, ops.Gradients{Of: c.trainable, Values: grads[:n]})
+		}
+		return rowGradients(rows, grads[len(c.trainable):])
 	}
-	tape := ops.NewTape(r)
-	c.optimizer.Apply(r, tape.Gradients(c.optimizer.ScaleLoss(r, total), c.trainable))
+	if len(c.trainable) > 0 {
+		c.optimizer.Apply(r, ops.NewTape(r).Gradients(c.optimizer.ScaleLoss(r, total), c.trainable))
+	}
+	return nil
 }
 
 // testStep is one step of evaluation: forward, loss, metrics.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/gokeras/gokeras/internal/atomicfile"
@@ -42,6 +43,9 @@ func (m *Model) saveWeights(path string, maxShardSize int64) error {
 	}
 	if err := saving.CheckComplete(m, m.fileObjects()); err != nil {
 		return err
+	}
+	if !strings.HasSuffix(path, ".weights.h5") && slices.ContainsFunc(m.fileObjects(), saving.HasTable) {
+		return fmt.Errorf("model %q has a dynamic embedding, whose rows only .weights.h5 and .keras files hold; received %q", m.Name(), path)
 	}
 	m.values.RLock()
 	defer m.values.RUnlock()

@@ -15,6 +15,21 @@ import (
 // Input shape: any, integers in [0, InputDim); a number outside is an error when the step runs. Output shape: that of the input
 // with OutputDim as a new last axis. Weights: embeddings (InputDim, OutputDim). With MaskZero number 0 stands for padding, and the
 // result carries the mask x ≠ 0.
+//
+// # Dynamic
+//
+// With Dynamic the input is keys: any int64, or strings. There is no InputDim: a row is made when a key is first trained, and begins with a value that
+// follows from the seed and the key alone, whatever the number of processes, and after a restart. Looking up makes no row: a key that was never
+// trained has its first value in prediction too. Rows live in a table in the memory of the process, on disk beyond MemoryBytes, or on parameter servers.
+//
+// The layer works on the host, in front of the model's program, so its input must be an input of the model or made by other layers on the host. Each
+// distinct key of a batch is looked up once, and gradients of equal keys are summed before they are applied. The optimizer is that of Compile: SGD,
+// Adagrad, Adam, AdamW, RMSprop or Ftrl, without clipping; its state lies beside the rows. Rows that a batch does not have are left as they are, momentum
+// and all ("lazy"); with DenseUpdates the table is trained as a plain one, bit for bit, which takes time for each update that a row has missed.
+// With MaskZero key 0, or "", is padding.
+//
+// With MaxRows or MaxAge rows are evicted, by what they were updated with, not by look-ups. A row that was evicted is kept for 128 updates of the table,
+// so that none is lost while its gradient is computed.
 type Embedding struct {
 	Base
 
@@ -36,13 +51,24 @@ type Embedding struct {
 
 	QuantizationConfig quantizers.Config `keras:"quantization_config"` // of a policy such as "int8_from_float32", see Quantize; nil is the mode's default
 
+	Dynamic      bool   `keras:"dynamic,omitempty"`       // a row for each key that is met; see above
+	MaxRows      int    `keras:"max_rows,omitempty"`      // of a dynamic table; 0: no bound
+	MaxAge       int    `keras:"max_age,omitempty"`       // rows not updated in so many updates of a dynamic table go; 0: no bound
+	Eviction     string `keras:"eviction,omitempty"`      // which rows go above MaxRows: "least_frequent", those updated least, or "least_recent"; "" is the first
+	DenseUpdates bool   `keras:"dense_updates,omitempty"` // optimizers treat rows without a gradient as in a plain table
+	MemoryBytes  int    `keras:"memory_bytes,omitempty"`  // of a dynamic table; more goes to disk, with package distribute/tables/disk. 0: no bound
+
 	embeddings *distribute.Variable
+	dynamic    dynamic
 	lora       lora
 	whole      quantized
 }
 
 // Build makes the table.
 func (l *Embedding) Build(b *Builder, _ []ir.Shape) {
+	if l.Dynamic {
+		b.Fail("%v", errDynamicCall)
+	}
 	if l.InputDim <= 0 || l.OutputDim <= 0 {
 		b.Fail("InputDim and OutputDim must be positive, received %d and %d; set layers.Embedding{InputDim: n, OutputDim: m}", l.InputDim, l.OutputDim)
 	}
@@ -57,6 +83,9 @@ func (l *Embedding) Build(b *Builder, _ []ir.Shape) {
 
 // Forward computes the layer.
 func (l *Embedding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	if l.Dynamic {
+		ops.Failf(c.Graph(), "%v", errDynamicCall)
+	}
 	x := one(c, in)
 	if l.whole.mode != "" {
 		return []*ops.Tensor{l.whole.rows(c, &l.lora, l.embeddings, x)}

@@ -64,6 +64,9 @@ func AsHostLayer(l Layer) (HostLayer, bool) {
 	if i, ok := l.(*IntegerLookup); ok && i.hashes() {
 		return hashingLookup{i}, true
 	}
+	if e, ok := IsDynamic(l); ok {
+		return dynamicEmbedding{e}, true
+	}
 	h, ok := l.(HostLayer)
 	return h, ok
 }

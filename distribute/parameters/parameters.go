@@ -198,7 +198,7 @@ type Job interface {
 	Slots(ctx context.Context, v *Variable) (map[string][]float32, uint64, error)
 	// Export returns the rows of a dynamic table with their keys.
 	Export(ctx context.Context, v *Variable) (keys []int64, rows []float32, err error)
-	// Rows calls f for all rows of a dynamic table until f returns false, and returns how many gradients and changes it has had.
+	// Rows calls f for all rows of a dynamic table until f returns false, and returns what the table has been through; with nil that alone.
 	Rows(ctx context.Context, v *Variable, f func(row Row) bool) (TableState, error)
 	// Note returns what the coordinator has noted on the servers; nil where there is nothing.
 	Note(ctx context.Context, key string) ([]byte, error)

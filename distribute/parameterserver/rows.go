@@ -33,13 +33,17 @@ func (s *Server) rows(w *protocol.Writer, b []byte) error {
 	if err != nil {
 		return err
 	}
-	if !t.Dynamic || parts < 1 || part >= parts {
+	if !t.Dynamic || part < 0 || part > 0 && part >= parts {
 		return fmt.Errorf("parameterserver: table %s: part %d of %d; expected a part of a dynamic table", t.Name, part, parts)
 	}
 	w.Uint(t.Version)
 	w.Uint(t.Step)
 	rates := t.Rates()
 	rates.Encode(w)
+	if parts == 0 { // only these are asked for
+		w.Bool(false)
+		return nil
+	}
 	err = t.Export(func(row protocol.Row) bool {
 		if partOf(row.Key, parts) == part {
 			w.Bool(true)
@@ -68,6 +72,12 @@ func (c *client) rows(ctx context.Context, v *parameters.Variable, f func(row pa
 			return state, fmt.Errorf("parameterserver: variable %s is not on the servers any more", v.Name)
 		}
 		t := &l.tables[s.Number]
+		if f == nil {
+			if _, err := c.part(ctx, s, 0, 0, &state, nil); err != nil {
+				return state, err
+			}
+			continue
+		}
 		parts := t.rows*(4*v.Width*(1+len(t.Rule.SlotNames()))+64)/partBytes + 1
 		for part := range parts {
 			goOn, err := c.part(ctx, s, part, parts, &state, f)

@@ -37,7 +37,7 @@ import (
 )
 
 var (
-	kind    = flag.String("kind", "dense", "dense: an MLP of 10 MB; embedding: look-ups in a table; closure: closures that do nothing")
+	kind    = flag.String("kind", "dense", "dense: an MLP of 10 MB; embedding: look-ups in a table; dynamic: the same in one that grows; closure: closures that do nothing")
 	workers = flag.Int("workers", 3, "number of workers")
 	seconds = flag.Float64("seconds", 10, "how long to measure")
 	rows    = flag.Int("rows", 10_000_000, "of the embedding")
@@ -68,7 +68,7 @@ func run() error {
 		o.InFlight = 8
 	}
 	return parameterserver.RunStrategy(ctx, o, map[string]func(context.Context, *distribute.ParameterServerStrategy) error{
-		"dense": dense, "embedding": embedding, "closure": closure}[*kind])
+		"dense": dense, "embedding": embedding, "dynamic": embedding, "closure": closure}[*kind])
 }
 
 // profiled begins the profile of this process, if one is wanted.
@@ -245,8 +245,11 @@ func embedding(ctx context.Context, s *distribute.ParameterServerStrategy) error
 	if err != nil {
 		return err
 	}
-	table, err := c.Variable(ctx, coordinator.VariableSpec{Name: "table", Shape: ir.Shape{*rows, width}, Rule: parameters.Rule{Kind: parameters.SGD},
-		Init: parameters.Init{Kind: parameters.Uniform, A: -0.05, B: 0.05}})
+	spec := coordinator.VariableSpec{Name: "table", Shape: ir.Shape{*rows, width}, Rule: parameters.Rule{Kind: parameters.SGD}, Init: parameters.Init{Kind: parameters.Uniform, A: -0.05, B: 0.05}}
+	if *kind == "dynamic" {
+		spec.Shape, spec.Dynamic = ir.Shape{width}, true
+	}
+	table, err := c.Variable(ctx, spec)
 	if err != nil {
 		return err
 	}

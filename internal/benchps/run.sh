@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Parameter servers beside TensorFlow's, as processes of this machine that do the same: closures, an MLP of 10 MB on three workers, and look-ups in a table of
-# ten million rows over two servers. TensorFlow's part needs the Python that GOKERAS_PYTHON names. "-log" is ours with the log of updates, which
+# ten million rows over two servers, and in one that grows. TensorFlow's part needs the Python that GOKERAS_PYTHON names. "-log" is ours with the log of updates, which
 # TensorFlow's servers do not have. The benchmarks of distribute/parameterserver measure the parts.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -20,6 +20,7 @@ for _ in 1 2; do
 done
 "$program" -kind dense -seconds "$seconds" -log
 "$program" -kind embedding -workers 2 -rows "$rows" -seconds "$seconds"
+"$program" -kind dynamic -workers 2 -rows "$rows" -seconds "$seconds"
 theirs embedding 2 "$seconds" "$rows"
 "$program" -kind embedding -workers 2 -rows "$rows" -seconds "$seconds" -log
 if [ -z "${GOKERAS_PYTHON:-}" ]; then

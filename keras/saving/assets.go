@@ -32,6 +32,9 @@ func Assets(objects []Object) (map[string][]byte, error) {
 // LoadArrays gives the arrays that a weights file has under names to the layers that they belong to.
 func LoadArrays(source Source, objects []Object) error {
 	for _, o := range objects {
+		if err := loadTable(source, o); err != nil {
+			return fmt.Errorf("weights: %s: %w", describe(o), err)
+		}
 		keeper, ok := o.Layer.(layers.ArrayKeeper)
 		if !ok {
 			continue
@@ -61,6 +64,9 @@ func LoadArrays(source Source, objects []Object) error {
 
 // addArrays adds the arrays that a layer keeps under names of their own, as float32.
 func addArrays(w *hdf5.Writer, o Object) error {
+	if err := addTable(w, o); err != nil {
+		return err
+	}
 	keeper, ok := o.Layer.(layers.ArrayKeeper)
 	if !ok {
 		return nil

@@ -82,6 +82,11 @@ func Load(source Source, objects []Object, skipMismatch bool) (*Report, error) {
 	if err != nil {
 		return nil, fmt.Errorf("weights: %w", err)
 	}
+	for _, o := range objects {
+		for _, name := range tableNames(o) {
+			used[join(o.Path, name)] = true
+		}
+	}
 	for _, path := range all {
 		if !used[path] {
 			report.Unused = append(report.Unused, path)

@@ -143,3 +143,21 @@ func (t *Table) FirstSlots() []float32 {
 	t.rows.first(0, row)
 	return row[t.Width:]
 }
+
+// Pairs are the rates as pairs of an update and the rate from there on.
+func (l Rates) Pairs() [][2]float64 {
+	out := make([][2]float64, len(l))
+	for i, span := range l {
+		out[i] = [2]float64{float64(span.from), span.rate}
+	}
+	return out
+}
+
+// RatesOf is the reverse of Pairs.
+func RatesOf(pairs [][2]float64) Rates {
+	out := make(Rates, len(pairs))
+	for i, p := range pairs {
+		out[i] = rateSpan{uint64(p[0]), p[1]}
+	}
+	return out
+}
