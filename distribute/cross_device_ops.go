@@ -1,7 +1,6 @@
 package distribute
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -23,7 +22,10 @@ func checkedOps(o CrossDeviceOps, devices []kernels.Device) (CrossDeviceOps, err
 	if err := o.check(devices); err != nil {
 		return nil, err
 	}
-	if n, ok := o.(NcclAllReduce); ok && n.Fallback && devices[0].Kind != "gpu" {
+	if n, ok := o.(NcclAllReduce); ok && n.Fallback {
+		if devices[0].Kind == gpuKind {
+			return nil, nil // the backend's own way
+		}
 		return ReductionToOneDevice{}, nil
 	}
 	return o, nil
@@ -98,11 +100,15 @@ func (o RingAllReduce) communicators(devices []kernels.Device) ([]kernels.Commun
 	return newHostGroup(devices, o.NumPacks, (*hostCommunicator).reduceInRing)
 }
 
-// NcclAllReduce combines values by NVIDIA's NCCL, which needs GPUs: on other devices it is an error, unless Fallback is set.
+// gpuKind is the kind of NVIDIA's GPUs.
+const gpuKind = "cuda"
+
+// NcclAllReduce asks for NVIDIA's NCCL, which needs GPUs. The backend of NVIDIA's GPUs combines values by kernels of its own and does not use NCCL yet, so
+// that this is an error there and on other devices, unless Fallback is set.
 type NcclAllReduce struct {
 	// NumPacks says in how many packs the values of one call are combined; 0 is each value on its own. (TensorFlow's default is 1.)
 	NumPacks int
-	// Fallback uses ReductionToOneDevice where there are no GPUs, as TensorFlow does.
+	// Fallback uses the GPUs' own way, and ReductionToOneDevice where there are no GPUs, as TensorFlow does.
 	Fallback bool
 }
 
@@ -110,19 +116,18 @@ func (o NcclAllReduce) check(devices []kernels.Device) error {
 	if err := checkPacks("NcclAllReduce", o.NumPacks); err != nil {
 		return err
 	}
-	if devices[0].Kind != "gpu" && !o.Fallback {
+	if devices[0].Kind == gpuKind && !o.Fallback {
+		return fmt.Errorf("NcclAllReduce: NCCL is not used on %v yet; leave CrossDeviceOps out, and the GPUs combine values by kernels of their own, or set Fallback", devices)
+	}
+	if !o.Fallback {
 		return fmt.Errorf("NcclAllReduce needs GPUs, the devices are %v; leave CrossDeviceOps out, use ReductionToOneDevice, or set Fallback", devices)
 	}
 	return nil
 }
 
-// communicators leaves the work to the backend of the GPUs, whose own communicators are NCCL's.
+// communicators are never asked for: what is used instead is, where there is anything.
 func (o NcclAllReduce) communicators(devices []kernels.Device) ([]kernels.Communicator, error) {
-	backend, err := kernels.Lookup(devices[0].Kind)
-	if err != nil {
-		return nil, err
-	}
-	return backend.NewCommunicators(context.Background(), kernels.CommunicatorOptions{Devices: devices})
+	return nil, o.check(devices)
 }
 
 func checkPacks(what string, n int) error {

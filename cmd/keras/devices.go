@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -10,13 +12,16 @@ import (
 )
 
 func newDevices() *cobra.Command {
-	var asJSON bool
+	var asJSON, links bool
 	c := &cobra.Command{
 		Use:     "devices",
 		Short:   "List the devices that models can run on, and the plugins that drive them",
-		Example: "  keras devices\n  keras devices --json",
+		Example: "  keras devices\n  keras devices --json\n  keras devices --topology",
 		Args:    exactly(),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if links {
+				return printTopology(c.OutOrStdout())
+			}
 			names := []string{}
 			for _, d := range kernels.Devices() {
 				names = append(names, d.String())
@@ -63,5 +68,20 @@ func newDevices() *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	c.Flags().BoolVar(&links, "topology", false, "show which GPUs reach each other's memory, and how replicas on them meet")
+	c.MarkFlagsMutuallyExclusive("json", "topology")
 	return c
+}
+
+// printTopology shows how the GPUs are connected.
+func printTopology(w io.Writer) error {
+	if topology == nil {
+		return errors.New("devices: this program was built without GPUs; build it with go build -tags cuda ./cmd/keras")
+	}
+	text, err := topology()
+	if err != nil {
+		return fmt.Errorf("devices: %w", err)
+	}
+	_, err = io.WriteString(w, text)
+	return err
 }

@@ -30,6 +30,8 @@ type launchFlags struct {
 	servers                       int // parameter servers; then there is a coordinator too
 	evaluator                     bool
 	grace                         time.Duration
+	devices                       int      // GPUs of each worker; 0: what the environment says
+	cards                         []string // their names, worker by worker
 }
 
 func newLaunch() *cobra.Command {
@@ -50,7 +52,7 @@ func newLaunch() *cobra.Command {
 			"status 75 where the same command goes on later; a second signal is passed on too, which ends them at once, and what has not ended\n" +
 			"after --grace is killed. The status is 0, or 75 where the workers were stopped so, or 1. A worker with status 75 is not started again.",
 		Example: "  keras launch -n 3 -- ./train --epochs 5\n  keras launch -n 3 --restarts 2 --min-workers 2 -- ./train --backup backups\n" +
-			"  keras launch --ps 2 --workers 3 -- ./recommend",
+			"  keras launch --ps 2 --workers 3 -- ./recommend\n  keras launch -n 8 --devices-per-worker 1 -- ./train",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("launch: no program given; %s --help shows an example", c.CommandPath())
@@ -70,6 +72,12 @@ func newLaunch() *cobra.Command {
 			if f.servers > 0 && f.minWorkers == 0 {
 				f.minWorkers = 1
 			}
+			if f.devices < 0 {
+				return usagef("launch: --devices-per-worker %d: expected at least 1, or 0 for what %s says", f.devices, devicesVariable)
+			}
+			if err := f.shareDevices(); err != nil {
+				return err
+			}
 			return f.run(c.Context(), args, c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -80,6 +88,7 @@ func newLaunch() *cobra.Command {
 	s.IntVar(&f.servers, "ps", 0, "number of parameter servers, with a coordinator beside the workers")
 	s.BoolVar(&f.evaluator, "evaluator", false, "start an evaluator beside the workers")
 	s.DurationVar(&f.grace, "grace", 10*time.Second, "time that workers have to end after a signal")
+	s.IntVar(&f.devices, "devices-per-worker", 0, "GPUs that each worker sees, of its own ("+devicesVariable+")")
 	s.SetInterspersed(false) // what follows the program is the program's
 	return c
 }
@@ -210,6 +219,9 @@ func (l *launcher) start(i int) error {
 	}
 	if os.Getenv(secretVariable) == "" {
 		c.Env = append(c.Env, secretVariable+"="+l.secret)
+	}
+	if v := l.devicesOf(task); v != "" {
+		c.Env = append(c.Env, v)
 	}
 	if l.directory != "" {
 		c.Env = append(c.Env, parameterserver.DirectoryVariable+"="+l.directory)

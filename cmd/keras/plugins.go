@@ -14,3 +14,6 @@ var plugins func() []plugin
 
 // gpus describes NVIDIA's GPUs, a line for each, or says why there are none; nil where this program was built without.
 var gpus func() ([]string, error)
+
+// topology describes how NVIDIA's GPUs are connected; nil where this program was built without.
+var topology func() (string, error)

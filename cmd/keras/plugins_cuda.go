@@ -13,4 +13,11 @@ func init() {
 		}
 		return lines, err
 	}
+	topology = func() (string, error) {
+		t, err := cuda.Links()
+		if err != nil {
+			return "", err
+		}
+		return t.String(), nil
+	}
 }
