@@ -78,11 +78,11 @@ bench-peers: ## this library beside TensorFlow, JAX, ONNX Runtime and PyTorch; d
 bench-shapes: ## layers of many shapes, with the percentage of the peak, beside PyTorch if TORCH_PY names a Python that has it
 	$(GO) run ./internal/benchpeers/shapes
 
-bench-ops: ## every function of keras.ops beside PyTorch and JAX at three sizes, into docs/operations.md; BENCH_PYTHON names a Python that has keras, torch and jax
+bench-ops: ## every function of keras.ops and layer beside PyTorch and JAX at three sizes, into docs/operations.md; BENCH_PYTHON names a Python that has keras, torch and jax
 	$(GO) run ./internal/benchops -out docs/operations.md
 
-bench-ops-copies: ## the same, ours alone: fails where an operation takes many times as long as a copy of its bytes
-	$(GO) run ./internal/benchops -copies
+bench-ops-copies: ## the same, ours alone: fails where an operation takes many times as many copies of its bytes as were recorded
+	$(GO) run ./internal/benchops -copies -budget 2ms
 
 bench-collective: ## all-reduce between processes beside gloo, TensorFlow and a bare TCP exchange
 	./internal/benchcollective/run.sh

@@ -72,3 +72,31 @@ func TestTablesNameLayers(t *testing.T) {
 		assert.True(t, matches(l.class), "layersLeftOut has %v, which is no layer", l.class)
 	}
 }
+
+// Every row has a number of copies that it may take.
+func TestEveryRowHasABar(t *testing.T) {
+	for _, c := range allCases() {
+		copies, ok := recorded(c.name)
+		assert.True(t, ok && copies >= 0, "%s has no number of copies; record it: go run ./internal/benchops -copies -record internal/benchops/copies.txt", c.name)
+	}
+}
+
+// Other element types are those of the operands, and only where there are floats.
+func TestPrecision(t *testing.T) {
+	add, err := caseOf("add", 1<<12)
+	require.NoError(t, err)
+	wide, ok := add.in("float64")
+	assert.True(t, ok)
+	assert.Equal(t, "float64", wide.Arguments[0].Tensors[0].DType)
+	assert.Equal(t, "float32", add.Arguments[0].Tensors[0].DType)
+	_, ok = add.in("int32")
+	assert.True(t, ok)
+	exp, err := caseOf("exp", 1<<12)
+	require.NoError(t, err)
+	_, ok = exp.in("int32")
+	assert.False(t, ok)
+	and, err := caseOf("bitwise_and", 1<<12)
+	require.NoError(t, err)
+	_, ok = and.in("float64")
+	assert.False(t, ok)
+}

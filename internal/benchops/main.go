@@ -33,11 +33,13 @@ func main() {
 	list := flag.String("rows", "", "a file of JSON lines, to which rows are added as they are measured; rows that it has already are not measured again")
 	flag.DurationVar(&budget, "budget", budget, "how long a call is timed at a time")
 	copies := flag.Bool("copies", false, "compare with a copy of the same bytes only, and fail where an operation is too slow")
+	record := flag.String("record", "", "with -copies, the file to write what was measured to, as the next bars")
+	flag.StringVar(&precision, "dtype", precision, "the element type of floats: float32, float64, or int32 for the functions that take it")
 	flag.Parse()
 	runtime.GOMAXPROCS(1)
 	var err error
 	if *copies {
-		err = compareWithCopies(regexp.MustCompile(*only), *rounds)
+		err = compareWithCopies(regexp.MustCompile(*only), *rounds, *record)
 	} else {
 		err = table(*python, regexp.MustCompile(*only), regexp.MustCompile(*some), *rounds, *list, *out)
 	}
@@ -155,60 +157,8 @@ func (t *timer) close() {
 	}
 }
 
-// multiple is how many times slower than a copy of the same bytes a call within the second-level cache may be.
-func multiple(name string) float64 {
-	for pattern, m := range slow {
-		if regexp.MustCompile("^(" + pattern + ")$").MatchString(name) {
-			return m
-		}
-	}
-	return 40
-}
-
-// slow are calls that compute more, or in another order, than a pass over memory.
-var slow = map[string]float64{
-	".*sort|median|quantile|percentile|argpartition|sparsemax|det|inv|logdet|slogdet|i0|lcm|gcd|cum.*|nancum.*|bincount|searchsorted|digitize": 4000,
-	".*conv.*|matmul|dot|dot_product_attention|gaussian_blur|resize|adaptive.*|power|top_k|.*_hsv|hsv_.*|sobel_edges|segment_.*":               1000,
-}
-
-func compareWithCopies(only *regexp.Regexp, rounds int) error {
-	var failed []error
-	for _, name := range layers.OperationNames() {
-		if _, out := leftOut[name]; out || !only.MatchString(name) {
-			continue
-		}
-		b, err := caseOf(name, sizes[0].n)
-		if err != nil {
-			return err
-		}
-		t, err := newTimer(b, false)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		from, to := make([]byte, t.bytes/2), make([]byte, t.bytes/2)
-		ours, plain := math.Inf(1), math.Inf(1)
-		for range rounds {
-			d, err := t.measure()
-			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
-			}
-			ours = min(ours, d)
-			d, _ = shortest(func() error { copy(to, from); return nil })
-			plain = min(plain, d)
-		}
-		t.close()
-		// Small programs take some microseconds whatever they compute.
-		ratio, most := ours/(plain+2e-6), multiple(name)
-		fmt.Printf("%-28s %8.1f us %7.1f copies of %d KB\n", name, ours*1e6, ratio, len(from)>>10)
-		if ratio > most {
-			failed = append(failed, fmt.Errorf("%s takes as long as %.0f copies of the same bytes, more than %.0f", name, ratio, most))
-		}
-	}
-	return errors.Join(failed...)
-}
-
 func table(python string, only, some *regexp.Regexp, rounds int, list, out string) error {
-	peers, err := startPeers(python)
+	peers, err := startPeers(python, precision == "float64")
 	if err != nil {
 		return err
 	}
@@ -228,7 +178,8 @@ func table(python string, only, some *regexp.Regexp, rounds int, list, out strin
 				if err != nil {
 					return err
 				}
-				if results.has(b.Name, size.name, gradients) {
+				b, ok := b.in(precision)
+				if !ok || results.has(b.Name, size.name, gradients) {
 					continue
 				}
 				r, err := measureRow(b, size.name, gradients, peers, rounds)

@@ -20,8 +20,8 @@ else:
 
 def array(t):
     r = np.random.default_rng(1)
-    if t["dtype"] == "float32":
-        return r.uniform(t["low"], t["high"], t["shape"]).astype("float32")
+    if t["dtype"].startswith("float"):
+        return r.uniform(t["low"], t["high"], t["shape"]).astype(t["dtype"])
     return r.integers(int(t["low"]), int(t["high"]), t["shape"]).astype(t["dtype"])
 
 
@@ -47,7 +47,8 @@ def materialize(y):
 
 
 def prepare_layer(case, gradients):
-    layer = getattr(keras.layers, case["layer"])(**(case.get("config") or {}))
+    dtype = case["arguments"][0]["tensors"][0]["dtype"]
+    layer = getattr(keras.layers, case["layer"])(**(case.get("config") or {}), **({"dtype": dtype} if dtype == "float64" else {}))
     values = [[array(t) for t in a["tensors"]] for a in case["arguments"]]
     args = [v if a.get("list") else v[0] for v, a in zip(values, case["arguments"])]
     flat = [v for some in values for v in some]
@@ -75,7 +76,7 @@ def prepare_layer(case, gradients):
         return run
     trainable, fixed = [w.value for w in layer.trainable_variables], [w.value for w in layer.non_trainable_variables]
     tensors = [jax.numpy.asarray(v) for v in flat]
-    floats = [i for i, v in enumerate(flat) if v.dtype == np.float32]
+    floats = [i for i, v in enumerate(flat) if v.dtype.kind == "f"]
 
     def forward(trainable, fixed, *tensors):
         args, at = [], 0
@@ -121,7 +122,7 @@ def prepare(case, gradients):
         args = [xs[p] if kind == "one" else [xs[i] for i in p] if kind == "list" else p for kind, p in places]
         return function(*args)
 
-    floats = [i for i, v in enumerate(values) if v.dtype == np.float32]
+    floats = [i for i, v in enumerate(values) if v.dtype.kind == "f"]
     if BACKEND == "torch":
         xs = [torch.from_numpy(v) for v in values]
         if not gradients:

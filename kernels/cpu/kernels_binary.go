@@ -205,6 +205,22 @@ func integerBinary[T integer](op ir.Op) blockFn {
 	case ir.Minimum:
 		return minBlock[T]
 	}
+	switch op {
+	case ir.ShiftLeft:
+		return func(dst, a, b, _ unsafe.Pointer, n int) {
+			z, x, y := view[T](dst, n), view[T](a, n), view[T](b, n)
+			for i, v := range x {
+				z[i] = v << shiftCount(y[i])
+			}
+		}
+	case ir.ShiftRight:
+		return func(dst, a, b, _ unsafe.Pointer, n int) {
+			z, x, y := view[T](dst, n), view[T](a, n), view[T](b, n)
+			for i, v := range x {
+				z[i] = v >> shiftCount(y[i])
+			}
+		}
+	}
 	f := integerFunction[T](op)
 	if f == nil {
 		return nil
@@ -236,10 +252,6 @@ func integerFunction[T integer](op ir.Op) func(x, y T) T {
 		}
 	case ir.Pow:
 		return integerPow[T]
-	case ir.ShiftLeft:
-		return func(x, y T) T { return x << shiftCount(y) }
-	case ir.ShiftRight:
-		return func(x, y T) T { return x >> shiftCount(y) }
 	}
 	return nil
 }

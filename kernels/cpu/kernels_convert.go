@@ -69,6 +69,12 @@ func convertKernel(from, to ir.DType) blockFn {
 	case (from == ir.Bool || from == ir.Uint8) && to == ir.Float32, from == ir.Bool && isHalf(to):
 		return func(dst, a, _, _ unsafe.Pointer, n int) { vec.BytesToFloats(view[float32](dst, n), view[uint8](a, n)) }
 	}
+	if (from == ir.Bool || from == ir.Uint8) && to == ir.Int32 {
+		return func(dst, a, _, _ unsafe.Pointer, n int) { // by way of floats, which hold 0 to 255
+			vec.BytesToFloats(view[float32](dst, n), view[uint8](a, n))
+			vec.FloatsToInts(view[int32](dst, n), view[float32](dst, n))
+		}
+	}
 	switch computeType(from) {
 	case ir.Float32:
 		if isHalf(to) { // rounded by the instruction that follows

@@ -113,6 +113,13 @@ func (c *ndCopy) box(dst, src unsafe.Pointer, n int) {
 func copyBox[T any](c *ndCopy, dst, src unsafe.Pointer, n int) {
 	last := len(c.dims) - 1
 	m, dstRow, srcRow, dstCol, srcCol := c.dims[last], c.dst[last-1], c.src[last-1], c.dst[last], c.src[last]
+	if srcCol == 0 && dstCol == c.size && m == 2 && dstRow == 2*c.size && srcRow == c.size {
+		from, to := view[T](src, n), view[[2]T](dst, n)
+		for i, v := range from {
+			to[i] = [2]T{v, v}
+		}
+		return
+	}
 	if srcCol == 0 && dstCol == c.size { // every element is repeated
 		for i := range n {
 			v, to := *(*T)(unsafe.Add(src, i*srcRow)), view[T](unsafe.Add(dst, i*dstRow), m)

@@ -161,10 +161,31 @@ func packable(p *ir.Program, n *ir.Node) bool {
 // late holds up the others less.
 func (s *blockScan) chooseBlocks() {
 	workers := s.rt.pool.Size()
-	s.blocks = (s.batch + scanBlockRows - 1) / scanBlockRows
+	rows := scanBlockRows
+	if width := s.widest(); width < scanWidth { // rows of a few elements make no vectors of their own
+		rows *= scanWidth / width
+	}
+	s.blocks = (s.batch + rows - 1) / rows
 	if workers > 1 {
 		s.blocks = min(roundUp(s.blocks, 2*workers), max(s.batch/scanFewRows, min(workers, s.batch/scanMinBlock)))
 	}
+}
+
+// scanWidth is how many elements the widest value of a row needs for blocks of scanBlockRows to be enough.
+const scanWidth = 16
+
+// widest is the largest number of elements in a row of a carry, an operand of a step or a result of one.
+func (s *blockScan) widest() int {
+	n := 1
+	for _, o := range s.final {
+		n = max(n, o.n/max(s.batch, 1))
+	}
+	for _, o := range slices.Concat(s.xs, s.ys) {
+		if length := o.typ.Shape[0]; length > 0 {
+			n = max(n, o.n/length/max(s.batch, 1))
+		}
+	}
+	return n
 }
 
 // rowsOf returns the rows of a block.
