@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"slices"
-	"strings"
 )
 
 // row is one call at one size.
@@ -68,17 +67,6 @@ func (s *results) add(r row) error {
 	return errors.Join(err, f.Close())
 }
 
-func (s *results) text() string {
-	var b strings.Builder
-	writeHead(&b)
-	sum := summary{}
-	for _, r := range s.list {
-		r.write(&b)
-		sum.add(r)
-	}
-	return b.String() + sum.text()
-}
-
 func measureRow(b benchmark, size string, gradients bool, peers *peers, rounds int) (row, error) {
 	r := row{Name: b.Name, Size: size, Gradients: gradients, Ours: math.Inf(1), Peers: map[string]float64{}}
 	t, err := newTimer(b, gradients)
@@ -126,55 +114,4 @@ func (r row) what() string {
 func (r row) String() string {
 	ratio, best, _ := r.ratio()
 	return fmt.Sprintf("%-28s %-7s %-8s %10.1f us  %5.2f of %s", r.Name, r.Size, r.what(), r.Ours*1e6, ratio, best)
-}
-
-func writeHead(s *strings.Builder) {
-	s.WriteString("# Every function of keras.ops beside PyTorch and JAX\n\n" +
-		"One thread, float32. Written by `make bench-ops` (`internal/benchops`), which takes the functions from the registry: the operands are 128 KB (L2),\n" +
-		"2 MB (L3) or 64 MB (beyond); times are processor time, the least of three rounds, in microseconds, with the processes measured in turn. PyTorch computes\n" +
-		"Keras's function eagerly, JAX compiled. The ratio is the time of the best of them by ours: below 1 we are behind. Gradients are those of the first\n" +
-		"result, weighed by random numbers, with the forward pass as far as it is needed.\n\n" +
-		"| function | size | | ours | PyTorch | JAX | ratio |\n|---|---|---|---|---|---|---|\n")
-}
-
-func (r row) write(s *strings.Builder) {
-	cell := func(name string) string {
-		if d, ok := r.Peers[name]; ok {
-			return fmt.Sprintf("%.1f", d*1e6)
-		}
-		return ""
-	}
-	ratio := ""
-	if v, _, ok := r.ratio(); ok {
-		ratio = fmt.Sprintf("%.2f", v)
-		if v < 1 {
-			ratio = "**" + ratio + "**"
-		}
-	}
-	fmt.Fprintf(s, "| `%s` | %s | %s | %.1f | %s | %s | %s |\n", r.Name, r.Size, r.what(), r.Ours*1e6, cell("torch"), cell("jax"), ratio)
-}
-
-// summary holds the ratios of all rows.
-type summary struct{ ratios []float64 }
-
-func (s *summary) add(r row) {
-	if v, _, ok := r.ratio(); ok {
-		s.ratios = append(s.ratios, v)
-	}
-}
-
-func (s *summary) text() string {
-	if len(s.ratios) == 0 {
-		return ""
-	}
-	slices.Sort(s.ratios)
-	behind := 0
-	for _, v := range s.ratios {
-		if v < 1 {
-			behind++
-		}
-	}
-	at := func(q float64) float64 { return s.ratios[int(q*float64(len(s.ratios)-1))] }
-	return fmt.Sprintf("\n%d rows with a peer: %d below 1, worst %.2f, a tenth below %.2f, median %.2f, a tenth above %.2f.\n", len(s.ratios), behind, s.ratios[0],
-		at(0.1), at(0.5), at(0.9))
 }
