@@ -20,7 +20,7 @@ The functions are those of the registry of ` + "`keras.ops`" + `, the layers (` 
 Times are the least processor time of several rounds, with the three processes measured in turn, so that what else the machine does changes them little.
 
 A number is the time of the best of both by ours: **below 1 we are behind**. Gradients are those of the first result, weighed by random numbers, for all
-floating-point operands and weights, with the forward pass as far as it is needed.
+floating-point operands and weights, with the forward pass as far as it is needed. What has no row at a size was not measured there since it changed.
 
 `)
 	rows := slices.Clone(s.list)

@@ -1,6 +1,11 @@
 package ops
 
-import "github.com/gokeras/gokeras/kernels/ir"
+import (
+	"math"
+
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
+)
 
 // Cumsum returns running sums along axis.
 func Cumsum(x *Tensor, axis int) *Tensor { return cumulative(ir.Sum, x, axis) }
@@ -56,6 +61,9 @@ func cumprodGradient(x, dy *Tensor, axis int) *Tensor {
 	if xs.Dim(0) == 0 {
 		return ZerosLike(x)
 	}
+	if n := xs.Dim(0); dim.Known(n) && n >= longProduct { //dim:known
+		return Multiply(before, MoveAxis(recurrence(xs, dys, n), 0, axis))
+	}
 	zero := ZerosLike(Index(xs, 0, 0))
 	// The carry is x_{j+1}·s_{j+1}.
 	_, s := Scan(func(carry, slices []*Tensor) (next, ys []*Tensor) {
@@ -63,6 +71,37 @@ func cumprodGradient(x, dy *Tensor, axis int) *Tensor {
 		return []*Tensor{Multiply(slices[0], s)}, []*Tensor{s}
 	}, []*Tensor{zero}, []*Tensor{xs, dys}, ScanOptions{Reverse: true})
 	return Multiply(before, MoveAxis(s[0], 0, axis))
+}
+
+// longProduct is the length from which the sums s are worked out in pieces side by side.
+const longProduct = 1024
+
+// recurrence returns s_j = dy_j + x_{j+1}·s_{j+1} along axis 0 of n elements. It is cut into about √n pieces, which a loop goes through side by side as if
+// nothing came behind them: s_j = t_j + p_j·S, where S is the first s of the next piece and p_j the product of the x from j+1 to its first. A second
+// loop over the pieces finds S.
+//
+//dim:known n is a constant
+func recurrence(x, dy *Tensor, n int) *Tensor {
+	length := int(math.Ceil(math.Sqrt(float64(n))))
+	pieces := (n + length - 1) / length
+	high := make([]int, x.Rank())
+	cut := func(t *Tensor, missing int) *Tensor { // (length, pieces, ...)
+		high[0] = missing
+		t = Pad(t, make([]int, t.Rank()), high, 0)
+		return MoveAxis(Reshape(t, append([]int{pieces, length}, t.Shape()[1:]...)...), 1, 0)
+	}
+	next, dys := cut(SliceAxis(x, 0, 1, n), pieces*length-n+1), cut(dy, pieces*length-n)
+	zero := ZerosLike(Index(dys, 0, 0))
+	_, within := Scan(func(carry, slices []*Tensor) (_, ys []*Tensor) {
+		ys = []*Tensor{Add(slices[1], Multiply(slices[0], carry[0])), Multiply(slices[0], carry[1])}
+		return ys, ys
+	}, []*Tensor{zero, OnesLike(zero)}, []*Tensor{next, dys}, ScanOptions{Reverse: true})
+	none := ZerosLike(Index(zero, 0, 0))
+	_, behind := Scan(func(carry, slices []*Tensor) (_, ys []*Tensor) {
+		return []*Tensor{Add(slices[0], Multiply(slices[1], carry[0]))}, carry
+	}, []*Tensor{none}, []*Tensor{Index(within[0], 0, 0), Index(within[1], 0, 0)}, ScanOptions{Reverse: true})
+	s := MoveAxis(Add(within[0], Multiply(within[1], behind[0])), 0, 1)
+	return SliceAxis(Reshape(s, append([]int{pieces * length}, dy.Shape()[1:]...)...), 0, 0, n)
 }
 
 // holderGradient gives each dy to the element that holds the running maximum (minimum).

@@ -51,3 +51,33 @@ func TestBincountOfRows(t *testing.T) {
 	assert.Equal(t, []float64{1, 0, 2, 1, 2, 0}, got[0].F)
 	assert.Equal(t, []float64{1, 0, 18, 256, 192, 0}, got[1].F)
 }
+
+// TestLongProductsGradient compares the gradient of long running products, with zeros among the factors, with sums of products.
+func TestLongProductsGradient(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for _, n := range []int{1023, 1024, 1025, 1100} {
+		x, dy, want := make([]float64, n), make([]float64, n), make([]float64, n)
+		for i := range x {
+			x[i], dy[i] = 0.8+0.4*r.Float64(), r.NormFloat64()
+		}
+		x[n/3] = 0
+		before := 1.0
+		for j := range x {
+			s, p := 0.0, before
+			for i := j; i < n; i++ {
+				if i > j {
+					p *= x[i]
+				}
+				s += dy[i] * p
+			}
+			want[j] = s
+			before *= x[j]
+		}
+		got := opstest.Eval(t, func(_ *ops.Graph, in []*ops.Tensor) []*ops.Tensor {
+			return ops.VJP([]*ops.Tensor{ops.Cumprod(in[0], 0)}, []*ops.Tensor{in[1]}, in[0])
+		}, opstest.Floats([]int{n}, x...), opstest.Floats([]int{n}, dy...))[0]
+		for i, w := range want {
+			assert.InDelta(t, w, got.F[i], 1e-9*max(1, math.Abs(w)), "%d of %d", i, n)
+		}
+	}
+}
