@@ -134,6 +134,8 @@ func TestForms(t *testing.T) {
 		{`{"pairs":[1,2]}`, sample{Pairs: [][]int{{1}, {2}}}},
 		{`{"dtype":"float64"}`, sample{DType: "float64"}},
 		{`{"dtype":{"module":"keras","class_name":"DTypePolicy","config":{"name":"float16"},"registered_name":null}}`, sample{DType: "float16"}},
+		{`{"dtype":{"module":"keras.dtype_policies","class_name":"DTypePolicyMap","config":{"default_policy":"float64","policy_map":{}}}}`, sample{DType: "float64"}},
+		{`{"dtype":{"class_name":"DTypePolicyMap","config":{"default_policy":{"class_name":"DTypePolicy","config":{"name":"float16"}},"policy_map":{}}}}`, sample{DType: "float16"}},
 		{`{"seed":{"class_name":"SeedGenerator","config":{"seed":3}}}`, sample{Seed: new(3)}},
 		{`{"seed":null}`, sample{}},
 		{`{"factors":{"class_name":"__numpy__","config":{"value":[1,2],"dtype":"float64"}}}`, sample{Factors: []float64{1, 2}}},
@@ -171,9 +173,10 @@ func TestErrors(t *testing.T) {
 		`{"test_colors":["red","blue"]}`: "element 1",
 		`{"impossible":1}`:               "this cannot be read",
 		`[1]`:                            "JSON object",
-		`{"plain":{"class_name":"DTypePolicyMap","config":{"default_policy":null}}}`: "maps of policies",
-		`{"plain":{"class_name":"QuantizedDTypePolicy","config":{}}}`:                "expected a mode",
-		`{"kernel_test_color":{"a":[1]}}`:                                            "no such color",
+		`{"plain":{"class_name":"DTypePolicyMap","config":{"default_policy":null}}}`:                                   "maps of policies",
+		`{"plain":{"class_name":"DTypePolicyMap","config":{"default_policy":"float32","policy_map":{"a":"float64"}}}}`: "entries for layers",
+		`{"plain":{"class_name":"QuantizedDTypePolicy","config":{}}}`:                                                  "expected a mode",
+		`{"kernel_test_color":{"a":[1]}}`:                                                                              "no such color",
 	} {
 		var s sample
 		assert.ErrorContains(t, config.Decode(json.RawMessage(text), &s), want, text)

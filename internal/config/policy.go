@@ -14,6 +14,18 @@ var quantizedPolicies = map[string]bool{"QuantizedDTypePolicy": true, "Quantized
 // defaultHistory is the amax_history_length that Keras has by itself.
 const defaultHistory = 1024
 
+// onlyPolicy is the policy of a DTypePolicyMap that has the same for all layers; nil for other policies.
+func onlyPolicy(o Object) json.RawMessage {
+	var c struct {
+		Default json.RawMessage            `json:"default_policy"`
+		Map     map[string]json.RawMessage `json:"policy_map"`
+	}
+	if o.ClassName != "DTypePolicyMap" || json.Unmarshal(o.Config, &c) != nil || len(c.Map) > 0 || len(c.Default) == 0 || string(c.Default) == "null" {
+		return nil
+	}
+	return c.Default
+}
+
 // quantizedPolicy turns the object of such a policy into its string; other values stay as they are.
 func quantizedPolicy(raw json.RawMessage) (json.RawMessage, error) {
 	o, err := ParseObject(raw)
@@ -24,7 +36,10 @@ func quantizedPolicy(raw json.RawMessage) (json.RawMessage, error) {
 		if o.ClassName == "DTypePolicy" || o.ClassName == "FloatDTypePolicy" || hasName(o) {
 			return raw, nil
 		}
-		return nil, fmt.Errorf("received the policy %s %s; maps of policies, and the modes gptq and awq, are not supported", o.ClassName, shorten(o.Config))
+		if policy := onlyPolicy(o); policy != nil {
+			return quantizedPolicy(policy)
+		}
+		return nil, fmt.Errorf("received the policy %s %s; maps of policies with entries for layers, and the modes gptq and awq, are not supported", o.ClassName, shorten(o.Config))
 	}
 	var c struct {
 		Mode    string `json:"mode"`

@@ -221,7 +221,7 @@ var explicit = map[string]entry{
 	"utils.Config":                                        {"", "a struct of Go is one, encoding/json writes it"},
 	"utils.get_file":                                      {"", "net/http; the datasets of data/datasets are downloaded with checksums on request"},
 	"utils.standardize_dtype":                             {"", "element types are a Go type; ir.ParseDType reads names"},
-	"dtype_policies.DTypePolicyMap":                       {"", "each layer has a field DType of its own"},
+	"dtype_policies.DTypePolicyMap":                       {"", "each layer has a field DType of its own; files in which a map says the same for all layers are read"},
 	"dtype_policies.AWQDTypePolicy":                       {"", "it calibrates the transformers of KerasHub with texts, in Python; `int4` with groups needs no texts"},
 	"dtype_policies.GPTQDTypePolicy":                      {"", "it calibrates the transformers of KerasHub with texts, in Python; `int4` with groups needs no texts"},
 	"dtype_policies.Int4DTypePolicy":                      {"ops.ParseDTypePolicy", "a name: int4/128_from_float32"},
