@@ -19,7 +19,9 @@ import (
 // client reaches the variables on all servers.
 type client struct {
 	s     *settings
-	links []*link
+	links []*link // by group of tables
+	// routes say which servers answer for the groups; nil where each has one copy.
+	routes *routes
 
 	mu        sync.Mutex
 	variables map[string]*parameters.Variable
@@ -32,7 +34,13 @@ func newClient(s *settings) (*client, error) {
 		if err != nil {
 			return nil, errors.Join(fmt.Errorf("parameterserver: address of %v: %w", m.Task, err), c.close())
 		}
-		c.links = append(c.links, &link{s: s, member: m, conn: conn})
+		c.links = append(c.links, &link{s: s, member: m, conn: conn, group: len(c.links)})
+	}
+	if s.Replicas > 1 {
+		c.routes = newRoutes(c.links)
+		for _, l := range c.links {
+			l.routes = c.routes
+		}
 	}
 	return c, nil
 }

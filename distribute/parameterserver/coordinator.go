@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -60,35 +61,70 @@ func (p *pending) Fetch(ctx context.Context) ([]byte, error) {
 }
 
 func newCoordinator(ctx context.Context, s *settings, c *client) (*coordinator, error) {
-	term, err := c.meet(ctx, s.JoinTimeout)
-	if err != nil {
+	life, end := context.WithCancel(context.Background())
+	co := &coordinator{s: s, client: c, over: make(chan struct{}), pending: map[uint64]*pending{}, devices: map[int]int{}, ctx: life, cancel: end}
+	if err := co.begin(ctx); err != nil {
+		end()
+		co.wait.Wait()
 		return nil, err
 	}
-	term++
+	return co, nil
+}
+
+// begin takes over, and begins to look after the workers.
+func (co *coordinator) begin(ctx context.Context) error {
+	s, c := co.s, co.client
+	ready := make(chan struct{})
+	var own uint64
+	if c.routes != nil {
+		w, err := newWatch(ctx, s, c, rand.Uint64())
+		if err != nil {
+			return err
+		}
+		w.fail = func(err error) {
+			select {
+			case <-ready:
+				co.fail(err)
+			case <-co.ctx.Done():
+			}
+		}
+		w.tell, own = co.news.tell, w.term
+		for i := range c.links {
+			co.wait.Add(1)
+			go func() {
+				defer co.wait.Done()
+				w.follow(co.ctx, i)
+			}()
+		}
+	}
+	term, err := c.meet(ctx, s.JoinTimeout)
+	if err != nil {
+		return err
+	}
+	term = max(term+1, own)
 	if err := c.each(c.all(), func(server int) error {
 		_, err := c.execute(ctx, server, &protocol.Take{Term: term})
 		return err
 	}); err != nil {
 		if !errors.Is(err, protocol.ErrStale) || !c.tookOver(ctx, term) {
-			return nil, fmt.Errorf("parameterserver: another coordinator has taken over meanwhile; run one only: %w", err)
+			return fmt.Errorf("parameterserver: another coordinator has taken over meanwhile; run one only: %w", err)
 		}
 	}
 	settled, err := c.agree(ctx, term)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := c.refresh(ctx); err != nil {
-		return nil, err
+		return err
 	}
-	co := &coordinator{s: s, client: c, term: term, over: make(chan struct{}), round: settled, d: protocol.NewDispatcher(term, s.InFlight), pending: map[uint64]*pending{},
-		devices: map[int]int{}, workless: time.Now()}
+	co.term, co.round, co.d, co.workless = term, settled, protocol.NewDispatcher(term, s.InFlight), time.Now()
 	co.d.Window = uint64(s.Consistency.Staleness)
-	co.ctx, co.cancel = context.WithCancel(context.Background())
+	close(ready)
 	for i := range s.workers {
 		co.wait.Add(1)
 		go co.attend(i)
 	}
-	return co, nil
+	return nil
 }
 
 // tookOver reports whether all servers have this term: an answer was lost, and the repeated request found its own term.
@@ -308,9 +344,13 @@ func (c *coordinator) visit(i int) error {
 
 // feed hands closures to a worker.
 func (c *coordinator) feed(ctx context.Context, stream grpc.ClientStream, w protocol.Worker) {
+	told := 0
 	for {
 		news := c.news.wait()
 		if out := c.assignments(w); out != nil {
+			if views := c.views(&told); views != nil && stream.SendMsg(&message{views}) != nil {
+				return
+			}
 			if stream.SendMsg(&message{out}) != nil {
 				return // the listener learns why
 			}
@@ -325,6 +365,23 @@ func (c *coordinator) feed(ctx context.Context, stream grpc.ClientStream, w prot
 			return
 		}
 	}
+}
+
+// views is a message with the servers' views where they have changed since a worker was told, so that no closure reads from a server that answers for
+// nothing any more.
+func (c *coordinator) views(told *int) []byte {
+	if c.client.routes == nil {
+		return nil
+	}
+	views, changes := c.client.routes.known()
+	if changes == *told {
+		return nil
+	}
+	*told = changes
+	var out protocol.Writer
+	out.Byte(viewsMessage)
+	encodeViews(&out, views)
+	return out.B
 }
 
 // maxTrip bounds the bytes of closures that travel together.
@@ -411,6 +468,12 @@ func (c *coordinator) close() error {
 	defer cancel()
 	var w protocol.Writer
 	w.Uint(c.term)
+	if c.client.routes != nil {
+		return c.client.each(c.client.all(), func(server int) error {
+			_, _ = c.client.links[server].invoke(c.s.introduce(ctx), "Stop", w.B) // who does not answer is lost, and belongs to nobody
+			return nil
+		})
+	}
 	return c.client.each(c.client.all(), func(server int) error {
 		_, err := c.client.links[server].call(ctx, "Stop", w.B, c.s.Deadline)
 		var gone *ServerError

@@ -265,6 +265,7 @@ const (
 	overMessage
 	beatMessage
 	resultMessage
+	viewsMessage
 )
 
 // How a run of a closure ended.

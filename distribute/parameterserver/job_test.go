@@ -63,7 +63,9 @@ func (c *testCluster) options(task *cluster.Task) parameterserver.Options {
 func (c *testCluster) startServer(i int) {
 	c.t.Helper()
 	o := c.options(&cluster.Task{Type: "ps", Index: i})
-	o.Directory = c.dirs[i]
+	if o.Replicas < 2 {
+		o.Directory = c.dirs[i]
+	}
 	s, err := parameterserver.NewServer(o)
 	require.NoError(c.t, err)
 	c.servers[i] = s

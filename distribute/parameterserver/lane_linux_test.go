@@ -93,13 +93,13 @@ func TestLaneRequests(t *testing.T) {
 	own, err := shared.New(4096)
 	require.NoError(t, err)
 	defer own.Close()
-	s := &Server{settings: &settings{}, large: map[string]func(*protocol.Writer, []byte) error{"Read": func(w *protocol.Writer, b []byte) error {
+	s := &Server{settings: &settings{}, methods: map[string]func(*protocol.Writer, []byte) error{"Read": func(w *protocol.Writer, b []byte) error {
 		w.Bytes(b)
 		return nil
 	}}}
 	c := &connection{}
 	call := func(q laneRequest) ([]byte, error) {
-		out, err := s.answerShared(c, q.encode())
+		out, err := s.answerShared(t.Context(), c, q.encode())
 		if err != nil {
 			return nil, err
 		}
@@ -120,7 +120,7 @@ func TestLaneRequests(t *testing.T) {
 		_, err := call(bad)
 		require.ErrorContains(t, err, "InvalidArgument", "%+v", bad)
 	}
-	_, err = s.answerShared(c, []byte{200})
+	_, err = s.answerShared(t.Context(), c, []byte{200})
 	require.Error(t, err)
 	c.end()
 	require.Nil(t, c.lanes)

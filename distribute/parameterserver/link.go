@@ -25,6 +25,21 @@ type link struct {
 	identity atomic.Uint64 // of its state; 0: not known yet
 	lost     atomic.Bool
 	lanes    lanes
+
+	group  int     // of tables that calls are about
+	routes *routes // who answers for it; nil: this server
+}
+
+// target is the server that answers now, by which view, until a context ends.
+func (l *link) target() (*link, protocol.View, context.Context) {
+	if l.routes == nil {
+		return l, protocol.View{}, nil
+	}
+	v, ends := l.routes.of(l.group)
+	if v.Lineage == 0 { // nobody does yet
+		return l, v, ends
+	}
+	return l.routes.links[v.Primary.Server], v, ends
 }
 
 // slowestBytes is the speed, in bytes a second, below which a server counts as lost.
@@ -32,7 +47,7 @@ const slowestBytes = 20 << 20
 
 // call sends a request and returns the answer.
 func (l *link) call(ctx context.Context, method string, request []byte, patience time.Duration) (*protocol.Reader, error) {
-	return l.repeat(ctx, patience, len(request), func(ctx context.Context) ([]byte, error) { return l.invoke(ctx, method, request) })
+	return l.repeat(ctx, patience, len(request), func(ctx context.Context, to *link) ([]byte, error) { return to.invoke(ctx, method, request) })
 }
 
 func (l *link) invoke(ctx context.Context, method string, request []byte) ([]byte, error) {
@@ -46,7 +61,8 @@ func (l *link) invoke(ctx context.Context, method string, request []byte) ([]byt
 func (l *link) exchange(ctx context.Context, method string, size, answer int, build func(*protocol.Writer), patience time.Duration) (r *protocol.Reader, done func(), err error) {
 	var w protocol.Writer
 	size = (size + laneSlack) &^ 63
-	m := l.lanes.take(size + answer + laneSlack)
+	owner, _, _ := l.target()
+	m := owner.lanes.take(size + answer + laneSlack)
 	if m != nil {
 		w.B = m.Bytes[:0:size]
 	}
@@ -60,12 +76,15 @@ func (l *link) exchange(ctx context.Context, method string, size, answer int, bu
 		}
 	}
 	if m != nil && !inside(m.Bytes, request) {
-		l.lanes.give(m)
+		owner.lanes.give(m)
 		m = nil
 	}
-	r, err = l.repeat(ctx, patience, len(request), func(ctx context.Context) ([]byte, error) {
+	r, err = l.repeat(ctx, patience, len(request), func(ctx context.Context, to *link) ([]byte, error) {
+		if m != nil && to != owner {
+			leave()
+		}
 		if m != nil {
-			out, err := l.invoke(ctx, "Shared", (&laneRequest{note: m.Note(), method: method, length: len(request), answer: size}).encode())
+			out, err := to.invoke(ctx, "Shared", (&laneRequest{note: m.Note(), method: method, length: len(request), answer: size}).encode())
 			if err == nil && len(out) >= headerBytes && out[8] == inLane {
 				if out, err = laneAnswer(m.Bytes[size:], out); err == nil {
 					return out, nil
@@ -77,13 +96,13 @@ func (l *link) exchange(ctx context.Context, method string, size, answer int, bu
 			if err != nil {
 				return nil, err
 			}
-			l.lanes.close() // the server is on another host, or sees another /proc
+			owner.lanes.close() // the server is on another host, or sees another /proc
 		}
-		return l.invoke(ctx, method, request)
+		return to.invoke(ctx, method, request)
 	})
 	return r, func() {
 		if m != nil {
-			l.lanes.give(m)
+			owner.lanes.give(m)
 		}
 	}, err
 }
@@ -100,12 +119,19 @@ func laneAnswer(place, note []byte) ([]byte, error) {
 }
 
 // repeat makes attempts until the server answers or has been silent for too long.
-func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try func(ctx context.Context) ([]byte, error)) (*protocol.Reader, error) {
+func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try func(ctx context.Context, to *link) ([]byte, error)) (*protocol.Reader, error) {
 	began, pause := time.Now(), 5*time.Millisecond
 	for {
 		limit := l.s.Deadline + time.Duration(size)*time.Second/slowestBytes
 		attempt, cancel := context.WithTimeout(l.s.introduce(ctx), limit)
-		out, err := try(attempt)
+		to, view, ends := l.target()
+		stop := func() bool { return true }
+		if ends != nil {
+			attempt = meaning(attempt, l.group, view)
+			stop = context.AfterFunc(ends, cancel)
+		}
+		out, err := try(attempt, to)
+		stop()
 		cancel()
 		if err == nil {
 			if l.lost.Swap(false) {
@@ -118,6 +144,10 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 		}
 		switch status.Code(err) {
 		case codes.Unavailable, codes.DeadlineExceeded, codes.Canceled:
+		case codes.Aborted:
+			if l.routes == nil {
+				return nil, fmt.Errorf("parameterserver: %v at %s: %s", l.member.Task, l.member.Address, status.Convert(err).Message())
+			}
 		default:
 			return nil, fmt.Errorf("parameterserver: %v at %s: %s", l.member.Task, l.member.Address, status.Convert(err).Message())
 		}
@@ -127,6 +157,9 @@ func (l *link) repeat(ctx context.Context, patience time.Duration, size int, try
 		}
 		if (status.Code(err) == codes.DeadlineExceeded || silent > l.s.Deadline) && !l.lost.Swap(true) {
 			l.s.Observe(fmt.Sprintf("%v at %s has not answered for %v; waiting up to %v for it", l.member.Task, l.member.Address, silent.Round(time.Millisecond), patience))
+		}
+		if l.routes != nil {
+			l.routes.refresh(ctx, l.s)
 		}
 		select {
 		case <-ctx.Done():

@@ -53,6 +53,10 @@ type Options struct {
 	// SyncWrites makes every update durable before it is acknowledged. Otherwise what is acknowledged outlives the process, but not a crash of
 	// the machine.
 	SyncWrites bool
+	// Replicas is how many servers hold each variable: 1, which 0 stands for, or 2. With 2 an update is acknowledged when both have it, and when one is lost
+	// the other answers at once; a server that comes back is given a copy again. Copies lie in memory: such servers use no Directory, and the loss of both
+	// copies ends the job.
+	Replicas int
 	// MaxBytes bounds the variables and optimizer state that a server holds; 0 is half of the machine's memory.
 	MaxBytes int
 
@@ -135,6 +139,16 @@ func (o Options) resolve() (*settings, error) {
 	if root := os.Getenv(DirectoryVariable); s.Directory == "" && root != "" && s.task.Type == cluster.ParameterServer {
 		s.Directory = filepath.Join(root, fmt.Sprintf("ps-%d", s.task.Index))
 	}
+	switch {
+	case s.Replicas < 0 || s.Replicas > 2:
+		return nil, fmt.Errorf("parameterserver: Options.Replicas is %d; expected 1 or 2", s.Replicas)
+	case s.Replicas == 2 && len(s.servers) < 2:
+		return nil, errors.New("parameterserver: Options.Replicas is 2 and there is one parameter server; start at least two")
+	case s.Replicas == 2 && (o.Directory != "" || s.TableMemory > 0):
+		return nil, errors.New("parameterserver: Options.Replicas 2 keeps variables in the memory of two servers; leave out Directory and TableMemory")
+	case s.Replicas == 2:
+		s.Directory = ""
+	}
 	if s.TableMemory > 0 && s.task.Type == cluster.ParameterServer && !protocol.CanSpill() {
 		return nil, fmt.Errorf("parameterserver: Options.TableMemory: %w", protocol.ErrNoSpill)
 	}
@@ -157,6 +171,9 @@ func (o Options) resolve() (*settings, error) {
 	}
 	h := fnv.New64a()
 	_, _ = fmt.Fprintf(h, "%s\x00%v", s.Job, s.spec) // hashes do not fail
+	if s.Replicas > 1 {
+		_, _ = fmt.Fprintf(h, "\x00%d", s.Replicas)
+	}
 	s.job = h.Sum64()
 	return s, nil
 }

@@ -27,7 +27,18 @@ type Server struct {
 	listener net.Listener
 	stopped  chan struct{} // closed when the coordinator says that the job is over
 	stop     sync.Once
-	large    map[string]func(*protocol.Writer, []byte) error // methods whose messages may lie in lanes
+	methods  map[string]func(*protocol.Writer, []byte) error
+
+	// With two copies of everything; see copied.
+	root      *Server // that owns the port; nil: this one
+	copied    *copied
+	copies    map[int]*Server // in this process, by group
+	others    []*link
+	process   uint64
+	life      context.Context
+	endLife   context.CancelFunc
+	attending sync.Mutex
+	heard     []protocol.View // of all groups, guarded by mu
 
 	mu       sync.RWMutex
 	state    *protocol.State
@@ -62,17 +73,19 @@ func NewServer(o Options) (*Server, error) {
 	if server.listener, err = s.listen(s.servers[s.task.Index].Address); err != nil {
 		return nil, err
 	}
-	if server.store, server.state, server.identity, err = openStore(s.Directory, s.SyncWrites, limits); err != nil {
+	if server.name(); s.Replicas > 1 {
+		err = server.replicate(limits)
+	} else {
+		server.store, server.state, server.identity, err = openStore(s.Directory, s.SyncWrites, limits)
+	}
+	if err != nil {
 		return nil, errors.Join(err, server.listener.Close())
 	}
 	desc := &grpc.ServiceDesc{ServiceName: serverService, HandlerType: (*any)(nil)}
-	for name, handle := range map[string]func(*protocol.Writer, []byte) error{
-		"Execute": server.execute, "Read": server.read, "List": server.list, "Slots": server.slots, "Rows": server.rows, "Note": server.note, "Stop": server.end,
-	} {
-		desc.Methods = append(desc.Methods, grpc.MethodDesc{MethodName: name, Handler: server.handler(handle)})
+	for name := range server.methods {
+		desc.Methods = append(desc.Methods, grpc.MethodDesc{MethodName: name, Handler: server.handler(name)})
 	}
 	desc.Methods = append(desc.Methods, grpc.MethodDesc{MethodName: "Shared", Handler: server.shared})
-	server.large = map[string]func(*protocol.Writer, []byte) error{"Execute": server.execute, "Read": server.read}
 	server.grpc.RegisterService(desc, server)
 	return server, nil
 }
@@ -98,6 +111,13 @@ func (s *Server) Serve(ctx context.Context) error {
 
 // Close ends the server at once, as if it were killed, and frees its port.
 func (s *Server) Close() error {
+	if s.endLife != nil {
+		s.endLife() // nobody waits for a backup any more
+		for _, l := range s.others {
+			l.lanes.close()
+			_ = l.conn.Close() // only what was being sent is lost
+		}
+	}
 	s.grpc.Stop()
 	_ = s.listener.Close() // it is closed by Stop where Serve was called
 	s.mu.Lock()
@@ -116,7 +136,7 @@ const (
 )
 
 // handler wraps a method: it knows the caller, and answers with the server's identity and what came of the call.
-func (s *Server) handler(handle func(*protocol.Writer, []byte) error) grpc.MethodHandler {
+func (s *Server) handler(method string) grpc.MethodHandler {
 	return func(_ any, ctx context.Context, decode func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 		if err := s.settings.recognize(ctx); err != nil {
 			return nil, err
@@ -125,8 +145,12 @@ func (s *Server) handler(handle func(*protocol.Writer, []byte) error) grpc.Metho
 		if err := decode(&in); err != nil {
 			return nil, err
 		}
+		one, err := s.copyFor(ctx, method)
+		if err != nil {
+			return nil, err
+		}
 		w := &protocol.Writer{B: make([]byte, headerBytes)}
-		if err := s.answer(handle, w, in.data); err != nil {
+		if err := one.answer(one.methods[method], w, in.data); err != nil {
 			return nil, err
 		}
 		return &message{w.B}, nil
@@ -142,6 +166,10 @@ func (s *Server) answer(handle func(*protocol.Writer, []byte) error, w *protocol
 	switch {
 	case errors.As(err, &lost):
 		return status.Error(codes.Internal, err.Error())
+	case errors.Is(err, protocol.ErrView):
+		return status.Error(codes.Aborted, err.Error())
+	case errors.Is(err, errEnding):
+		return status.Error(codes.Unavailable, err.Error())
 	case err != nil:
 		w.B = w.B[:headerBytes]
 		w.B[8] = refused
@@ -150,7 +178,9 @@ func (s *Server) answer(handle func(*protocol.Writer, []byte) error, w *protocol
 		}
 		w.String(err.Error())
 	}
+	s.mu.RLock()
 	binary.LittleEndian.PutUint64(w.B, s.identity)
+	s.mu.RUnlock()
 	return nil
 }
 
@@ -164,30 +194,36 @@ func (s *Server) shared(_ any, ctx context.Context, decode func(any) error, _ gr
 		return nil, err
 	}
 	c, _ := ctx.Value(connectionKey{}).(*connection)
-	return s.answerShared(c, in.data)
+	return s.answerShared(ctx, c, in.data)
 }
 
-func (s *Server) answerShared(c *connection, request []byte) (*message, error) {
+func (s *Server) answerShared(ctx context.Context, c *connection, request []byte) (*message, error) {
 	var q laneRequest
 	if err := q.decode(request); err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
+	one, err := s.copyFor(ctx, q.method)
+	if err != nil {
+		return nil, err
+	}
 	head := protocol.Writer{B: make([]byte, headerBytes, headerBytes+16)}
-	binary.LittleEndian.PutUint64(head.B, s.identity)
+	one.mu.RLock()
+	binary.LittleEndian.PutUint64(head.B, one.identity)
+	one.mu.RUnlock()
 	m, err := c.open(q.note)
 	if err != nil {
 		head.B[8] = unmapped
 		return &message{head.B}, nil
 	}
 	defer c.release()
-	handle := s.large[q.method]
-	if handle == nil || q.length > q.answer || q.answer%64 != 0 || q.answer > len(m.Bytes)-headerBytes {
+	handle := one.methods[q.method]
+	if !shareable[q.method] || q.length > q.answer || q.answer%64 != 0 || q.answer > len(m.Bytes)-headerBytes {
 		return nil, status.Errorf(codes.InvalidArgument, "a request of %d bytes for %.20q, the answer at %d of %d bytes", q.length, q.method, q.answer, len(m.Bytes))
 	}
 	place := m.Bytes[q.answer:]
 	clear(place[:headerBytes])
 	w := &protocol.Writer{B: place[:headerBytes]}
-	if err := s.answer(handle, w, m.Bytes[:q.length:q.length]); err != nil {
+	if err := one.answer(handle, w, m.Bytes[:q.length:q.length]); err != nil {
 		return nil, err
 	}
 	if !inside(place, w.B) {
@@ -206,27 +242,44 @@ func (s *Server) execute(w *protocol.Writer, b []byte) error {
 	if err != nil {
 		return err
 	}
+	if s.copied != nil {
+		return s.copied.execute(w, b, c)
+	}
+	_, err = s.change(w, b, c)
+	return err
+}
+
+// change makes a command in this process. The number is that of the command where it has to go to a backup too, else 0.
+func (s *Server) change(w *protocol.Writer, b []byte, c protocol.Command) (number uint64, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.broken != nil {
-		return &logError{s.broken}
+		return 0, &logError{s.broken}
+	}
+	if s.copied != nil {
+		if err := s.copied.machine.Serves(protocol.View{}); err != nil {
+			return 0, err
+		}
 	}
 	if err := s.state.Check(c); err != nil {
-		return err
+		return 0, err
 	}
 	if s.store != nil && !s.state.Seen(c) {
 		if err := s.store.append(b); err != nil {
 			s.broken = err
-			return &logError{err}
+			return 0, &logError{err}
 		}
 	}
 	reply, err := s.state.Execute(c)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := s.state.Fault(); err != nil { // what was changed is in the log, and may be incomplete here
 		s.broken = err
-		return &logError{err}
+		return 0, &logError{err}
+	}
+	if s.copied != nil && !reply.Repeated {
+		number = s.copied.machine.Advance()
 	}
 	s.count(c, len(b), reply)
 	w.Bool(reply.Repeated)
@@ -237,7 +290,7 @@ func (s *Server) execute(w *protocol.Writer, b []byte) error {
 			s.settings.LogBytes = 2 * s.store.size // not at once again
 		}
 	}
-	return nil
+	return number, nil
 }
 
 func (s *Server) logLimit() int64 {
@@ -387,8 +440,8 @@ func (s *Server) end(_ *protocol.Writer, b []byte) error {
 	}
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if term != s.state.Term() {
-		return fmt.Errorf("%w: the coordinator has term %d, received %d", protocol.ErrStale, s.state.Term(), term)
+	if term != s.term() {
+		return fmt.Errorf("%w: the coordinator has term %d, received %d", protocol.ErrStale, s.term(), term)
 	}
 	s.stop.Do(func() { close(s.stopped) })
 	return nil

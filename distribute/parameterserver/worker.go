@@ -192,6 +192,12 @@ func (v *visit) listen() error {
 		switch r.Byte() {
 		case overMessage:
 			v.ending.Do(func() { close(v.over) }) // the connection stays until this worker leaves, so that the coordinator waits for it
+		case viewsMessage:
+			views := decodeViews(r)
+			if err := r.End(); err != nil || v.client.routes == nil {
+				return status.Error(codes.InvalidArgument, "views of servers; give all processes the same Options.Replicas")
+			}
+			v.client.routes.adopt(views)
 		case assignMessage:
 			for more := true; more; more = r.Left() > 0 && r.Byte() == assignMessage {
 				id := protocol.ClosureID{Term: v.term, Sequence: r.Uint()}

@@ -1,0 +1,376 @@
+package protocol
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A simulated job with two copies of each group: servers die and come back empty, views arrive late or not at all, coordinators are replaced, and living
+// servers are taken for dead. What a client was told must be in the state of the present primary, once.
+type replicaSimulation struct {
+	t       *testing.T
+	r       *rand.Rand
+	n       int
+	process uint64
+	term    uint64
+	servers []*replicaServer // nil: down
+	arbiter *Arbiter
+	acked   []int    // closures of each group that were acknowledged
+	pending []uint64 // closure of each group that is being repeated; 0: none
+	next    uint64
+	events  map[string]int
+	last    []*Report
+}
+
+type replicaServer struct {
+	process uint64
+	copies  map[int]*Replica
+	views   []View
+	owed    map[int]*owed // of the groups that it is primary of
+}
+
+// owed is a command that the primary has executed and the backup perhaps not.
+type owed struct {
+	position uint64
+	bytes    []byte
+}
+
+func newReplicaSimulation(t *testing.T, seed uint64, n int) *replicaSimulation {
+	s := &replicaSimulation{t: t, r: rand.New(rand.NewPCG(seed, 7)), n: n, servers: make([]*replicaServer, n), acked: make([]int, n), pending: make([]uint64, n), events: map[string]int{}, last: make([]*Report, n)}
+	for i := range n {
+		s.start(i)
+	}
+	s.coordinate()
+	s.publish(1)
+	for g := range n {
+		for tries := 0; !s.command(g, &Take{Term: s.term}) || !s.command(g, &Create{Term: s.term, Definition: Definition{Name: "v", Rows: 1, Width: 1}}); tries++ {
+			require.Less(t, tries, 200)
+			s.publish(1)
+		}
+	}
+	return s
+}
+
+func (s *replicaSimulation) start(i int) {
+	s.process++
+	server := &replicaServer{process: s.process, copies: map[int]*Replica{}, views: make([]View, s.n), owed: map[int]*owed{}}
+	for _, g := range []int{i, (i + s.n - 1) % s.n} {
+		server.copies[g] = NewReplica(Holder{i, s.process}, Limits{})
+	}
+	s.servers[i] = server
+}
+
+// reports of the living servers; some seem to be lost.
+func (s *replicaSimulation) reports(missed float64) []*Report {
+	out := make([]*Report, s.n)
+	for i, server := range s.servers {
+		if server == nil || s.r.Float64() < missed {
+			continue
+		}
+		r := &Report{Process: server.process, Views: slices.Clone(server.views), Held: make([]bool, s.n)}
+		for g, c := range server.copies {
+			r.Held[g] = c.Complete() && c.View() == server.views[g]
+		}
+		if old := s.last[i]; missed > 0 && old != nil && old.Process == r.Process && s.r.Float64() < 0.3 {
+			r = old // it comes late
+		}
+		out[i], s.last[i] = r, r
+	}
+	return out
+}
+
+// coordinate begins a term.
+func (s *replicaSimulation) coordinate() {
+	s.term++
+	a, err := NewArbiter(s.term, 77, s.reports(0))
+	require.NoError(s.t, err)
+	s.arbiter = a
+}
+
+// publish gives views to servers, each with some probability.
+func (s *replicaSimulation) publish(p float64) {
+	for _, server := range s.servers {
+		if server == nil || s.r.Float64() >= p {
+			continue
+		}
+		for g, v := range s.arbiter.Views() {
+			if c := server.copies[g]; c != nil {
+				c.Adopt(v)
+				server.views[g] = c.View()
+			} else if v.newer(server.views[g]) {
+				server.views[g] = v
+			}
+		}
+	}
+}
+
+// settle brings what a primary owes to its backup, and reports whether it may acknowledge.
+func (s *replicaSimulation) settle(g int, server *replicaServer) bool {
+	c := server.copies[g]
+	v := c.View()
+	if c.Serves(v) != nil {
+		return false
+	}
+	if v.Backup == Nobody {
+		delete(server.owed, g)
+		return true
+	}
+	other := s.servers[v.Backup.Server]
+	if other == nil || other.process != v.Backup.Process || s.r.Float64() < 0.1 {
+		return false
+	}
+	b := other.copies[g]
+	if c.Lags() {
+		var w Writer
+		c.State().EncodeSnapshot(&w)
+		state, err := DecodeSnapshot(w.B, Limits{})
+		require.NoError(s.t, err)
+		if b.Restore(v, c.Position(), state) != nil {
+			return false
+		}
+		s.events["restored"]++
+		if s.r.Float64() < 0.3 {
+			return false // the answer is lost
+		}
+		c.Confirm(v)
+		delete(server.owed, g)
+		return true
+	}
+	o := server.owed[g]
+	if o == nil {
+		return true
+	}
+	command, err := DecodeCommand(o.bytes)
+	require.NoError(s.t, err)
+	if err := b.Accept(v, o.position, command); err != nil {
+		require.ErrorIs(s.t, err, ErrView)
+		return false
+	}
+	if s.r.Float64() < 0.2 {
+		return false // the answer is lost
+	}
+	delete(server.owed, g)
+	return true
+}
+
+// command does what a primary does, and reports whether it was acknowledged.
+func (s *replicaSimulation) command(g int, command Command) bool {
+	at := s.arbiter.Views()[g].Primary.Server
+	if s.r.Float64() < 0.1 {
+		at = s.r.IntN(s.n) // a client with an old view
+	}
+	server := s.servers[at]
+	if server == nil || server.copies[g] == nil {
+		return false
+	}
+	c := server.copies[g]
+	if c.Serves(c.View()) != nil || !s.settle(g, server) {
+		return false
+	}
+	reply, err := c.State().Execute(command)
+	if err != nil {
+		require.ErrorIs(s.t, err, ErrStale)
+		return command.kind() == takeKind && c.State().Term() == s.term
+	}
+	if !reply.Repeated {
+		var w Writer
+		EncodeCommand(&w, command)
+		server.owed[g] = &owed{c.Advance(), w.B}
+	}
+	return s.settle(g, server) && s.r.Float64() < 0.9
+}
+
+// push repeats the closure of a group until it is acknowledged.
+func (s *replicaSimulation) push(g int) {
+	if s.pending[g] == 0 {
+		s.next++
+		s.pending[g] = s.next
+	}
+	if s.command(g, &Push{Closure: ClosureID{s.term, s.pending[g]}, Low: 1, Updates: []Update{{Table: 0, Op: Add, Values: []float32{1}}}}) {
+		s.acked[g]++
+		s.pending[g] = 0
+		s.events["acked"]++
+	}
+}
+
+// spare reports whether no copy but this server's is the last one of a group.
+func (s *replicaSimulation) spare(i int) bool {
+	for g := range s.n {
+		others := 0
+		v := s.arbiter.Views()[g]
+		for j, server := range s.servers {
+			if server == nil || j == i || server.copies[g] == nil {
+				continue
+			}
+			c := server.copies[g]
+			if c.Complete() && c.View() == v && (c.self == v.Primary || c.self == v.Backup) {
+				others++
+			}
+		}
+		if others == 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *replicaSimulation) check(g int) {
+	v := s.arbiter.Views()[g]
+	server := s.servers[v.Primary.Server]
+	require.NotNil(s.t, server, "%v", v)
+	c := server.copies[g]
+	require.NoError(s.t, c.Serves(v))
+	sum, err := c.State().Tables()[0].Read(nil, nil)
+	require.NoError(s.t, err)
+	most := s.acked[g]
+	if s.pending[g] != 0 {
+		most++
+	}
+	require.GreaterOrEqual(s.t, int(sum[0]), s.acked[g], "group %d: an acknowledged update is lost", g)
+	require.LessOrEqual(s.t, int(sum[0]), most, "group %d: an update was made twice", g)
+}
+
+// TestReplicaSchedules plays random schedules: what was acknowledged is there, once, whoever dies as long as a copy is left.
+func TestReplicaSchedules(t *testing.T) {
+	all := map[string]int{}
+	for seed := range uint64(300) {
+		n := 2 + int(seed%3)
+		s := newReplicaSimulation(t, seed, n)
+		for range 400 {
+			switch p := s.r.Float64(); {
+			case p < 0.6:
+				s.push(s.r.IntN(n))
+			case p < 0.75:
+				_, err := s.arbiter.Decide(s.reports(0.05))
+				require.NoError(t, err)
+			case p < 0.9:
+				s.publish(0.7)
+			case p < 0.94:
+				if i := s.r.IntN(n); s.servers[i] != nil && s.spare(i) {
+					s.servers[i] = nil
+					s.events["killed"]++
+				}
+			case p < 0.98:
+				if i := s.r.IntN(n); s.servers[i] == nil {
+					s.start(i)
+				}
+			default:
+				s.coordinate()
+				s.publish(1)
+				s.restart()
+				s.events["coordinators"]++
+			}
+		}
+		s.end()
+		for k, v := range s.events {
+			all[k] += v
+		}
+	}
+	for _, k := range []string{"acked", "killed", "coordinators", "restored", "promoted"} {
+		require.Positive(t, all[k], "%v: the schedules prove nothing", all)
+	}
+}
+
+// quiet lets views settle until each group has an answering primary.
+func (s *replicaSimulation) quiet() {
+	for range 20 {
+		_, err := s.arbiter.Decide(s.reports(0))
+		require.NoError(s.t, err)
+		s.publish(1)
+		for g := range s.n {
+			if server := s.servers[s.arbiter.Views()[g].Primary.Server]; server != nil {
+				s.settle(g, server)
+			}
+		}
+	}
+}
+
+// restart is a new coordinator that takes the living servers' variables as they are: the closures of the one before are not repeated.
+func (s *replicaSimulation) restart() {
+	s.quiet()
+	for g := range s.n {
+		for tries := 0; !s.command(g, &Take{Term: s.term}); tries++ {
+			require.Less(s.t, tries, 200, "group %d answers nobody", g)
+			s.quiet()
+		}
+		s.check(g)
+		v := s.arbiter.Views()[g]
+		sum, err := s.servers[v.Primary.Server].copies[g].State().Tables()[0].Read(nil, nil)
+		require.NoError(s.t, err)
+		s.acked[g], s.pending[g] = int(sum[0]), 0
+	}
+	s.next = 0
+}
+
+func (s *replicaSimulation) end() {
+	s.quiet()
+	for g := range s.n {
+		if s.arbiter.Views()[g].Primary.Server != g {
+			s.events["promoted"]++
+		}
+		s.check(g)
+	}
+}
+
+// TestReplicaRefusals: who is behind does not answer, and commands of others are refused.
+func TestReplicaRefusals(t *testing.T) {
+	one, two := Holder{0, 1}, Holder{1, 2}
+	p, b := NewReplica(one, Limits{}), NewReplica(two, Limits{})
+	first := View{Term: 1, Number: 1, Turn: 1, Lineage: 9, Primary: one, Backup: two, Fresh: true}
+	require.ErrorIs(t, p.Serves(View{}), ErrView)
+	require.True(t, p.Adopt(first))
+	require.False(t, p.Adopt(first))
+	require.NoError(t, p.Serves(first))
+	require.ErrorIs(t, p.Serves(View{Term: 2}), ErrView, "it has not heard of this view")
+	require.ErrorIs(t, b.Accept(first, 1, &Take{Term: 1}), ErrView)
+	b.Adopt(first)
+	require.NoError(t, b.Accept(first, 1, &Take{Term: 1}))
+	require.NoError(t, b.Accept(first, 1, &Take{Term: 1}), "once more")
+	require.ErrorContains(t, b.Accept(first, 3, &Take{Term: 2}), "command 3 comes after command 1")
+	require.ErrorContains(t, b.Accept(first, 2, &Take{Term: 1}), "the backup cannot do what its primary did")
+	alone := View{Term: 1, Number: 2, Turn: 2, Lineage: 9, Primary: two, Backup: Nobody}
+	require.True(t, b.Adopt(alone))
+	require.NoError(t, b.Serves(alone))
+	require.ErrorIs(t, b.Accept(first, 2, &Take{Term: 2}), ErrView, "the old primary does not know that it is none")
+	require.False(t, b.Adopt(View{Term: 2, Number: 1, Turn: 1, Lineage: 9, Primary: one, Backup: two}), "a coordinator that has not heard of the turn")
+	require.True(t, p.Adopt(View{Term: 1, Number: 3, Turn: 3, Lineage: 9, Primary: two, Backup: one}))
+	require.False(t, p.Complete(), "it may have executed what nobody was told of")
+
+	_, err := NewArbiter(1, 5, []*Report{{Process: 1, Views: make([]View, 2), Held: make([]bool, 2)}, nil})
+	require.ErrorContains(t, err, "when all of its servers are there")
+	_, err = NewArbiter(1, 5, []*Report{{Process: 1, Views: []View{first, {}}, Held: make([]bool, 2)}, {Process: 2, Views: make([]View, 2), Held: make([]bool, 2)}})
+	require.ErrorIs(t, err, ErrLost)
+	var w Writer
+	first.Encode(&w)
+	var again View
+	r := NewReader(w.B)
+	again.Decode(r)
+	require.NoError(t, r.End())
+	require.Equal(t, first, again)
+}
+
+// TestReplicaLateReport: a report from before a copy was complete is no reason to give up; one from after the primary's death is.
+func TestReplicaLateReport(t *testing.T) {
+	report := func(process uint64, views []View, held bool) *Report {
+		return &Report{Process: process, Views: slices.Clone(views), Held: []bool{held, held}}
+	}
+	for _, complete := range []bool{true, false} {
+		a, err := NewArbiter(1, 5, []*Report{report(1, make([]View, 2), false), report(2, make([]View, 2), false)})
+		require.NoError(t, err)
+		changed, err := a.Decide([]*Report{report(9, a.Views(), false), report(2, a.Views(), false)})
+		require.NoError(t, err)
+		require.True(t, changed)
+		require.Equal(t, Holder{0, 1}, a.Views()[0].Primary)
+		require.EqualValues(t, 1, a.Views()[0].Turn, "the backup keeps what it has")
+		_, err = a.Decide([]*Report{report(9, a.Views(), false), report(2, a.Views(), complete)})
+		if !complete {
+			require.ErrorIs(t, err, ErrLost)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, Holder{1, 2}, a.Views()[0].Primary)
+	}
+}
