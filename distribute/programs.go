@@ -68,6 +68,9 @@ type (
 	ReduceOp = exec.ReduceOp
 )
 
+// ErrNotFilled is in the error of [Function.AcquireFilled] where rows that fill up a batch would count.
+var ErrNotFilled = exec.ErrNotFilled
+
 // The synchronizations. The zero value is OnWrite, TensorFlow's AUTO and ON_WRITE.
 const (
 	OnWrite           = exec.OnWrite           // mirrored: each write is combined, all copies stay equal

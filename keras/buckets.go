@@ -1,13 +1,14 @@
 package keras
 
 import (
+	"encoding/binary"
 	"math/bits"
 
 	"github.com/gokeras/gokeras/keras/onnx"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
-// Predictions of many batch sizes share programs: where the examples of a batch do not influence each other, a batch is filled up with
+// Predictions, and evaluations, of many batch sizes share programs: where the examples of a batch do not influence each other, a batch is filled up with
 // copies of its first example to one of a few sizes, and what is computed for those is left out. Whether examples are independent is
 // decided on the program, see [ir.RowWise]. The first size that a model sees, and small ones, for which other kernels are faster, have
 // programs of their own.
@@ -58,6 +59,40 @@ func (m *Model) rowWise(inputs []ir.Type) bool {
 		return false
 	}
 	return ir.RowWise(p.Trace, "batch") == nil
+}
+
+// filling says which batches of Evaluate share programs. Their losses and metrics bring the examples of a batch together, so the programs are told how
+// many of the rows are examples, and leave the others out; whether they can is decided on the program, see [ir.FillRows]. As with predictions, the first
+// size and small ones have programs of their own.
+type filling struct {
+	first int  // examples of the first batch
+	never bool // the program cannot leave rows out
+}
+
+// wants reports whether a batch of n examples is filled up. It is called with Model.training held.
+func (f *filling) wants(n int) bool {
+	if f == nil || f.never {
+		return false
+	}
+	if f.first == 0 {
+		f.first = n
+	}
+	return n != f.first && n >= leastBucket
+}
+
+// tellRows tells the program how many rows are examples.
+func (f *feeder) tellRows(n int) error {
+	binary.LittleEndian.PutUint32(f.count[:], uint32(n))
+	return f.inst.Input(0, len(f.columns)).Write(f.count[:])
+}
+
+// newTestFeeder returns a feeder for test steps. What a step of the user's own does with a batch, its code decides, which may look at the size.
+func (m *Model) newTestFeeder() *feeder {
+	f := newFeeder(m.compiled.test, m.policy.Float())
+	if m.compiled.testStep == nil && m.compiled.trainStep == nil {
+		f.filling = &m.compiled.filling
+	}
+	return f
 }
 
 // fill returns memory with the given examples of column i and copies of the first one behind them.

@@ -5,6 +5,12 @@ import "strings"
 // SharesPrograms reports whether batches of several sizes share programs when the model predicts.
 func SharesPrograms(m *Model) bool { return m.rowWise(m.inputTypes) }
 
+// EvaluationPrograms counts the programs that test steps have been compiled to, and those of them that leave out rows.
+func EvaluationPrograms(m *Model) (all, filled int) {
+	text := m.compiled.test.Programs()
+	return strings.Count(text, "program test_step("), strings.Count(text, " rows int32")
+}
+
 // PredictPrograms counts the programs that predictions of the model have been compiled to.
 func PredictPrograms(m *Model) int {
 	return strings.Count(m.predict.Programs(), "program predict_step(")

@@ -53,6 +53,7 @@ type compiled struct {
 	ready       bool // losses and metrics are resolved and have their variables
 
 	train, test               *distribute.Function
+	filling                   filling // of batches for test
 	trainResults, testResults resultFunctions
 	inputs, targets           int // arrays in a batch that the functions were made for
 	classWeight               map[int]float64

@@ -181,7 +181,7 @@ func (e *evaluator) prepare() error {
 		}
 	}
 	if e.feed == nil || e.feed.fn != c.test {
-		e.feed = newFeeder(c.test, e.m.policy.Float())
+		e.feed = e.m.newTestFeeder()
 	}
 	if e.results == nil {
 		e.results = newResultReader(e.m, false)

@@ -2,6 +2,7 @@ package keras
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -29,6 +30,9 @@ type feeder struct {
 	pads    bool     // batches are filled up to rows; see bucketRows
 	staged  [][]byte // memory of the columns for batches that are filled up
 	part    int      // rows of each replica where parts are filled up; see distribute.Function.Rows
+	filling *filling // which batches are filled up with rows that the program leaves out; nil: none
+	filled  bool     // the instance at hand is for such batches
+	count   [4]byte  // their number of examples, for the device
 
 	onCompile func(*distribute.Instance)
 }
@@ -108,6 +112,11 @@ func (f *feeder) loadRows(p *parts, first, n int) (*distribute.Instance, error) 
 			return nil, err
 		}
 	}
+	if f.filled {
+		if err := f.tellRows(n); err != nil {
+			return nil, err
+		}
+	}
 	for i := range f.columns {
 		a := p.at(i)
 		if !rowMajor(a) {
@@ -117,7 +126,7 @@ func (f *feeder) loadRows(p *parts, first, n int) (*distribute.Instance, error) 
 			}
 		}
 		raw := rawBytes(a)
-		if n < f.rows && f.pads {
+		if n < f.rows && (f.pads || f.filled) {
 			if err := f.columns[i].write(f.inst.Input(0, i), f.fill(i, raw[first*f.columns[i].row:(first+n)*f.columns[i].row])); err != nil {
 				return nil, err
 			}
@@ -140,7 +149,7 @@ func (f *feeder) loadRows(p *parts, first, n int) (*distribute.Instance, error) 
 
 // fits reports whether n examples of the batch have the shapes that the instance at hand was compiled for.
 func (f *feeder) fits(p *parts, n int) bool {
-	if f.inst == nil || p.len() != len(f.columns) || n != f.rows && !(f.pads && bucketRows(n) == f.rows) {
+	if f.inst == nil || p.len() != len(f.columns) || f.filled != f.filling.wants(n) || n != f.rows && !((f.pads || f.filled) && bucketRows(n) == f.rows) {
 		return false
 	}
 	rows := p.rows()
@@ -199,17 +208,29 @@ func (f *feeder) layout(p *parts, n int) (*layout, error) {
 // acquire takes an instance for n examples.
 func (f *feeder) acquire(p *parts, n int) error {
 	f.release()
-	if f.pads {
+	filled := f.filling.wants(n)
+	examples := n
+	if f.pads || filled {
 		n = bucketRows(n)
 	}
 	l, err := f.layout(p, n)
 	if err != nil {
 		return err
 	}
-	inst, err := f.fn.AcquireSplit(l.types, l.all)
+	var inst *distribute.Instance
+	if filled {
+		inst, err = f.fn.AcquireFilled(l.types[0], n)
+		if errors.Is(err, distribute.ErrNotFilled) {
+			f.filling.never = true
+			return f.acquire(p, examples)
+		}
+	} else {
+		inst, err = f.fn.AcquireSplit(l.types, l.all)
+	}
 	if err != nil {
 		return err
 	}
+	f.filled = filled
 	f.inst, f.columns, f.sizes, f.rows, f.skip, f.staged = inst, l.columns, l.sizes, n, 0, make([][]byte, len(l.columns))
 	for _, n := range l.all[:l.first] {
 		f.skip += n

@@ -136,14 +136,13 @@ func (m *Model) runBatch(ctx context.Context, c *fitConfig, a *data.ArraySource,
 	if err != nil {
 		return nil, err
 	}
-	fn := m.compiled.test
-	if train {
-		fn = m.compiled.train
-	}
 	if err := m.resetMetrics(); err != nil {
 		return nil, err
 	}
-	feed := newFeeder(fn, m.policy.Float())
+	feed := m.newTestFeeder()
+	if train {
+		feed = newFeeder(m.compiled.train, m.policy.Float())
+	}
 	defer feed.release()
 	inst, err := feed.load(p)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/losses"
 )
@@ -14,7 +15,7 @@ import (
 // functions makes the traced functions of training for batches with the given numbers of inputs and targets.
 func (m *Model) functions(inputs, targets int) {
 	c := m.compiled
-	c.inputs, c.targets = inputs, targets
+	c.inputs, c.targets, c.filling = inputs, targets, filling{}
 	split := func(in []*ops.Tensor) (x, y, w []*ops.Tensor) {
 		return in[:inputs], in[inputs : inputs+targets], in[inputs+targets:]
 	}
@@ -190,7 +191,7 @@ func (m *Model) penalties(r *distribute.Replica, float ir.DType) *ops.Tensor {
 		}
 	}
 	share := 1.0
-	if r.GlobalBatchSize() > 0 {
+	if n := r.GlobalBatchSize(); dim.Known(n) && n > 0 { // programs for batches of any size run on one replica
 		share = float64(r.LocalBatchSize()) / float64(r.GlobalBatchSize())
 	}
 	for _, loss := range r.Losses() {
@@ -209,8 +210,8 @@ func trackLoss(r *distribute.Replica, tracker interface {
 	vars := tracker.Variables() // total, count
 	dtype := vars[0].Type().DType
 	part = ops.StopGradient(ops.Cast(part, dtype))
-	r.AssignAdd(vars[0], ops.MultiplyScalar(part, float64(r.GlobalBatchSize())))
-	count := ops.Full(r, dtype, float64(r.LocalBatchSize()))
+	r.AssignAdd(vars[0], ops.MultiplyByLength(part, r.GlobalBatchSize()))
+	count := ops.Length(r, dtype, r.LocalBatchSize())
 	if rows := r.RowWeights(); rows != nil {
 		count = ops.Cast(ops.Sum(rows), dtype)
 	}

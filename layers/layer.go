@@ -347,7 +347,11 @@ func setMasks(l Layer, c *Context, inputs, outputs []*ops.Tensor) {
 // addActivityLoss adds the penalty of an activity regularizer, which Keras divides by the batch size.
 func (b *Base) addActivityLoss(c *Context, y *ops.Tensor) {
 	penalty := b.activity(objectives.AlignedRows(c, ops.Cast(y, c.Policy.Float()), "the activity regularizer of results with several rows for each example"))
-	c.AddLossOfRows(ops.DivideByLength(penalty, dim.Max(y.Dim(0), 1)))
+	n := y.Dim(0)
+	if dim.Known(n) { // where it is open, there will be examples
+		n = dim.Max(n, 1)
+	}
+	c.AddLossOfRows(ops.DivideByLength(penalty, n))
 }
 
 func (b *Base) dtypePolicy(c *Context) ops.DTypePolicy {

@@ -6,6 +6,7 @@ import (
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/keras/ops/objectives"
 	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
 
 // Compute returns this replica's part of the loss, a scalar: the parts of all replicas add up to the loss of the global batch.
@@ -36,6 +37,9 @@ func ComputeAndReport(l Loss, yTrue, yPred, sampleWeight *ops.Tensor) (total, re
 	total = reduce(w)
 	if w.reduction != None || w.values.Rank() == 0 {
 		return total, total
+	}
+	if !dim.AllKnown(w.values.Shape()) {
+		return total, ops.DivideByLength(total, w.values.Shape().Size())
 	}
 	return total, ops.DivideScalar(total, max(w.count(w.values.Shape()), 1))
 }
@@ -118,9 +122,8 @@ func computeType(l Loss, yPred *ops.Tensor) ir.DType {
 func (w weighted) maskWeights(mask *ops.Tensor, d ir.DType) *ops.Tensor {
 	weight := objectives.OnlyRows(w.batch, ops.Cast(mask, d))
 	if w.reduction.averages() {
-		total := w.count(mask.Shape())
 		valid := w.batch.AllReduce(ir.Sum, ops.Sum(weight))[0]
-		weight = ops.Multiply(weight, ops.DivideNoNan(ops.Scalar(weight, total), valid))
+		weight = ops.Multiply(weight, ops.DivideNoNan(w.number(weight, mask.Shape()), valid))
 	}
 	if w.weights == nil {
 		return weight
@@ -128,6 +131,14 @@ func (w weighted) maskWeights(mask *ops.Tensor, d ir.DType) *ops.Tensor {
 	weight, own := objectives.Match(weight, w.weights)
 	checkWeights(weight, own)
 	return ops.Multiply(weight, own)
+}
+
+// number is count as a scalar of the type of x. Programs with open axes run on one replica.
+func (w weighted) number(x *ops.Tensor, s ir.Shape) *ops.Tensor {
+	if !dim.AllKnown(s) {
+		return ops.Length(x, x.DType(), s.Size())
+	}
+	return ops.Scalar(x, w.count(s))
 }
 
 // count is the number of elements of a shape (batch, ...) over all replicas.
@@ -204,6 +215,9 @@ func (w weighted) divide(sum *ops.Tensor) *ops.Tensor {
 		return ops.DivideNoNan(sum, total)
 	case w.reduction == Sum || w.reduction == None:
 		return sum
+	}
+	if s := w.values.Shape(); !dim.AllKnown(s) {
+		return ops.DivideByLength(sum, s.Size())
 	}
 	if n := w.count(w.values.Shape()); n > 0 {
 		return ops.DivideScalar(sum, n)

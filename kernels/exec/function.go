@@ -118,8 +118,12 @@ func (f *Function) AcquireSplit(types [][]ir.Type, all []int) (*Instance, error)
 	if err := f.checkLockstep(types); err != nil {
 		return nil, err
 	}
+	return f.acquire(types, all, false)
+}
+
+func (f *Function) acquire(types [][]ir.Type, all []int, filled bool) (*Instance, error) {
 	start := time.Now()
-	c, inst, err := f.lookup(types, all)
+	c, inst, err := f.lookup(types, all, filled)
 	if err != nil || inst != nil {
 		return inst, err
 	}

@@ -30,8 +30,8 @@ type replicaProgram struct {
 	executable kernels.Executable
 }
 
-func (f *Function) lookup(types [][]ir.Type, all []int) (*compiled, *Instance, error) {
-	key := fmt.Sprint(types, all, f.first())
+func (f *Function) lookup(types [][]ir.Type, all []int, filled bool) (*compiled, *Instance, error) {
+	key := fmt.Sprint(types, all, f.first(), filled)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i, c := range f.shapes {
@@ -49,7 +49,13 @@ func (f *Function) lookup(types [][]ir.Type, all []int) (*compiled, *Instance, e
 		}
 		return c, nil, nil
 	}
-	programs, err := f.traceAll(f.typesOfAll(types, all), all)
+	var programs []*tracedProgram
+	var err error
+	if filled {
+		programs, err = f.traceFilled(types[0], all[0])
+	} else {
+		programs, err = f.traceAll(f.typesOfAll(types, all), all)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

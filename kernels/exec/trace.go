@@ -81,6 +81,11 @@ func (f *Function) traceProgram(types []ir.Type, local, global int, parts []int,
 	r.strategy, r.lengths, r.parts = f.strategy, lengths, parts
 	defer func() { gathers = r.gathers }()
 	defer ops.Catch(&err)
+	return f.traceOn(r, types), nil, nil
+}
+
+// traceOn traces the function for inputs of the given types. It panics with what is wrong.
+func (f *Function) traceOn(r *Replica, types []ir.Type) *tracedProgram {
 	in := make([]*ops.Tensor, len(types))
 	for i, t := range types {
 		in[i] = r.graph.Input(fmt.Sprint("in", i), t.DType, t.Shape...)
@@ -88,7 +93,7 @@ func (f *Function) traceProgram(types []ir.Type, local, global int, parts []int,
 	tracesUnderWay.Add(1)
 	defer tracesUnderWay.Add(-1)
 	results := f.trace(r, in)
-	p = &tracedProgram{program: r.graph.Program(), random: -1, results: len(results)}
+	p := &tracedProgram{program: r.graph.Program(), random: -1, results: len(results)}
 	for i, t := range results {
 		p.program.AddOutput(fmt.Sprint("out", i), ops.In(r.graph, t))
 	}
@@ -110,7 +115,7 @@ func (f *Function) traceProgram(types []ir.Type, local, global int, parts []int,
 		p.program.AddAlias("random_state", next.Value(), p.random)
 	}
 	p.merges, p.calls, p.result = r.merges, collectiveCalls(p.program, nil), r.result
-	return p, nil, nil
+	return p
 }
 
 // tracesUnderWay is the number of traces under way.
@@ -132,7 +137,7 @@ func OutsideTrace() error {
 		for more := n > 0; more; {
 			var frame runtime.Frame
 			frame, more = frames.Next()
-			if strings.HasSuffix(frame.Function, "exec.(*Function).traceProgram") {
+			if strings.HasSuffix(frame.Function, "exec.(*Function).traceOn") {
 				return errInStep
 			}
 		}
