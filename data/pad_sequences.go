@@ -23,6 +23,8 @@ type padConfig struct {
 	maxLen              int
 	padding, truncating Side
 	value               float64
+	targets             bool  // of BucketBySequenceLength
+	inputs              []int // of BucketBySequenceLength: which are sequences; nil: all
 }
 
 type padOption func(*padConfig)
@@ -80,6 +82,8 @@ func (c *padConfig) check(sequences int) error {
 	switch {
 	case sequences == 0:
 		return errors.New("no sequences; expected at least one")
+	case c.targets || c.inputs != nil:
+		return errors.New("PadTargets and PadInputs are for Pipeline.BucketBySequenceLength")
 	case c.maxLen < 0:
 		return fmt.Errorf("MaxLen is %d; expected at least 1", c.maxLen)
 	}

@@ -15,3 +15,8 @@ func EvaluationPrograms(m *Model) (all, filled int) {
 func PredictPrograms(m *Model) int {
 	return strings.Count(m.predict.Programs(), "program predict_step(")
 }
+
+// TrainingPrograms counts the programs that training steps have been compiled to.
+func TrainingPrograms(m *Model) int {
+	return strings.Count(m.compiled.train.Programs(), "program train_step(")
+}

@@ -14,7 +14,7 @@ import os
 import random
 import re
 
-os.environ['KERAS_BACKEND'] = 'jax'
+os.environ.setdefault('KERAS_BACKEND', 'jax')
 os.environ.setdefault('JAX_PLATFORMS', 'cpu')
 import jax
 import keras

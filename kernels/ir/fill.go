@@ -236,5 +236,5 @@ func (f *filler) end(e *emitter, length int) (Value, error) {
 	if !dim.Known(each) {
 		return 0, fmt.Errorf("the axis of length %s does not count the examples by a fixed number of elements", dim.String(length))
 	}
-	return e.add(Mul, nil, f.count, e.add(Constant, ConstantAttrs{Scalar(Int32, float64(each))})), nil
+	return e.add(Mul, nil, f.count, e.add(Constant, ConstantAttrs{Scalar(Int32, float64(each))})), nil //dim:known looked at above
 }

@@ -75,7 +75,7 @@ func (s *specializer) length(d int) int {
 func (s *specializer) value(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Int:
-		v.SetInt(int64(s.length(int(v.Int()))))
+		v.SetInt(int64(s.length(int(v.Int())))) //dim:known that is what length makes
 	case reflect.Struct:
 		for i := range v.NumField() {
 			s.value(v.Field(i))

@@ -1,0 +1,283 @@
+package data
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"gorgonia.org/tensor"
+)
+
+// PadTargets makes [Pipeline.BucketBySequenceLength] pad the arrays of Y and SampleWeight too, with zeros: for models that say something of every step. A step
+// that is padding must not count there, which is for the mask to say; see BucketBySequenceLength.
+func PadTargets() PadOption { return padOption(func(c *padConfig) { c.targets = true }) }
+
+// PadInputs names the arrays of X, by number from 0, that are sequences for [Pipeline.BucketBySequenceLength]; by default all that are not single numbers.
+func PadInputs(numbers ...int) PadOption {
+	return padOption(func(c *padConfig) { c.inputs = append([]int{}, numbers...) })
+}
+
+// FromRagged is [FromTensorSlices] for sequences of different lengths: element i has the X of sequence i, a vector, and the rows i of y, which may be nil.
+// Integers become int32, as in [PadSequences].
+func FromRagged[T Number](sequences [][]T, y any, options ...ArrayOption) *Pipeline {
+	p := &Pipeline{stage: "FromRagged"}
+	if len(sequences) == 0 {
+		return p.fail("there are no sequences; expected at least one")
+	}
+	number := make([]int64, len(sequences))
+	arrays := make([]*tensor.Dense, len(sequences))
+	for i, s := range sequences {
+		number[i] = int64(i)
+		if len(s) == 0 {
+			return p.fail("sequence %d is empty; expected one step at least", i)
+		}
+		a, err := PadSequences([][]T{s})
+		if err != nil {
+			return p.fail("sequence %d: %w", i, err)
+		}
+		arrays[i] = rowOf(a, 0)
+	}
+	return FromTensorSlices(number, y, options...).Map(func(_ context.Context, element Batch) (Batch, error) {
+		i := element.X.Single().Raw
+		element.X = List(arrays[binary.LittleEndian.Uint64(i)])
+		return element, nil
+	})
+}
+
+// BucketBySequenceLength stacks examples of about the same length: each goes into the bucket of the first boundary that is not below its length, is padded to
+// that boundary, and a bucket that has batchSize examples is the next batch. So a model is compiled for a handful of lengths, one for each boundary, and computes
+// little padding. When the elements are over, what is left in a bucket moves on to the next longer one, so that at most one batch is smaller; dropping is for
+// Filter or Take. It is tf.data's bucket_by_sequence_length.
+//
+// Elements are examples (see [FromRagged], [FromGenerator], [FromTensorSlices]) whose X is (steps) or (steps, features...); the longest array of X says how long an example is. Padding is
+// put behind the steps, as in tf.data; Padding(Pre) puts it before them. PadValue sets its number, 0 by default. An example longer than the last boundary is
+// an error; Truncating says from which end steps are cut off instead.
+//
+// That padding counts for nothing is the business of the model's mask: an Embedding with MaskZero, or a Masking layer for the number of PadValue. With it, recurrent
+// layers, attention and losses see the steps of the example alone, and the loss of a padded batch is that of the examples without padding. Without it, padding is data.
+func (p *Pipeline) BucketBySequenceLength(boundaries []int, batchSize int, options ...PadOption) *Pipeline {
+	m := p.then("BucketBySequenceLength")
+	m.size = nil
+	c := padConfig{padding: Post}
+	for _, o := range options {
+		if o != nil {
+			o.applyPad(&c)
+		}
+	}
+	switch {
+	case batchSize < 1:
+		return m.fail("batch size %d; expected at least 1", batchSize)
+	case len(boundaries) == 0 || boundaries[0] < 1 || !slices.IsSorted(boundaries) || len(slices.Compact(slices.Clone(boundaries))) < len(boundaries):
+		return m.fail("the boundaries are %v; expected lengths in ascending order, such as 16, 32, 64", boundaries)
+	case c.maxLen != 0:
+		return m.fail("MaxLen is %d; the last boundary says how long sequences may be", c.maxLen)
+	case c.padding != Pre && c.padding != Post || c.truncating != "" && c.truncating != Pre && c.truncating != Post:
+		return m.fail("padding %q, truncating %q; expected %q or %q", c.padding, c.truncating, Pre, Post)
+	}
+	b := sequenceBuckets{m, slices.Clone(boundaries), batchSize, c}
+	m.pass = func(ctx context.Context, epoch int) iter.Seq2[Batch, error] {
+		return func(yield func(Batch, error) bool) { b.run(p.Batches(ctx, epoch), yield) }
+	}
+	return m
+}
+
+type sequenceBuckets struct {
+	stage      *Pipeline
+	boundaries []int
+	size       int
+	pad        padConfig
+}
+
+func (b *sequenceBuckets) run(elements iter.Seq2[Batch, error], yield func(Batch, error) bool) {
+	pending := make([][]Batch, len(b.boundaries))
+	batch := func(k int) bool {
+		out, err := b.batch(pending[k], b.boundaries[k])
+		pending[k] = pending[k][:0]
+		return yield(out, err) && err == nil
+	}
+	n := 0
+	for element, err := range elements {
+		var k int
+		if err == nil {
+			if k, err = b.bucket(&element); err != nil {
+				err = b.stage.errorf("element %d: %w", n, err)
+			}
+		}
+		if err != nil {
+			yield(Batch{}, err)
+			return
+		}
+		n++
+		if pending[k] = append(pending[k], element); len(pending[k]) == b.size && !batch(k) {
+			return
+		}
+	}
+	for k := range pending {
+		if last := k+1 == len(pending); !last && len(pending[k]) < b.size {
+			pending[k+1] = append(pending[k+1], pending[k]...)
+			continue
+		}
+		for len(pending[k]) > 0 {
+			full := min(b.size, len(pending[k]))
+			rest := slices.Clone(pending[k][full:])
+			pending[k] = pending[k][:full]
+			if !batch(k) {
+				return
+			}
+			pending[k] = rest
+			if len(rest) < b.size && k+1 < len(pending) {
+				pending[k+1] = append(pending[k+1], rest...)
+				break
+			}
+		}
+	}
+}
+
+// sequences calls f with the arrays that are padded, and the number they are padded with.
+func (b *sequenceBuckets) sequences(element *Batch, f func(a **tensor.Dense, value float64) error) error {
+	for i := range element.X.Arrays {
+		named := slices.Contains(b.pad.inputs, i)
+		if b.pad.inputs != nil && !named {
+			continue
+		}
+		if len(element.X.Arrays[i].Shape()) == 0 {
+			if named {
+				return fmt.Errorf("%s is a number; expected (steps, ...)", element.X.label("X", i))
+			}
+			continue
+		}
+		if err := f(&element.X.Arrays[i], b.pad.value); err != nil {
+			return fmt.Errorf("%s: %w", element.X.label("X", i), err)
+		}
+	}
+	if !b.pad.targets {
+		return nil
+	}
+	for c, t := range []*Tensors{&element.Y, &element.SampleWeight} {
+		for i, a := range t.Arrays {
+			if len(a.Shape()) == 0 {
+				continue
+			}
+			if err := f(&t.Arrays[i], 0); err != nil {
+				return fmt.Errorf("%s: %w", t.label(componentNames[c+1], i), err)
+			}
+		}
+	}
+	return nil
+}
+
+// bucket says in which bucket an example belongs.
+func (b *sequenceBuckets) bucket(element *Batch) (int, error) {
+	length := -1
+	err := b.sequences(element, func(a **tensor.Dense, _ float64) error {
+		length = max(length, (*a).Shape()[0])
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	if length < 0 {
+		return 0, fmt.Errorf("X is %s; expected sequences (steps, ...)", element.X)
+	}
+	k, _ := slices.BinarySearch(b.boundaries, length)
+	if k < len(b.boundaries) {
+		return k, nil
+	}
+	if b.pad.truncating == "" {
+		return 0, fmt.Errorf("it has %d steps, and the last boundary is %d; add a longer boundary, or give Truncating", length, b.boundaries[k-1])
+	}
+	return k - 1, nil
+}
+
+// batch pads the elements to one length and stacks them.
+func (b *sequenceBuckets) batch(elements []Batch, length int) (Batch, error) {
+	for i := range elements {
+		e := &elements[i]
+		for _, t := range e.components() {
+			t.Arrays = slices.Clone(t.Arrays)
+		}
+		if err := b.sequences(e, func(a **tensor.Dense, value float64) (err error) {
+			*a, err = b.fit(*a, length, value)
+			return err
+		}); err != nil {
+			return Batch{}, b.stage.errorf("%w", err)
+		}
+		if err := same(&elements[0], e); err != nil {
+			return Batch{}, b.stage.errorf("examples of one batch differ: %w", err)
+		}
+	}
+	return stackBatch(elements), nil
+}
+
+// fit pads or cuts a sequence to the given number of steps.
+func (b *sequenceBuckets) fit(a *tensor.Dense, length int, value float64) (*tensor.Dense, error) {
+	steps := a.Shape()[0]
+	switch {
+	case steps == length:
+		return a, nil
+	case steps > length && b.pad.truncating == Pre:
+		return rowsOf(compact(a), steps-length, steps), nil
+	case steps > length:
+		return rowsOf(compact(a), 0, length), nil
+	}
+	out := newDense(a.Dtype(), append([]int{length}, a.Shape()[1:]...)...)
+	if err := fillWith(out, value); err != nil {
+		return nil, err
+	}
+	raw, at := compact(a).Raw, 0
+	if b.pad.padding == Pre {
+		at = len(out.Raw) - len(raw)
+	}
+	copy(out.Raw[at:], raw)
+	return out, nil
+}
+
+// fillWith sets all elements.
+func fillWith(d *tensor.Dense, v float64) error {
+	switch s := d.Data().(type) {
+	case []float32:
+		fillSlice(s, float32(v))
+		return nil
+	case []float64:
+		fillSlice(s, v)
+		return nil
+	case []bool:
+		fillSlice(s, v != 0)
+		return nil
+	}
+	if v != math.Trunc(v) {
+		return fmt.Errorf("PadValue is %g; expected a whole number for an array of %v", v, d.Dtype())
+	}
+	switch s := d.Data().(type) {
+	case []int:
+		fillSlice(s, int(v))
+	case []int8:
+		fillSlice(s, int8(v))
+	case []int16:
+		fillSlice(s, int16(v))
+	case []int32:
+		fillSlice(s, int32(v))
+	case []int64:
+		fillSlice(s, int64(v))
+	case []uint8:
+		fillSlice(s, uint8(v))
+	case []uint16:
+		fillSlice(s, uint16(v))
+	case []uint32:
+		fillSlice(s, uint32(v))
+	case []uint64:
+		fillSlice(s, uint64(v))
+	default:
+		return fmt.Errorf("arrays of %v cannot be padded", d.Dtype())
+	}
+	return nil
+}
+
+func fillSlice[T any](s []T, v T) {
+	for i := range s {
+		s[i] = v
+	}
+}
