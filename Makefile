@@ -6,6 +6,8 @@ export CGO_ENABLED ?= 0
 .PHONY: help build test test-python test-pjrt test-cuda gpu test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
 .PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
 .PHONY: help build test test-python test-pjrt test-cuda gpu gpu-many test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
+.PHONY: help api race-all build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
+.PHONY: help build test test-python test-pjrt test-cuda gpu test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -17,7 +19,7 @@ mnist: ## train the tutorial's convolutional network on handwritten digits, on t
 	$(GO) run ./examples/mnist
 
 test: ## run all tests
-	$(GO) test -timeout 30m ./...
+	$(GO) test $(TESTFLAGS) -timeout 30m ./...
 
 test-python: ## the tests that compare with Keras, h5py, TensorBoard and ONNX Runtime; downloads them into a cache folder
 	./internal/test-python.sh
@@ -38,7 +40,7 @@ PATHS ?= portable avx2
 test-paths: ## the tests of everything that computes, once for each lower family of kernels
 	@# the variable is read before the tests begin, where go test does not see it: results of another family must not count
 	for path in $(PATHS); do echo "GOKERAS_CPU=$$path"; \
-	  GOKERAS_CPU=$$path $(GO) test -count=1 -timeout 30m ./kernels/... ./keras ./keras/ops/... ./layers/... ./losses/... ./metrics/... ./optimizers/... || exit 1; done
+	  GOKERAS_CPU=$$path $(GO) test -count=1 -vet=off -timeout 30m ./kernels/cpu/... ./kernels/exec ./kernels/kernelstest/... ./keras ./keras/ops/... ./layers/... ./losses/... ./metrics/... ./optimizers/... || exit 1; done
 
 test-exhaustive: ## the elementwise functions of one operand with all 2^32 float32, for hours; EVERY=64 takes one of 64
 	$(GO) test -count=1 -timeout 24h ./kernels/cpu/internal/vec -run 'TestFunctions$$' -v -args -every $(or $(EVERY),1)
@@ -54,8 +56,15 @@ vet:
 staticcheck:
 	$(GO) tool staticcheck ./...
 
+RACE_FOLDERS = data distribute keras callbacks kernels/cpu kernels/exec
 race: ## the tests that run goroutines, under the race detector (needs gcc)
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m ./data/... ./distribute/... ./keras/... ./callbacks/... ./kernels/cpu/...
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 30m $$(./internal/race-packages.sh $(RACE_FOLDERS))
+
+race-all: ## the same of all packages in these folders, for the night
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 60m $(RACE_FOLDERS:%=./%/...)
+
+api: ## write docs/api.txt, the list of all that programs can name, which the tests compare with the code
+	$(GO) run ./internal/api > docs/api.txt
 
 generated: ## regenerate what is generated and fail when it differs from what is committed
 	./internal/check-generated.sh
@@ -108,8 +117,9 @@ mutants: ## break the numeric core in PLACES places, one at a time, and report w
 	$(GO) run ./internal/mutants -n $(PLACES)
 
 NETWORKS ?= 3000
-random-networks: ## NETWORKS random networks with open axes beside Keras: shapes, parameters, refusals; GOKERAS_PYTHON names a Python that has keras and jax
+random-networks: ## NETWORKS random networks with open axes beside Keras: shapes, parameters, refusals; and as many models (nested, shared, subclassed): summaries, predictions, a training step, files both ways; GOKERAS_PYTHON names a Python that has keras and jax
 	RANDOM_NETWORKS_COUNT=$(NETWORKS) $(GO) test ./internal/randomnets -run TestFreshNetworks -count=1 -v -timeout 120m
+	RANDOM_MODELS_COUNT=$(NETWORKS) $(GO) test ./internal/randomnets -run TestFreshModels -count=1 -v -timeout 120m
 
 fuzz: ## fuzz the parsers of outside bytes, 30 seconds each
 	./internal/fuzz.sh 30s

@@ -14,3 +14,44 @@ for program in "$out"/*; do
 		exit 1
 	fi
 done
+
+# What a program with one Dense and the command weigh, stripped, in megabytes. A dependency that makes them much larger is to be seen; these bounds go down when
+# they can, and up only on purpose.
+cat >"$out/dense.go" <<'END'
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/layers"
+)
+
+func main() {
+	model, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, keras.InputShape(2))
+	if err == nil {
+		err = model.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"})
+	}
+	if err == nil {
+		_, err = model.Fit(context.Background(), data.Arrays([][]float32{{1, 2}}, []float32{3}))
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+END
+weigh() { # name, package, bound
+	local size
+	CGO_ENABLED=0 go build -ldflags='-s -w' -o "$out/weighed" "$2"
+	size=$(wc -c <"$out/weighed")
+	if [ "$size" -gt $(($3 * 1000000)) ]; then
+		echo "$1 weighs $((size / 1000000)) MB stripped; its bound is $3 MB (go version -m and go tool nm -size tell what is in it)" >&2
+		return 1
+	fi
+}
+weigh "a program with one Dense" "$out/dense.go" 28
+weigh "the command keras" ./cmd/keras 44
