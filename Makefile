@@ -63,7 +63,7 @@ race: ## the tests that run goroutines, under the race detector (needs gcc)
 race-all: ## the same of all packages in these folders, for the night
 	CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 60m $(RACE_FOLDERS:%=./%/...)
 
-api: ## write docs/api.txt, the list of all that programs can name, which the tests compare with the code
+api: ## write docs/api.txt, the list of all that programs can name, which make check compares with the code
 	$(GO) run ./internal/api > docs/api.txt
 
 generated: ## regenerate what is generated and fail when it differs from what is committed

@@ -3,34 +3,10 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 )
-
-// The file of the API is up to date. What changes it is meant to be seen: run "go run ./internal/api > docs/api.txt" and look at the difference.
-func TestFileOfTheAPI(t *testing.T) {
-	want, err := list("../..")
-	require.NoError(t, err)
-	text, err := os.ReadFile("../../docs/api.txt")
-	require.NoError(t, err)
-	have := strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")
-	for _, line := range want {
-		if _, ok := slices.BinarySearch(have, line); !ok {
-			t.Errorf("not in docs/api.txt: %s", line)
-		}
-	}
-	for _, line := range have {
-		if _, ok := slices.BinarySearch(want, line); !ok {
-			t.Errorf("in docs/api.txt, and no more: %s", line)
-		}
-	}
-	if t.Failed() {
-		t.Log("if that is meant: go run ./internal/api > docs/api.txt, and an entry in CHANGELOG.md")
-	}
-}
 
 // What programs can name is listed, and nothing else.
 func TestListing(t *testing.T) {
