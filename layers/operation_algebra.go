@@ -19,7 +19,7 @@ func init() {
 	define("numpy", "Einsum", "einsum(*subscripts, ...operands)", oneResult(func(a *operands) *ops.Tensor {
 		return einsum(a.text("subscripts"), a.asTensors("operands", a.rest)...)
 	}))
-	define("math", "CDist", "cdist(x, y)", oneResult(func(a *operands) *ops.Tensor { return ops.Cdist(a.pair("x", "y")) }))
+	define("math", "CDist", "cdist(x, y)", oneResult(func(a *operands) *ops.Tensor { return amongFloats(ops.Cdist)(a.pair("x", "y")) }))
 }
 
 func tensordot(a *operands) *ops.Tensor {

@@ -43,7 +43,7 @@ func init() {
 	defineUnary("numpy", map[string]func(*ops.Tensor) *ops.Tensor{
 		"Absolute": absolute, "Abs": absolute, "Fabs": func(x *ops.Tensor) *ops.Tensor { return ops.Abs(floating(x)) },
 		"Negative": ops.Negative, "Sign": ops.Sign, "Reciprocal": ops.Reciprocal,
-		"Square": ops.Square, "Sqrt": ops.Sqrt, "Cbrt": int64AsFloat(ops.Cbrt),
+		"Square": squareOf, "Sqrt": ops.Sqrt, "Cbrt": int64AsFloat(ops.Cbrt),
 		"Exp": ops.Exp, "Exp2": ops.Exp2, "Expm1": ops.Expm1, "Log": ops.Log, "Log2": ops.Log2, "Log10": ops.Log10, "Log1p": ops.Log1p,
 		"Sin": ops.Sin, "Cos": ops.Cos, "Tan": ops.Tan, "Arcsin": ops.Arcsin, "Arccos": ops.Arccos, "Arctan": ops.Arctan,
 		"Sinh": ops.Sinh, "Cosh": ops.Cosh, "Tanh": ops.Tanh, "Arcsinh": ops.Arcsinh, "Arccosh": ops.Arccosh, "Arctanh": ops.Arctanh,
@@ -58,9 +58,10 @@ func init() {
 	})
 	defineUnary("math", map[string]func(*ops.Tensor) *ops.Tensor{"Rsqrt": ops.Rsqrt, "Erf": ops.Erf, "Erfc": ops.Erfc, "Erfinv": ops.Erfinv})
 	defineBinary(map[string]func(x, y *ops.Tensor) *ops.Tensor{
-		"Add": ops.Add, "Subtract": ops.Subtract, "Multiply": ops.Multiply, "Divide": ops.Divide, "TrueDivide": ops.Divide,
+		"Add": ofBools(ops.LogicalOr, ops.Add), "Subtract": ops.Subtract, "Multiply": ofBools(ops.LogicalAnd, ops.Multiply), "Divide": ops.Divide, "TrueDivide": ops.Divide,
 		"FloorDivide": ops.FloorDivide, "Mod": ops.Mod, "Fmod": ops.Fmod, "Power": ops.Power, "DivideNoNan": ops.DivideNoNan,
-		"Maximum": ops.Maximum, "Minimum": ops.Minimum, "Fmax": ops.Fmax, "Fmin": ops.Fmin,
+		"Maximum": ofBools(ops.LogicalOr, ops.Maximum), "Minimum": ofBools(ops.LogicalAnd, ops.Minimum),
+		"Fmax": ofBools(ops.LogicalOr, ops.Fmax), "Fmin": ofBools(ops.LogicalAnd, ops.Fmin),
 		"Arctan2": amongFloats(ops.Arctan2), "Hypot": floatPair(ops.Hypot), "Logaddexp": amongFloats(ops.Logaddexp), "Logaddexp2": amongFloats(ops.Logaddexp2),
 		"Heaviside": floatPair(ops.Heaviside),
 		"Equal":     ops.Equal, "NotEqual": ops.NotEqual, "Greater": ops.Greater, "GreaterEqual": ops.GreaterEqual, "Less": ops.Less, "LessEqual": ops.LessEqual,

@@ -38,13 +38,15 @@ func init() {
 		return ops.Lstsq(a.tensor("a"), a.tensor("b"), a.optionalNumber("rcond"))
 	}))
 	define("nn", "Unfold", "unfold(x, *kernel_size, *dilation=1, *padding=0, *stride=1)", oneResult(func(a *operands) *ops.Tensor {
-		return ops.Unfold(a.tensor("x"), a.foldOptions())
+		o := a.foldOptions()
+		return amongWhole(a.tensor("x"), func(x *ops.Tensor) *ops.Tensor { return ops.Unfold(x, o) })
 	}))
 	define("nn", "Fold", "fold(x, *output_size, *kernel_size, *dilation=1, *padding=0, *stride=1)", oneResult(func(a *operands) *ops.Tensor {
 		size := tuple(a.graph, "output_size", a.integers("output_size"), 2, 0, 1)
 		a.bounded("output_size", size[0], maxTable)
 		a.bounded("output_size", size[1], maxTable)
-		return ops.Fold(a.tensor("x"), size[0], size[1], a.foldOptions())
+		o := a.foldOptions()
+		return amongWhole(a.tensor("x"), func(x *ops.Tensor) *ops.Tensor { return ops.Fold(x, size[0], size[1], o) })
 	}))
 	onColours := func(class, name string, f func(x *ops.Tensor, axis int) *ops.Tensor) {
 		define("image", class, name+"(images, *data_format=null)", oneResult(func(a *operands) *ops.Tensor {

@@ -31,7 +31,12 @@ func init() {
 	define("nn", "Gelu", "gelu(x, *approximate=true)", oneResult(func(a *operands) *ops.Tensor { return ops.Gelu(a.tensor("x"), a.boolean("approximate")) }))
 	define("nn", "Glu", "glu(x, *axis=-1)", oneResult(func(a *operands) *ops.Tensor { return ops.Glu(a.tensor("x"), a.integer("axis")) }))
 	define("nn", "Threshold", "threshold(x, *threshold, *default_value)", oneResult(func(a *operands) *ops.Tensor {
-		return ops.Threshold(a.tensor("x"), a.number("threshold"), a.number("default_value"))
+		if x := a.tensor("x"); x.DType().IsFloat() {
+			return ops.Threshold(x, a.number("threshold"), a.number("default_value"))
+		}
+		x, bound := a.pair("x", "threshold") // a fraction makes floats of whole numbers
+		y, value := a.pair("x", "default_value")
+		return ops.Where(ops.Greater(x, bound), y, value)
 	}))
 	define("nn", "Softmax", "softmax(x, *axis=-1)", oneResult(softmaxBy(ops.Softmax)))
 	define("nn", "LogSoftmax", "log_softmax(x, *axis=-1)", oneResult(softmaxBy(ops.LogSoftmax)))
@@ -159,7 +164,7 @@ func rmsNormalization(a *operands) *ops.Tensor {
 // max(x, 0) - x·t + ln(1 + e^-|x|).
 func binaryCrossentropy(a *operands) *ops.Tensor {
 	p := floating(a.tensor("output"))
-	t := ops.Cast(a.tensor("target"), p.DType())
+	t := likeFloat(a.tensor("target"), p)
 	one := ops.Scalar(p, 1)
 	if a.boolean("from_logits") {
 		return ops.Add(ops.Subtract(ops.Relu(p), ops.Multiply(p, t)), ops.Log1p(ops.Exp(ops.Negative(ops.Abs(p)))))

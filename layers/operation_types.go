@@ -133,3 +133,33 @@ func differences(a *operands) *ops.Tensor {
 	}
 	return x
 }
+
+// ofBools is a function that is another one where both operands are bools: the sum of two is whether one of them is true.
+func ofBools(bools, others func(x, y *ops.Tensor) *ops.Tensor) func(x, y *ops.Tensor) *ops.Tensor {
+	return func(x, y *ops.Tensor) *ops.Tensor {
+		if x.DType() == ir.Bool && y.DType() == ir.Bool {
+			return bools(x, y)
+		}
+		return others(x, y)
+	}
+}
+
+// amongWhole computes with whole numbers what only moves and adds them, as a convolution of floats that hold them.
+func amongWhole(x *ops.Tensor, f func(x *ops.Tensor) *ops.Tensor) *ops.Tensor {
+	d := x.DType()
+	switch {
+	case d.IsFloat():
+		return f(x)
+	case d.Size() > 2:
+		return ops.Cast(f(ops.Cast(x, ir.Float64)), d)
+	}
+	return ops.Cast(f(ops.Cast(x, ir.Float32)), d)
+}
+
+// squareOf is the square; of bools int32.
+func squareOf(x *ops.Tensor) *ops.Tensor {
+	if x.DType() == ir.Bool {
+		x = ops.Cast(x, ir.Int32)
+	}
+	return ops.Square(x)
+}

@@ -65,6 +65,9 @@ func excused(name string, drawing func() string) string {
 // Excused returns why the case may fail, "" where it must pass.
 func (c *Case) Excused() string { return excused(c.Name, c.Drawing) }
 
+// Excused returns why the case may fail, "" where it must pass.
+func (c *TypeCase) Excused() string { return excused(c.Name(), func() string { return "" }) }
+
 // Drawing tells cases of one name apart: names tell classes, configurations and shapes, and the numbers may be drawn at random. It is a digest of the
 // inputs.
 func (c *Case) Drawing() string {

@@ -17,4 +17,5 @@ KERAS_BACKEND=tensorflow "$python" internal/harvest/harvest.py "$folder/tensorfl
 for backend in torch tensorflow; do
 	KERAS_BACKEND=$backend "$python" internal/harvest/probes.py "$folder/probes/all" # the second fills in what the first cannot do
 done
-go run ./internal/harvest/check -json "$folder/results.json" "$folder"/*/*/
+[ -f "$folder/dtypes.json.gz" ] || KERAS_BACKEND=jax JAX_ENABLE_X64=1 JAX_PLATFORMS=cpu "$python" internal/harvest/dtypes.py "$folder/dtypes.json.gz"
+go run ./internal/harvest/check -dtypes "$folder/dtypes.json.gz" -json "$folder/results.json" "$folder"/*/*/

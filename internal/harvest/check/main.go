@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"maps"
@@ -35,6 +36,7 @@ func main() {
 	only := flag.String("only", "*", "names of cases, as a pattern")
 	out := flag.String("json", "", "file for all results")
 	pack := flag.String("pack", "", "file for a packed selection of the cases that pass or have an exception; nothing is printed then")
+	dtypes := flag.String("dtypes", "", "a file of dtypes.py, whose calls are checked, too")
 	perClass := flag.Int("per-class", 4, "most cases of one class and command in the selection")
 	flag.Parse()
 	if flag.NArg() == 0 {
@@ -46,6 +48,9 @@ func main() {
 		err = harvest.PackSelection(*pack, *perClass, flag.Args()...)
 	} else {
 		err = run(*only, *out, flag.Args())
+	}
+	if *dtypes != "" {
+		err = errors.Join(err, checkTypes(*dtypes))
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -84,6 +89,29 @@ func run(only, out string, folders []string) error {
 	}
 	if n := len(r.causes); n > 0 {
 		return fmt.Errorf("%d causes of failures", n)
+	}
+	return nil
+}
+
+// checkTypes checks calls with operands of many types.
+func checkTypes(path string) error {
+	file, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	cases, err := harvest.TypeCases(file)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	failed := 0
+	for _, c := range cases {
+		if err := c.Verdict(context.Background()); err != nil {
+			fmt.Printf("%s: %v\n", c.Name(), err)
+			failed++
+		}
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d of %d calls with operands of many types failed", failed, len(cases))
 	}
 	return nil
 }
