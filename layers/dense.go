@@ -74,7 +74,7 @@ func (l *Dense) Build(b *Builder, in []ir.Shape) {
 // Forward computes the layer.
 func (l *Dense) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 	x := one(c, in)
-	if features := l.kernel.Type().Shape[0]; !dim.MayEqual(x.Dim(-1), features) {
+	if features := l.whole.inputsOf(l.kernel); !dim.MayEqual(x.Dim(-1), features) {
 		ops.Failf(c.Graph(), "expected inputs whose last axis has length %d (the layer was built with that many features), received shape %v", features, x.Shape())
 	}
 	var y *ops.Tensor
@@ -105,7 +105,7 @@ func (l *Dense) EnableLora(rank int, options ...LoraOptions) error {
 }
 
 func (l *Dense) loraTarget() loraTarget {
-	return loraTarget{"kernel", l.kernel, ir.Shape{l.kernel.Type().Shape[0], l.Units}, l.KernelRegularizer, l.KernelConstraint}
+	return loraTarget{"kernel", l.kernel, ir.Shape{l.whole.inputsOf(l.kernel), l.Units}, l.KernelRegularizer, l.KernelConstraint}
 }
 
 func (l *Dense) weightsInFiles() *weightsInFiles {
@@ -120,10 +120,16 @@ func (l *Dense) weightsInFiles() *weightsInFiles {
 
 func (l *Dense) hasFloat8() {}
 
+func (l *Dense) hasCalibration() {}
+
 // defaultActivations are the quantizers of activations by mode, where a configuration says nothing.
 var defaultActivations = map[string]quantizers.Quantizer{"int8": &quantizers.AbsMaxQuantizer{}}
 
 func (l *Dense) buildQuantized(b *Builder, features int) {
+	if l.whole.calibrated() {
+		l.kernel = b.addCalibrated(&l.whole, ir.Shape{features, l.Units}, "kernel_zero")
+		return
+	}
 	l.kernel = b.addMatrix(&l.whole, packing{name: "kernel", shape: ir.Shape{features, l.Units}, axis: 1,
 		scale: ir.Shape{l.Units}, grouped: ir.Shape{groupsOf(features, l.whole.block), l.Units}, zero: ir.Int8, length: features})
 }
@@ -143,6 +149,11 @@ func (l *Dense) Quantize(how any) error {
 	if isFloat8(how) {
 		return l.quantizeFloat8(how, &l.eight, l.kernel, &l.DType, &l.QuantizationConfig, &l.lora)
 	}
+	return l.quantize(how, quantizeMatrix)
+}
+
+// quantize is Quantize with a way to convert the kernel.
+func (l *Dense) quantize(how any, convert func(quantizers.Config, kernels.Array) ([]kernels.Array, error)) error {
 	kernel, before := l.kernel, l.whole
 	err := l.quantizeBase(how, []*distribute.Variable{kernel}, &l.DType, &l.QuantizationConfig, func(b *Builder) {
 		l.whole = b.quantization(l.QuantizationConfig, defaultActivations)
@@ -152,12 +163,27 @@ func (l *Dense) Quantize(how any) error {
 		if err != nil {
 			return nil, err
 		}
-		return quantizeMatrix(c, value)
+		return convert(c, value)
 	}, func() []*distribute.Variable { return l.whole.variables(l.kernel) })
 	if err != nil {
 		l.kernel, l.whole = kernel, before
 	}
 	return err
+}
+
+// QuantizeCalibrated quantizes the kernel of a built layer to the mode gptq or awq, after s of its inputs, see [quantizers.GPTQConfig] and
+// [quantizers.AWQConfig]; keras.Model.QuantizeWith does so for all layers of a model:
+//
+//	y = activation(x·((q - zero)·scale / saliency) + bias),  one scale and zero for each group of inputs and each unit
+//
+// Saliency is 1 with gptq. It is an error for a layer that is not built, is quantized already, or has LoRA. Behaviour of keras.layers.Dense.
+func (l *Dense) QuantizeCalibrated(c quantizers.Calibrator, s quantizers.Statistics) error {
+	if l.lora.a != nil {
+		return l.quantizeError("%s does not go with LoRA; save the model, which merges the change, and load it without LoraRank", c.Mode())
+	}
+	return l.quantize(&calibration{c}, func(_ quantizers.Config, kernel kernels.Array) ([]kernels.Array, error) {
+		return calibrate(c, kernel, s)
+	})
 }
 
 // Call applies the layer inside a trace.

@@ -116,14 +116,24 @@ func (l *EinsumDense) weightsInFiles() *weightsInFiles {
 
 func (l *EinsumDense) hasFloat8() {}
 
+func (l *EinsumDense) hasCalibration() {}
+
 // Call applies the layer inside a trace.
 func (l *EinsumDense) Call(c *Context, inputs ...*ops.Tensor) *ops.Tensor {
 	return Invoke(l, c, inputs...)
 }
 
-// IgnoredConfig adds a key of a feature that is not there.
+// AmendConfig writes the number of columns of a kernel of the mode gptq, as Keras does.
+func (l *EinsumDense) AmendConfig(keys map[string]any) error {
+	if l.whole.mode == "gptq" {
+		keys["gptq_unpacked_column_size"] = l.whole.columns
+	}
+	return nil
+}
+
+// IgnoredConfig adds a key that follows from others.
 func (l *EinsumDense) IgnoredConfig() []string {
-	return append(l.Base.IgnoredConfig(), "gptq_unpacked_column_size=null")
+	return append(l.Base.IgnoredConfig(), "gptq_unpacked_column_size")
 }
 
 func init() { Register[EinsumDense]() }

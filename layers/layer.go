@@ -296,7 +296,7 @@ func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	setMasks(l, c, cast, outputs)
 	c.LeaveLayer()
 	if c.Watch != nil {
-		c.Watch(l, outputs)
+		c.Watch(l, cast, outputs)
 	}
 	return outputs
 }

@@ -58,6 +58,9 @@ func (b *Builder) addLora(into *lora, t loraTarget, rank int, o LoraOptions) {
 	if rank < 1 {
 		b.Fail("LoraRank must be positive, received %d; leave LoraRank and LoraAlpha out for a layer without LoRA", rank)
 	}
+	if b.policy.Quantization.Bits > 0 {
+		b.Fail("the policy %q does not go with LoRA; leave LoraRank out, or use int8 or int4", b.policy.Name)
+	}
 	if t.constraint != nil {
 		b.Fail("LoRA does not go with a constraint: the change of the %s is not held to it; leave the constraint out", t.name)
 	}
@@ -93,6 +96,8 @@ func (b *Base) enableLora(into *lora, target func() loraTarget, rankField *int, 
 		return fail("LoRA is enabled already, with rank %d; that can be done once for each layer", *rankField)
 	case b.resolved.Quantization.Mode == "float8":
 		return fail("the layer computes in float8, which does not go with LoRA")
+	case b.resolved.Quantization.Bits > 0:
+		return fail("the layer is quantized (%s), which does not go with LoRA; use int8 or int4", b.resolved.Name)
 	case rank < 1:
 		return fail("the rank must be positive, received %d", rank)
 	case len(options) > 1:

@@ -5,6 +5,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras/ops"
@@ -23,11 +24,13 @@ type Quantizable interface {
 
 // quantized is what a layer knows of its weights being whole numbers; the zero value is: they are not.
 type quantized struct {
-	mode               string               // "", "int8", "int4"
-	block              int                  // of int4: how many inputs share scale and zero; -1: all, and there is no zero
+	mode               string               // "", "int8", "int4", "gptq", "awq"
+	bits               int                  // of gptq and awq
+	block              int                  // how many inputs share scale and zero; -1: all, and int4 has no zero
 	inputs             quantizers.Quantizer // of the activations; nil: they stay floats
 	scale, zero, index *distribute.Variable
-	columns            int // of the matrix before it was packed
+	saliency           *distribute.Variable // of awq
+	columns            int                  // of the matrix before it was packed
 }
 
 // packing is a matrix of whole numbers: what is multiplied or looked up.
@@ -45,11 +48,15 @@ type packing struct {
 // nothing.
 func (b *Builder) quantization(c quantizers.Config, activations map[string]quantizers.Quantizer) quantized {
 	how := b.policy.Quantization
-	q := quantized{mode: how.Mode, block: how.Block}
+	q := quantized{mode: how.Mode, bits: how.Bits, block: how.Block}
 	switch how.Mode {
 	case "":
 		return quantized{}
 	case "int8", "int4":
+	case "gptq", "awq":
+		if _, ok := b.base.self.(calibratedLayer); !ok {
+			b.Fail("the policy %q asks for the mode %q, which this layer does not have; expected int8 or int4", b.policy.Name, how.Mode)
+		}
 	case "float8":
 		if _, ok := b.base.self.(float8Layer); ok {
 			return quantized{}
@@ -70,6 +77,11 @@ func (b *Builder) quantization(c quantizers.Config, activations map[string]quant
 		q.inputs = c.Activations()
 		if four, ok := c.(*quantizers.Int4QuantizationConfig); ok {
 			q.block = four.Block()
+		}
+		if k, ok := c.(quantizers.Calibrator); ok {
+			if mode, _, _ := strings.Cut(b.policy.Name, "_from_"); k.DTypePolicy() != mode {
+				b.Fail("QuantizationConfig says %s, and the policy %q another thing; leave one out", k.DTypePolicy(), b.policy.Name)
+			}
 		}
 	}
 	return q
@@ -135,6 +147,9 @@ func (q *quantized) floats(c *Context, whole, scale, zero *ops.Tensor, axis int)
 
 // product multiplies x (..., rows) by a matrix (rows, columns).
 func (q *quantized) product(c *Context, x *ops.Tensor, matrix *distribute.Variable) *ops.Tensor {
+	if q.calibrated() {
+		return ops.Matmul(x, q.calibratedFloats(c, matrix))
+	}
 	w := q.whole(c, matrix, 1)
 	if q.grouped() {
 		return ops.Matmul(x, ops.Cast(q.floats(c, w, c.Weight(q.scale), c.Read(q.zero), 0), c.ComputeDType()))
@@ -172,10 +187,17 @@ func (r *lora) beside(c *Context, x, y *ops.Tensor) *ops.Tensor {
 func (b *Base) quantizeBase(how any, old []*distribute.Variable, dtype *string, setting *quantizers.Config,
 	build func(*Builder), convert func(quantizers.Config) ([]kernels.Array, error), built func() []*distribute.Variable) error {
 	fail := b.quantizeError
+	given, calibrated := how.(*calibration)
+	if calibrated {
+		how = given.config
+	}
 	c, err := quantizers.Resolve(how)
+	_, calibrates := c.(quantizers.Calibrator)
 	switch {
 	case err != nil:
 		return fail("%w", err)
+	case calibrates && !calibrated:
+		return fail("the mode %s takes what calibration saw of the layer's inputs; call QuantizeWith of the model, or QuantizeCalibrated of the layer", c.Mode())
 	case !b.built:
 		return fail("it is not built yet, so that there are no weights to quantize; call Quantize on a layer of a model that is built")
 	case reflect.TypeOf(b.self).Elem().PkgPath() != reflect.TypeFor[Base]().PkgPath():
@@ -184,8 +206,11 @@ func (b *Base) quantizeBase(how any, old []*distribute.Variable, dtype *string, 
 		return fail("it is quantized already (%s)", b.resolved.Name)
 	}
 	name := c.Mode()
-	if four, ok := c.(*quantizers.Int4QuantizationConfig); ok {
-		name = fmt.Sprintf("int4/%d", four.Block())
+	switch c := c.(type) {
+	case *quantizers.Int4QuantizationConfig:
+		name = fmt.Sprintf("int4/%d", c.Block())
+	case quantizers.Calibrator:
+		name = c.DTypePolicy()
 	}
 	policy, err := ops.ParseDTypePolicy(name + "_from_" + b.resolved.Name)
 	if err != nil {
@@ -295,8 +320,13 @@ func (q *quantized) requantized() quantizers.Config {
 // variables are those of one matrix.
 func (q *quantized) variables(matrix *distribute.Variable) []*distribute.Variable {
 	out := []*distribute.Variable{matrix, q.scale}
-	if q.zero != nil {
-		out = append(out, q.zero)
+	for _, v := range []*distribute.Variable{q.zero, q.saliency} {
+		if v != nil {
+			out = append(out, v)
+		}
+	}
+	if q.calibrated() {
+		out = append(out, q.index)
 	}
 	return out
 }
@@ -317,6 +347,9 @@ func values(vs []*distribute.Variable) (out []kernels.Array, err error) {
 // dequantized, changed and quantized again. dequantize and quantize are those of the layer.
 func (q *quantized) inFiles(b *Base, r *lora, matrix, bias *distribute.Variable, dequantize func([]kernels.Array) (kernels.Array, error),
 	quantize func(quantizers.Config, kernels.Array) ([]kernels.Array, error)) *weightsInFiles {
+	if q.calibrated() {
+		return q.calibratedInFiles(matrix, bias)
+	}
 	w := &weightsInFiles{variables: distribute.Variables{matrix}, loaded: r.clear}
 	for _, v := range []*distribute.Variable{bias, q.scale, q.zero, q.index} {
 		if v != nil {
@@ -399,7 +432,7 @@ func CanQuantize(l Layer, mode string) bool {
 	case *Dense, *EinsumDense:
 		return true
 	case *Embedding, *ReversibleEmbedding:
-		return mode != "float8"
+		return mode == "int8" || mode == "int4"
 	}
 	return false
 }

@@ -155,6 +155,14 @@ func (a einsumAxes) scaleIndex() []int {
 }
 
 func (l *EinsumDense) buildQuantized(b *Builder) {
+	if l.whole.calibrated() {
+		m, err := l.axes.calibratedMatrix()
+		if err != nil {
+			ops.Fail(b.context.Graph(), err)
+		}
+		l.kernel = b.addCalibrated(&l.whole, m, "zero_point")
+		return
+	}
 	m := l.axes.matrix()
 	p := packing{name: "kernel", shape: l.axes.kernel, axis: len(l.axes.kernel) - 1, scale: l.axes.scaleShape()}
 	if l.whole.mode == "int4" {
@@ -166,6 +174,9 @@ func (l *EinsumDense) buildQuantized(b *Builder) {
 // quantizedProduct is the Einstein sum with a kernel in whole numbers, and what LoRA adds.
 func (l *EinsumDense) quantizedProduct(c *Context, x *ops.Tensor) *ops.Tensor {
 	q, compute := &l.whole, c.ComputeDType()
+	if q.calibrated() {
+		return ops.Einsum(l.Equation, x, ops.Reshape(q.calibratedFloats(c, l.kernel), l.axes.kernel...))
+	}
 	w, scale := q.whole(c, l.kernel, 1), c.Weight(q.scale)
 	var floats *ops.Tensor // the kernel
 	switch {
@@ -257,6 +268,11 @@ func (l *EinsumDense) Quantize(how any) error {
 	if isFloat8(how) {
 		return l.quantizeFloat8(how, &l.eight, l.kernel, &l.DType, &l.QuantizationConfig, &l.lora)
 	}
+	return l.quantizeKernel(how, l.quantize)
+}
+
+// quantizeKernel is Quantize with a way to convert the kernel.
+func (l *EinsumDense) quantizeKernel(how any, convert func(quantizers.Config, kernels.Array) ([]kernels.Array, error)) error {
 	kernel, before := l.kernel, l.whole
 	err := l.quantizeBase(how, []*distribute.Variable{kernel}, &l.DType, &l.QuantizationConfig, func(b *Builder) {
 		l.whole = b.quantization(l.QuantizationConfig, defaultActivations)
@@ -266,10 +282,32 @@ func (l *EinsumDense) Quantize(how any) error {
 		if err != nil {
 			return nil, err
 		}
-		return l.quantize(c, value)
+		return convert(c, value)
 	}, func() []*distribute.Variable { return l.whole.variables(l.kernel) })
 	if err != nil {
 		l.kernel, l.whole = kernel, before
 	}
 	return err
+}
+
+// QuantizeCalibrated quantizes the kernel of a built layer to the mode gptq or awq; see [Dense.QuantizeCalibrated]. The kernel has two axes or three,
+// the first of which, or the first two, are summed over and are the last of the input in the same order, as in the projections of attention:
+// "btd,dnh->btnh" with d not below n and h, and "btnh,nhd->btd" with d above them.
+func (l *EinsumDense) QuantizeCalibrated(c quantizers.Calibrator, s quantizers.Statistics) error {
+	if l.lora.a != nil {
+		return l.quantizeError("%s does not go with LoRA; save the model, which merges the change, and load it without LoraRank", c.Mode())
+	}
+	if !l.built {
+		return l.quantizeBase(&calibration{c}, nil, nil, nil, nil, nil, nil)
+	}
+	if err := l.axes.calibratedInput(); err != nil {
+		return l.quantizeError("%w", err)
+	}
+	return l.quantizeKernel(&calibration{c}, func(_ quantizers.Config, kernel kernels.Array) ([]kernels.Array, error) {
+		m, err := l.axes.calibratedMatrix()
+		if err != nil {
+			return nil, err
+		}
+		return calibrate(c, reshaped(kernel, m...), s)
+	})
 }

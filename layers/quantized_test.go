@@ -41,7 +41,7 @@ func TestQuantizingIsRefusedWithAReason(t *testing.T) {
 		`the setting "0"`:          &layers.Dense{Units: 3, DType: "int4/0_from_float32"},
 		`the setting "x"`:          &layers.Dense{Units: 3, DType: "int4/x_from_float32"},
 		"is quantized itself":      &layers.Dense{Units: 3, DType: "int8_from_int8_from_float32"},
-		"the mode gptq is not":     &layers.Dense{Units: 3, DType: "gptq_from_float32"},
+		"expected gptq/bits/group": &layers.Dense{Units: 3, DType: "gptq_from_float32"},
 		"leave one out":            &layers.Dense{Units: 3, DType: "int8_from_float32", QuantizationConfig: &quantizers.Int4QuantizationConfig{}},
 		"BlockSize must be":        &layers.Dense{Units: 3, DType: "int4_from_float32", QuantizationConfig: &quantizers.Int4QuantizationConfig{BlockSize: -5}},
 		"does not go with computi": &layers.Dense{Units: 3, DType: "int8_from_mixed_float16"},

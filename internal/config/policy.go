@@ -9,7 +9,8 @@ import (
 
 // quantizedPolicies are the classes of Keras's policies with a mode and the name of another policy, which one string says here:
 // "int4/128_from_float32".
-var quantizedPolicies = map[string]bool{"QuantizedDTypePolicy": true, "QuantizedFloat8DTypePolicy": true, "Int4DTypePolicy": true}
+var quantizedPolicies = map[string]bool{"QuantizedDTypePolicy": true, "QuantizedFloat8DTypePolicy": true, "Int4DTypePolicy": true,
+	"GPTQDTypePolicy": true, "AWQDTypePolicy": true}
 
 // defaultHistory is the amax_history_length that Keras has by itself.
 const defaultHistory = 1024
@@ -39,7 +40,7 @@ func quantizedPolicy(raw json.RawMessage) (json.RawMessage, error) {
 		if policy := onlyPolicy(o); policy != nil {
 			return quantizedPolicy(policy)
 		}
-		return nil, fmt.Errorf("received the policy %s %s; maps of policies with entries for layers, and the modes gptq and awq, are not supported", o.ClassName, shorten(o.Config))
+		return nil, fmt.Errorf("received the policy %s %s; maps of policies with entries for layers are not supported", o.ClassName, shorten(o.Config))
 	}
 	var c struct {
 		Mode    string `json:"mode"`
@@ -68,6 +69,10 @@ func DTypePolicyObject(name string) map[string]any {
 	switch kind, setting, given := strings.Cut(mode, "/"); {
 	case kind == "int4" && given:
 		class = "Int4DTypePolicy"
+	case kind == "gptq":
+		class = "GPTQDTypePolicy"
+	case kind == "awq":
+		class = "AWQDTypePolicy"
 	case kind == "float8":
 		class, c["mode"], c["amax_history_length"] = "QuantizedFloat8DTypePolicy", kind, defaultHistory
 		if n, err := strconv.Atoi(setting); given && err == nil {

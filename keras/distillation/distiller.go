@@ -259,7 +259,7 @@ func features(c *layers.Context, m *keras.Model, names map[string]bool, x []*ops
 		wanted[l] = name
 	}
 	watching := *c
-	watching.Watch = func(layer any, results []*ops.Tensor) {
+	watching.Watch = func(layer any, _, results []*ops.Tensor) {
 		if name, ok := wanted[layer]; ok {
 			if _, again := found[name]; again {
 				ops.Failf(c.Graph(), "Distiller: layer %q of model %q is called several times, so its result is not known; name another layer", name, m.Name())

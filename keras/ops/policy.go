@@ -19,8 +19,9 @@ type DTypePolicy struct {
 
 // Quantization is what a dtype policy says of weights that are kept in fewer bits: "int8_from_float32", "int4/128_from_mixed_bfloat16".
 type Quantization struct {
-	Mode    string // "int8", "int4" or "float8"; "": none
-	Block   int    // of int4: the inputs that share a scale; -1: all
+	Mode    string // "int8", "int4", "float8", "gptq" or "awq"; "": none
+	Bits    int    // of gptq and awq: of each weight
+	Block   int    // of int4, gptq and awq: the inputs that share a scale; -1: all
 	History int    // of float8: the steps whose largest values decide about the scale
 }
 
@@ -70,6 +71,11 @@ func quantizedPolicy(name, mode, source string) (DTypePolicy, error) {
 		return p, fmt.Errorf("dtype policy %q: the source %q: %w", name, source, err)
 	}
 	kind, setting, given := strings.Cut(mode, "/")
+	if kind == "gptq" || kind == "awq" {
+		p.Name = name
+		p.Quantization, err = calibrated(name, kind, setting)
+		return p, err
+	}
 	n := 0
 	if given {
 		if n, err = strconv.Atoi(setting); err != nil || n == 0 || n < -1 || n < 1 && kind != "int4" || kind == "int8" {
@@ -93,12 +99,25 @@ func quantizedPolicy(name, mode, source string) (DTypePolicy, error) {
 			n = defaultHistory
 		}
 		p.Quantization = Quantization{Mode: kind, History: n}
-	case "gptq", "awq":
-		return p, fmt.Errorf("dtype policy %q: the mode %s is not supported; expected int8, int4 or float8", name, kind)
 	default:
-		return p, fmt.Errorf("dtype policy %q: unknown mode %q; expected int8, int4 or float8", name, kind)
+		return p, fmt.Errorf("dtype policy %q: unknown mode %q; expected int8, int4, float8, gptq or awq", name, kind)
 	}
 	return p, nil
+}
+
+// calibrated reads the settings of gptq and awq, "4/128".
+func calibrated(name, kind, setting string) (Quantization, error) {
+	first, second, _ := strings.Cut(setting, "/")
+	bits, err := strconv.Atoi(first)
+	block, wrong := strconv.Atoi(second)
+	known := []int{2, 3, 4, 8}
+	if kind == "awq" {
+		known = []int{4}
+	}
+	if err != nil || wrong != nil || !slices.Contains(known, bits) || block == 0 || block < -1 || block > 1<<31-1 {
+		return Quantization{}, fmt.Errorf("dtype policy %q: the settings %q of the mode %s; expected %s/bits/group, as in %s/4/128, with bits among %v and a positive number of inputs that share a scale, or -1 for all", name, setting, kind, kind, kind, known)
+	}
+	return Quantization{Mode: kind, Bits: bits, Block: block}, nil
 }
 
 // Float returns the type in which losses and metrics are computed: that of the variables, at least float32.

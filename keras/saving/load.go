@@ -158,7 +158,16 @@ func countMistake(o Object, n int) string {
 	if o.Lenient {
 		return fmt.Sprintf("%s has %d variables, the file %d; it keeps the state it has", describe(o), len(names), n)
 	}
-	return fmt.Sprintf("%s expected %d variables %q, but the file has %d at %s", describe(o), len(names), names, n, join(o.Path, "vars"))
+	text := fmt.Sprintf("%s expected %d variables %q, but the file has %d at %s", describe(o), len(names), names, n, join(o.Path, "vars"))
+	if q, ok := o.Layer.(layers.Quantizable); ok && n == len(names)-1 && calibrated(layers.QuantizedBy(q)) {
+		text += "; Keras 3.15 leaves the zeros of the modes gptq and awq out of files, and cannot open them itself: quantize here, with QuantizeWith"
+	}
+	return text
+}
+
+// calibrated reports whether a policy is one of the modes gptq and awq.
+func calibrated(policy string) bool {
+	return strings.HasPrefix(policy, "gptq/") || strings.HasPrefix(policy, "awq/")
 }
 
 func describe(o Object) string {

@@ -13,8 +13,9 @@ type Context struct {
 	Training bool
 	// Policy applies to layers that have none of their own.
 	Policy ops.DTypePolicy
-	// Watch, if it is set, is called after each call of a layer, with the layer and its results: inner layers before those that they are part of.
-	Watch func(layer any, results []*ops.Tensor)
+	// Watch, if it is set, is called after each call of a layer, with the layer, its inputs in the type in which it computes, and its results: inner
+	// layers before those that they are part of.
+	Watch func(layer any, inputs, results []*ops.Tensor)
 
 	compute []ir.DType
 }

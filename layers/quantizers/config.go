@@ -13,9 +13,13 @@ import (
 // Modes are the kinds of quantization by name.
 var modes = []string{"int8", "int4", "float8"}
 
-// Config says how a layer or a model is quantized: *[Int8QuantizationConfig], *[Int4QuantizationConfig] or *[Float8QuantizationConfig].
+// calibrated are those of the modes that take data.
+var calibratedModes = map[string]string{"gptq": "GPTQConfig", "awq": "AWQConfig"}
+
+// Config says how a layer or a model is quantized: *[Int8QuantizationConfig], *[Int4QuantizationConfig], *[Float8QuantizationConfig],
+// *[GPTQConfig] or *[AWQConfig].
 type Config interface {
-	// Mode is "int8", "int4" or "float8".
+	// Mode is "int8", "int4", "float8", "gptq" or "awq".
 	Mode() string
 	// Weights and Activations are the quantizers; nil for the layer's own for weights, and for none for activations.
 	Weights() Quantizer
@@ -144,8 +148,9 @@ func Resolve(how any) (Config, error) {
 			return &Int4QuantizationConfig{}, nil
 		case "float8":
 			return &Float8QuantizationConfig{}, nil
-		case "gptq", "awq":
-			return nil, fmt.Errorf("quantizers: the mode %q, which calibrates with data, is not there; expected one of %s", how, strings.Join(modes, ", "))
+		}
+		if name := calibratedModes[how]; name != "" {
+			return nil, fmt.Errorf("quantizers: the mode %q calibrates with data; call QuantizeWith of the model, with &quantizers.%s{} and a keras.Calibration", how, name)
 		}
 		return nil, fmt.Errorf("quantizers: unknown mode %q; %sexpected one of %s, or a configuration such as &quantizers.Int4QuantizationConfig{BlockSize: 64}", how, config.Guess(how, modes), strings.Join(modes, ", "))
 	case Config:
@@ -199,8 +204,12 @@ func resolveConfig(v any) (any, error) {
 		c = &Int4QuantizationConfig{}
 	case "Float8QuantizationConfig":
 		c = &Float8QuantizationConfig{}
+	case "GPTQConfig":
+		c = &GPTQConfig{}
+	case "AWQConfig":
+		c = &AWQConfig{}
 	default:
-		return nil, fmt.Errorf("quantizers: the configuration %s is not supported; known: Int8QuantizationConfig, Int4QuantizationConfig, Float8QuantizationConfig", o.ClassName)
+		return nil, fmt.Errorf("quantizers: the configuration %s is not supported; known: Int8QuantizationConfig, Int4QuantizationConfig, Float8QuantizationConfig, GPTQConfig, AWQConfig", o.ClassName)
 	}
 	if err := config.Decode(o.Config, c); err != nil {
 		return nil, err

@@ -1,0 +1,174 @@
+package layers
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/layers/quantizers"
+)
+
+// Calibrated is implemented by the layers that have the modes gptq and awq: Dense and EinsumDense.
+type Calibrated interface {
+	Quantizable
+	// QuantizeCalibrated quantizes a built layer after what was seen of its inputs as rows, of which CalibratedFeatures tells the length.
+	QuantizeCalibrated(c quantizers.Calibrator, s quantizers.Statistics) error
+	// CalibratedFeatures is the number of features in each row that the layer's inputs are cut into: those that are summed over. It is an error for
+	// a layer that is not built, and for a kernel that the modes cannot quantize.
+	CalibratedFeatures() (int, error)
+}
+
+// calibratedLayer is implemented by layers that can have such weights.
+type calibratedLayer interface{ hasCalibration() }
+
+// calibration says in a call of quantizeBase that statistics are there.
+type calibration struct{ config quantizers.Calibrator }
+
+// calibrated reports whether the mode is gptq or awq.
+func (q *quantized) calibrated() bool { return q.bits > 0 }
+
+// inputsOf is the number of rows of a matrix before it was packed.
+func (q *quantized) inputsOf(matrix *distribute.Variable) int {
+	if q.calibrated() {
+		return matrix.Type().Shape[1]
+	}
+	return matrix.Type().Shape[0]
+}
+
+// addCalibrated makes the variables of a matrix (inputs, outputs) of the modes gptq and awq and returns the matrix itself, which has a row for each
+// output, or for two of four bits.
+//
+//dim:known weights have fixed axes
+func (b *Builder) addCalibrated(q *quantized, m ir.Shape, zero string) *distribute.Variable {
+	inputs, outputs := m[0], m[1]
+	q.columns = outputs
+	rows, groups := outputs, 1
+	if q.bits == 4 {
+		rows = (outputs + 1) / 2
+	}
+	if q.block > 0 {
+		groups = groupsOf(inputs, q.block)
+	}
+	frozen := func(name string, d ir.DType, initializer string, shape ...int) *distribute.Variable {
+		return b.AddWeight(name, shape, WeightOptions{Initializer: initializer, DType: d, Frozen: true})
+	}
+	matrix := frozen("kernel", ir.Uint8, "zeros", rows, inputs)
+	q.scale = b.AddWeight("kernel_scale", ir.Shape{outputs, groups}, WeightOptions{Initializer: "ones", Frozen: true})
+	q.zero = frozen(zero, ir.Uint8, "zeros", outputs, groups)
+	if q.mode == "awq" {
+		q.saliency = b.AddWeight("awq_scales", ir.Shape{inputs}, WeightOptions{Initializer: "ones", Frozen: true})
+	}
+	q.index = frozen("g_idx", ir.Float32, "zeros", inputs)
+	return matrix
+}
+
+// calibratedFloats is the matrix (inputs, outputs) that whole numbers stand for, in the type in which the layer computes.
+func (q *quantized) calibratedFloats(c *Context, matrix *distribute.Variable) *ops.Tensor {
+	whole := c.Read(matrix)
+	if q.bits == 4 {
+		whole = quantizers.UnpackInt4Tensor(whole, q.columns, 0)
+	}
+	w := ops.Transpose(q.floats(c, whole, c.Weight(q.scale), c.Read(q.zero), 1))
+	if q.saliency != nil {
+		w = ops.Divide(w, ops.ExpandDims(c.Weight(q.saliency), -1))
+	}
+	return ops.Cast(w, c.ComputeDType())
+}
+
+// calibratedInFiles is how the weights lie in files.
+func (q *quantized) calibratedInFiles(matrix, bias *distribute.Variable) *weightsInFiles {
+	w := &weightsInFiles{}
+	for _, v := range []*distribute.Variable{bias, matrix, q.scale, q.zero, q.saliency, q.index} {
+		if v != nil {
+			w.variables = append(w.variables, v)
+		}
+	}
+	return w
+}
+
+// calibrate quantizes a matrix (inputs, outputs) and returns the values of the variables.
+func calibrate(c quantizers.Calibrator, m kernels.Array, s quantizers.Statistics) ([]kernels.Array, error) {
+	var out quantizers.Calibrated
+	var err error
+	bits := 4
+	switch c := c.(type) {
+	case *quantizers.GPTQConfig:
+		out, err = c.Quantize(m, s)
+		if c.WeightBits != 0 {
+			bits = c.WeightBits
+		}
+	case *quantizers.AWQConfig:
+		out, err = c.Quantize(m, s)
+	default:
+		err = fmt.Errorf("received a %T; expected a *quantizers.GPTQConfig or a *quantizers.AWQConfig", c)
+	}
+	if err == nil && bits == 4 {
+		out.Values, err = quantizers.PackInt4(out.Values, 0)
+	}
+	if err != nil {
+		return nil, err
+	}
+	parts := []kernels.Array{out.Values, out.Scale, out.Zero}
+	if out.Saliency.Data != nil {
+		parts = append(parts, out.Saliency)
+	}
+	return append(parts, out.Group), nil
+}
+
+// CalibratedFeatures is the number of features of the input.
+func (l *Dense) CalibratedFeatures() (int, error) {
+	if !l.built {
+		return 0, l.quantizeError("it is not built yet")
+	}
+	return l.whole.inputsOf(l.kernel), nil
+}
+
+// CalibratedFeatures is the product of the axes of the kernel that are summed over.
+func (l *EinsumDense) CalibratedFeatures() (int, error) {
+	if !l.built {
+		return 0, l.quantizeError("it is not built yet")
+	}
+	m, err := l.axes.calibratedMatrix()
+	if err == nil {
+		err = l.axes.calibratedInput()
+	}
+	if err != nil {
+		return 0, l.quantizeError("%w", err)
+	}
+	return m[0], nil
+}
+
+// calibratedMatrix is the kernel as inputs and outputs, as Keras divides it: of three axes the longest tells, which is that of the model.
+//
+//dim:known weights have fixed axes
+func (a einsumAxes) calibratedMatrix() (ir.Shape, error) {
+	k := a.kernel
+	switch {
+	case len(k) == 2:
+		return ir.Shape{k[0], k[1]}, nil
+	case len(k) == 3 && k[0] >= k[1] && k[0] >= k[2]:
+		return ir.Shape{k[0], k[1] * k[2]}, nil
+	case len(k) == 3:
+		return ir.Shape{k[0] * k[1], k[2]}, nil
+	}
+	return nil, fmt.Errorf("the modes gptq and awq quantize kernels of two or three axes, received %v; leave the layer out with a filter", k)
+}
+
+// calibratedInput checks that rows of the input are what the inputs of the matrix are multiplied with.
+func (a einsumAxes) calibratedInput() error {
+	m, err := a.calibratedMatrix()
+	if err != nil {
+		return err
+	}
+	summed := ""
+	for _, i := range a.reduced(a.weight) {
+		summed += a.weight[i : i+1]
+	}
+	if !strings.HasPrefix(a.weight, summed) || !strings.HasSuffix(a.input, summed) || a.matrix()[0] != m[0] {
+		return fmt.Errorf("its equation %s,%s->%s with the kernel %v cannot be calibrated: the modes gptq and awq take the longest axis of a kernel of three for that of the model, sum over the first axes, and these must be the last of the input; leave the layer out with a filter", a.input, a.weight, a.output, a.kernel)
+	}
+	return nil
+}
