@@ -386,6 +386,10 @@ func TestStaleWait(t *testing.T) {
 	c.register("x", nil)
 	schedule(t, j, "x", 1)
 	require.ErrorContains(t, j.Join(t.Context()), "there was no worker for 3s")
+	pending, err := j.Schedule(t.Context(), "x", nil, -1)
+	require.NoError(t, err)
+	_, err = pending.Fetch(t.Context())
+	require.ErrorContains(t, err, "there was no worker for 3s")
 	c.servers[0].Close()
 	err = j.Pull(t.Context(), &parameters.Read{Variable: v})
 	var lost *parameterserver.ServerError
