@@ -2,12 +2,7 @@
 GO ?= go
 export CGO_ENABLED ?= 0
 
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
-.PHONY: help build test test-python test-pjrt test-cuda gpu test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
-.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
-.PHONY: help build test test-python test-pjrt test-cuda gpu gpu-many test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
-.PHONY: help api race-all build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
-.PHONY: help build test test-python test-pjrt test-cuda gpu test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks
+.PHONY: help build test test-python test-pjrt test-paths check arm64 mnist bench bench-peers bench-shapes bench-collective bench-ps chaos chaos-ps test-tables fmt vet staticcheck race generated rooms static fuzz harvest test-exhaustive bench-ops bench-ops-copies mutants random-networks test-cuda gpu gpu-many api race-all
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
