@@ -162,10 +162,10 @@ func buildGather(b *build) (func(), error) {
 		at := data[int64](positions)
 		switch row {
 		case 4:
-			gatherEach(data[uint32](out), data[uint32](in), at, lo, hi, g.length)
+			gatherEach(rowsOf[uint32](out), rowsOf[uint32](in), at, lo, hi, g.length)
 			return
 		case 8:
-			gatherEach(data[uint64](out), data[uint64](in), at, lo, hi, g.length)
+			gatherEach(rowsOf[uint64](out), rowsOf[uint64](in), at, lo, hi, g.length)
 			return
 		}
 		x, y := raw(in), raw(out)
@@ -185,6 +185,12 @@ func buildGather(b *build) (func(), error) {
 			move()
 		}
 	}, nil
+}
+
+// rowsOf returns an operand's rows that have the size of a T each, of which elements may be a part.
+func rowsOf[T any](o *operand) []T {
+	var row T
+	return unsafe.Slice((*T)(o.ptr()), o.n*o.typ.DType.Size()/int(unsafe.Sizeof(row)))
 }
 
 // gatherEach copies the elements [lo, hi) of a gather along the last axis, which has the given length.
