@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,62 +36,6 @@ type coordinator struct {
 	devices  map[int]int // of each worker
 	fatal    error
 	workless time.Time // since when there is no worker; zero: there is one
-}
-
-// pending is a closure that was scheduled.
-type pending struct {
-	of    *coordinator
-	done  chan struct{}
-	value []byte
-	err   error
-}
-
-// Fetch waits for the result, as long as there is a worker or one may still come.
-func (p *pending) Fetch(ctx context.Context) ([]byte, error) {
-	select {
-	case <-p.done:
-		return p.value, p.err
-	default:
-	}
-	patience := time.NewTimer(p.of.s.JoinTimeout)
-	defer patience.Stop()
-	for {
-		select {
-		case <-p.done:
-			return p.value, p.err
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-patience.C:
-			left, err := p.of.patience()
-			if err != nil {
-				return nil, err
-			}
-			patience.Reset(left)
-		}
-	}
-}
-
-// patience is how long waiting for a worker makes sense at least; an error where there was none for too long.
-func (c *coordinator) patience() (time.Duration, error) {
-	c.mu.Lock()
-	workless := c.workless
-	c.mu.Unlock()
-	if workless.IsZero() {
-		return c.s.JoinTimeout, nil
-	}
-	if left := c.s.JoinTimeout - time.Since(workless); left > 0 {
-		return left, nil
-	}
-	return 0, c.deserted()
-}
-
-// deserted says that there was no worker for too long.
-func (c *coordinator) deserted() error {
-	var list []string
-	for _, m := range c.s.workers {
-		list = append(list, fmt.Sprintf("%v at %s", m.Task, m.Address))
-	}
-	return fmt.Errorf("parameterserver: closures wait, and there was no worker for %v; start at least one of %s", c.s.JoinTimeout, strings.Join(list, ", "))
 }
 
 func newCoordinator(ctx context.Context, s *settings, c *client) (*coordinator, error) {
