@@ -2,7 +2,6 @@ package keras_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"math"
@@ -14,6 +13,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
@@ -34,14 +34,9 @@ type calibratedModel struct {
 	Names         []string
 }
 
-func calibratedModels(t *testing.T) (cases []calibratedModel) {
+func calibratedModels(t *testing.T) []calibratedModel {
 	t.Helper()
-	f, err := os.Open("testdata/calibration.json.gz")
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	require.NoError(t, json.NewDecoder(z).Decode(&cases))
+	cases := recorded.JSON[[]calibratedModel](t, "testdata/calibration.json.gz")
 	require.NotEmpty(t, cases)
 	return cases
 }

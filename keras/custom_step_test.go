@@ -1,16 +1,14 @@
 package keras_test
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/layers"
@@ -35,15 +33,9 @@ type stepCase struct {
 	Optimizers [][][]float64
 }
 
-func loadSteps(t testing.TB) (f stepFile) {
+func loadSteps(t testing.TB) stepFile {
 	t.Helper()
-	file, err := os.Open("testdata/custom_step.json.gz")
-	require.NoError(t, err)
-	defer file.Close()
-	r, err := gzip.NewReader(file)
-	require.NoError(t, err)
-	require.NoError(t, json.NewDecoder(r).Decode(&f))
-	return f
+	return recorded.JSON[stepFile](t, "testdata/custom_step.json.gz")
 }
 
 func (f *stepFile) find(t testing.TB, name string) *stepCase {

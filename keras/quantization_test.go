@@ -2,11 +2,9 @@ package keras_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/base64"
 	"encoding/json"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -14,6 +12,7 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -61,13 +60,9 @@ type changedModel struct {
 	Losses           []float64
 }
 
-func changedModels(t *testing.T) (cases []changedModel) {
-	f, err := os.Open("testdata/quantization.json.gz")
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	require.NoError(t, json.NewDecoder(z).Decode(&cases))
+func changedModels(t *testing.T) []changedModel {
+	t.Helper()
+	cases := recorded.JSON[[]changedModel](t, "testdata/quantization.json.gz")
 	require.NotEmpty(t, cases)
 	return cases
 }

@@ -1,14 +1,13 @@
 package layers_test
 
 import (
-	"compress/gzip"
 	"encoding/json"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/reference"
 	"github.com/gokeras/gokeras/layers"
@@ -16,12 +15,7 @@ import (
 
 // TestCLAHELikeKeras compares results and configurations of random settings with those of real Keras.
 func TestCLAHELikeKeras(t *testing.T) {
-	f, err := os.Open("testdata/clahe.json.gz")
-	require.NoError(t, err)
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	var file struct {
+	file := recorded.JSON[struct {
 		Cases []struct {
 			Config        json.RawMessage
 			Input, Output struct {
@@ -30,8 +24,7 @@ func TestCLAHELikeKeras(t *testing.T) {
 				Data  []float64
 			}
 		}
-	}
-	require.NoError(t, json.NewDecoder(r).Decode(&file))
+	}](t, "testdata/clahe.json.gz")
 	require.Len(t, file.Cases, 24)
 	for i, c := range file.Cases {
 		l := &layers.ContrastLimitedAdaptiveHistogramEqualization{}

@@ -1,7 +1,6 @@
 package layers_test
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -14,6 +13,7 @@ import (
 	gorgonia "gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/keras"
 )
 
@@ -33,13 +33,7 @@ type fileArray struct {
 
 func fileCases(t *testing.T) map[string]fileCase {
 	t.Helper()
-	f, err := os.Open("testdata/layer_files.json.gz")
-	require.NoError(t, err)
-	defer f.Close()
-	plain, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	var all struct{ Models map[string]fileCase }
-	require.NoError(t, json.NewDecoder(plain).Decode(&all))
+	all := recorded.JSON[struct{ Models map[string]fileCase }](t, "testdata/layer_files.json.gz")
 	require.Len(t, all.Models, 5)
 	return all.Models
 }

@@ -1,15 +1,13 @@
 package layers_test
 
 import (
-	"compress/gzip"
-	"encoding/json"
-	"os"
 	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -26,13 +24,7 @@ var otherTypes = map[string]string{}
 // TestOperationTypesLikeKeras compares the element types of the results of operations with Keras's, for operands of every type. What
 // is refused for a type is no matter of this test.
 func TestOperationTypesLikeKeras(t *testing.T) {
-	file, err := os.Open("testdata/operation_types.json.gz")
-	require.NoError(t, err)
-	defer file.Close()
-	text, err := gzip.NewReader(file)
-	require.NoError(t, err)
-	var recorded typesOfKeras
-	require.NoError(t, json.NewDecoder(text).Decode(&recorded))
+	recorded := recorded.JSON[typesOfKeras](t, "testdata/operation_types.json.gz")
 	compared, functions := 0, map[string]bool{}
 	for _, row := range recorded.Rows {
 		name := row[0].(string)

@@ -1,29 +1,23 @@
 package layers_test
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/internal/config"
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
 
 // TestSTFTSpectrogramLikeKeras compares results and configurations of random settings with those of real Keras.
 func TestSTFTSpectrogramLikeKeras(t *testing.T) {
-	f, err := os.Open("testdata/stft_spectrogram.json.gz")
-	require.NoError(t, err)
-	defer f.Close()
-	r, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	var file struct {
+	file := recorded.JSON[struct {
 		Cases []struct {
 			Config        json.RawMessage
 			Input, Output struct {
@@ -32,8 +26,7 @@ func TestSTFTSpectrogramLikeKeras(t *testing.T) {
 			}
 			Weights []int
 		}
-	}
-	require.NoError(t, json.NewDecoder(r).Decode(&file))
+	}](t, "testdata/stft_spectrogram.json.gz")
 	require.Len(t, file.Cases, 10)
 	for _, c := range file.Cases {
 		l := &layers.STFTSpectrogram{}

@@ -1,14 +1,14 @@
 package cluster
 
 import (
-	"compress/gzip"
 	"encoding/json"
-	"os"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/internal/recorded"
 )
 
 // vector is one case of testdata/cluster.json.gz: what TensorFlow 2.21 answered.
@@ -19,15 +19,9 @@ type vector struct {
 }
 
 func vectors(t *testing.T) map[string]vector {
-	f, err := os.Open("testdata/cluster.json.gz")
-	require.NoError(t, err)
-	defer func() { require.NoError(t, f.Close()) }()
-	unzipped, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	var file struct {
+	file := recorded.JSON[struct {
 		Cases []vector `json:"cases"`
-	}
-	require.NoError(t, json.NewDecoder(unzipped).Decode(&file))
+	}](t, "testdata/cluster.json.gz")
 	byID := map[string]vector{}
 	for _, c := range file.Cases {
 		byID[c.ID] = c

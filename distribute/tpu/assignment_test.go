@@ -1,13 +1,12 @@
 package tpu
 
 import (
-	"compress/gzip"
-	"encoding/json"
 	"fmt"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/internal/recorded"
 )
 
 // recordedCase is what TensorFlow's DeviceAssignment.build made of its arguments.
@@ -27,19 +26,13 @@ type recordedCase struct {
 }
 
 func TestAssignmentsAreTensorFlows(t *testing.T) {
-	f, err := os.Open("testdata/tf_device_assignment.json.gz")
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	var recorded struct {
+	recorded := recorded.JSON[struct {
 		Topologies []struct {
 			Mesh        Coordinates     `json:"mesh"`
 			Coordinates [][]Coordinates `json:"coordinates"`
 		} `json:"topologies"`
 		Cases []recordedCase `json:"cases"`
-	}
-	require.NoError(t, json.NewDecoder(z).Decode(&recorded))
+	}](t, "testdata/tf_device_assignment.json.gz")
 	require.Greater(t, len(recorded.Cases), 500)
 	made, refused := 0, 0
 	for i, c := range recorded.Cases {

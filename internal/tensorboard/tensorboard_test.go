@@ -2,7 +2,6 @@ package tensorboard
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -15,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gokeras/gokeras/internal/recorded"
 )
 
 func TestChecksum(t *testing.T) {
@@ -79,13 +80,7 @@ func TestWritesTheSameBytes(t *testing.T) {
 }
 
 func TestHistogram(t *testing.T) {
-	f, err := os.Open("testdata/histograms.json.gz")
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	var cases []struct{ Data, Rows []float64 }
-	require.NoError(t, json.NewDecoder(z).Decode(&cases))
+	cases := recorded.JSON[[]struct{ Data, Rows []float64 }](t, "testdata/histograms.json.gz")
 	require.Len(t, cases, 7)
 	for _, c := range cases {
 		got := Histogram(c.Data)

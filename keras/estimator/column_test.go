@@ -1,17 +1,15 @@
 package estimator
 
 import (
-	"compress/gzip"
 	"context"
-	"encoding/json"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels"
 )
@@ -39,13 +37,7 @@ type recordedColumns struct {
 
 func loadColumns(t testing.TB) recordedColumns {
 	t.Helper()
-	f, err := os.Open("testdata/feature_columns.json.gz")
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	var c recordedColumns
-	require.NoError(t, json.NewDecoder(z).Decode(&c))
+	c := recorded.JSON[recordedColumns](t, "testdata/feature_columns.json.gz")
 	return c
 }
 

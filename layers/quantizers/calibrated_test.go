@@ -1,16 +1,15 @@
 package quantizers_test
 
 import (
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/internal/recorded"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers/quantizers"
@@ -60,13 +59,7 @@ func quantizeCalibrated(c quantizers.Calibrator, w kernels.Array, s quantizers.S
 
 // TestCalibratedMatricesAreThoseOfKeras compares whole numbers, scales, zeros and groups.
 func TestCalibratedMatricesAreThoseOfKeras(t *testing.T) {
-	f, err := os.Open("testdata/calibrated.json.gz")
-	require.NoError(t, err)
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	require.NoError(t, err)
-	var cases []calibratedCase
-	require.NoError(t, json.NewDecoder(z).Decode(&cases))
+	cases := recorded.JSON[[]calibratedCase](t, "testdata/calibrated.json.gz")
 	require.NotEmpty(t, cases)
 	for _, k := range cases {
 		t.Run(fmt.Sprintf("%s/%d/%s", k.Mode, k.Shape[1], k.Settings), func(t *testing.T) {
