@@ -163,7 +163,6 @@ func init() {
 		return []*ops.Tensor{counts, borders}
 	})
 	define("numpy", "Unique", "unique(x, *sorted=true, *return_index=false, *return_inverse=false, *return_counts=false, *axis=null, *size=null, *fill_value=null)", func(a *operands) []*ops.Tensor {
-		a.refuse("axis", nil)
 		if !a.given("size") {
 			ops.Failf(a.graph, "unique needs the argument size here: the length of the result cannot depend on the numbers")
 		}
@@ -172,7 +171,12 @@ func init() {
 		if a.given("fill_value") {
 			fill = a.number("fill_value")
 		}
-		u := ops.Unique(a.tensor("x"), a.integer("size"), fill)
+		var u ops.UniqueResult
+		if a.given("axis") {
+			u = ops.UniqueAlong(a.tensor("x"), a.integer("axis"), a.integer("size"), fill)
+		} else {
+			u = ops.Unique(a.tensor("x"), a.integer("size"), fill)
+		}
 		out := []*ops.Tensor{u.Values}
 		if a.boolean("return_index") {
 			out = append(out, u.Index)

@@ -355,7 +355,7 @@ var inventory = []Entry{
 	{"true_divide", 1, "Divide", ""},
 	{"trunc", 2, "Trunc", ""},
 	{"unfold", 3, "Unfold", ""},
-	{"unique", 2, "Unique", "takes the number of results; of all elements, not along an axis"},
+	{"unique", 2, "Unique", "takes the number of results; UniqueAlong takes an axis"},
 	{"unravel_index", 2, "UnravelIndex", ""},
 	{"unstack", 1, "Unstack", ""},
 	{"vander", 2, "Vander", ""},

@@ -62,7 +62,11 @@ func TestSignalsOnOpenAxes(t *testing.T) {
 		"rearrange, too long": {func(xs []*ops.Tensor) []*ops.Tensor {
 			return list(ops.Rearrange(xs[0], "b (t p q) c -> b t p q c", map[string]int{"p": 1 << 40, "q": 1 << 40}))
 		}, shapes{{b, n, 5}}, "does not divide"},
-		"unique":    {func(xs []*ops.Tensor) []*ops.Tensor { u := ops.Unique(xs[0], 4, 0); return list(u.Values, u.Inverse) }, shapes{{b, n}}, ""},
+		"unique": {func(xs []*ops.Tensor) []*ops.Tensor { u := ops.Unique(xs[0], 4, 0); return list(u.Values, u.Inverse) }, shapes{{b, n}}, ""},
+		"unique along": {func(xs []*ops.Tensor) []*ops.Tensor {
+			u := ops.UniqueAlong(xs[0], -1, 4, 0)
+			return list(u.Values, u.Inverse)
+		}, shapes{{b, n}}, ""},
 		"quantiles": {func(xs []*ops.Tensor) []*ops.Tensor { return list(ops.Quantiles(xs[0], xs[1], "linear", 1)) }, shapes{{b, n}, {3}}, ""},
 		"nanquantiles of an open": {func(xs []*ops.Tensor) []*ops.Tensor { return list(ops.Nanquantiles(xs[0], xs[1], "linear", 1)) },
 			shapes{{b, 4}, {n}}, "nanquantile needs axes of a fixed length"},

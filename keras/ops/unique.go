@@ -21,27 +21,57 @@ type UniqueResult struct {
 // ones are left out, and missing ones filled up with fill. NaN, which differs from itself, counts once
 // for each occurrence.
 func Unique(x *Tensor, size int, fill float64) UniqueResult {
-	n := x.Shape().Size()
-	if size < 1 || n == 0 {
+	u := uniqueRows(Reshape(x, -1, 1), size, fill)
+	u.Values, u.Inverse = Ravel(u.Values), Reshape(u.Inverse, x.Shape()...)
+	return u
+}
+
+// UniqueAlong is [Unique] of slices along an axis, in the order of their first elements that differ. Values has size slices along the axis; Index,
+// Inverse (length of the axis) and Counts are of slices.
+func UniqueAlong(x *Tensor, axis, size int, fill float64) UniqueResult {
+	axis = x.Axis(axis)
+	first := MoveAxis(x, axis, 0)
+	u := uniqueRows(Reshape(first, x.Dim(axis), -1), size, fill)
+	shape := first.Shape().Clone()
+	shape[0] = size
+	u.Values = MoveAxis(Reshape(u.Values, shape...), 0, axis)
+	return u
+}
+
+// uniqueRows is Unique of the rows of x (rows, columns).
+func uniqueRows(x *Tensor, size int, fill float64) UniqueResult {
+	n := x.Dim(0)
+	if size < 1 || x.Shape().Size() == 0 {
 		Failf(x.g, "unique: needs elements and a size of at least 1, received %v and %d", x.Shape(), size)
 	}
-	flat := Ravel(x)
-	order := Argsort(flat, 0)
-	sorted := Take(flat, order, 0)
+	order := orderOfRows(x)
+	sorted := Take(x, order, 0)
 	fresh := Ones(x, ir.Bool, 1)
 	if n != 1 {
-		fresh = Concatenate(0, fresh, NotEqual(SliceAxis(sorted, 0, 1, n), SliceAxis(sorted, 0, 0, dim.Sub(n, 1))))
+		fresh = Concatenate(0, fresh, Any(NotEqual(SliceAxis(sorted, 0, 1, n), SliceAxis(sorted, 0, 0, dim.Sub(n, 1))), 1))
 	}
 	group := SubtractScalar(Cumsum(Cast(fresh, ir.Int32), 0), 1) // of each place of sorted
 	inverse := ScatterUpdatePoints(ZerosLike(order), ExpandDims(order, 1), group)
 	kept := Minimum(group, FullLike(group, float64(size))) // what is too much falls into a place of its own
 	counts := SliceAxis(Scatter(ExpandDims(kept, 1), OnesLike(order), size+1), 0, 0, size)
-	// The first place of a group in sorted; elements that are equal keep their order.
+	// The first place of a group in sorted; rows that are equal keep their order.
 	ends := Cumsum(counts, 0)
 	first := Minimum(Subtract(ends, counts), Length(ends, ends.DType(), dim.Sub(n, 1)))
 	present := CompareScalar(ir.Gt, counts, 0)
 	index := Take(order, Where(present, first, ZerosLike(first)), 0)
-	values := Take(flat, index, 0)
-	values = Where(present, values, FullLike(values, fill))
-	return UniqueResult{values, index, Reshape(inverse, x.Shape()...), counts}
+	values := Take(x, index, 0)
+	values = Where(ExpandDims(present, 1), values, FullLike(values, fill))
+	return UniqueResult{values, index, inverse, counts}
+}
+
+// orderOfRows sorts rows by their first elements that differ: by the last column first, where rows that are equal keep their order each time.
+func orderOfRows(x *Tensor) *Tensor {
+	if x.Dim(1) == 1 {
+		return Argsort(Ravel(x), 0)
+	}
+	order := Argsort(Ravel(SliceAxis(x, 1, dim.Sub(x.Dim(1), 1), x.Dim(1))), 0)
+	final, _ := Scan(func(carry, columns []*Tensor) (next, ys []*Tensor) {
+		return []*Tensor{Take(carry[0], Argsort(Take(columns[0], carry[0], 0), 0), 0)}, nil
+	}, []*Tensor{order}, []*Tensor{Flip(Transpose(SliceAxis(x, 1, 0, dim.Sub(x.Dim(1), 1))), 0)}, ScanOptions{})
+	return final[0]
 }
