@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/callbacks"
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/distribute/cluster"
@@ -155,6 +157,91 @@ func TestDynamicRowsSurviveServers(t *testing.T) {
 		return err
 	}, keras.Epochs(8))
 	require.Equal(t, 3, kills)
+	require.Equal(t, want, got)
+}
+
+// killer asks for the end of a server in the midst of some epochs, when both copies of everything are there.
+type killer struct {
+	callbacks.Base
+	complete func() // waits
+	kill     []chan struct{}
+	epoch    int
+	kills    int
+}
+
+func (k *killer) OnEpochBegin(epoch int) error {
+	k.epoch = epoch
+	return nil
+}
+
+func (k *killer) OnTrainBatchBegin(batch int) error {
+	if k.epoch%2 == 1 && batch == 3 {
+		k.complete()
+		k.kill[k.kills%len(k.kill)] <- struct{}{}
+		k.kills++
+	}
+	return nil
+}
+
+// TestDynamicRowsOnTwoServers: with Options.Replicas 2 rows that grow lie on two servers. One after the other is killed, and the run ends with the bits of
+// an unbroken one, of one copy.
+func TestDynamicRowsOnTwoServers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("several seconds; run without -short")
+	}
+	adam := func() optimizers.Optimizer { return &optimizers.Adam{LearningRate: 0.02} }
+	synchronous := func(o *parameterserver.Options) { o.Consistency.Synchronous = true }
+	want, _ := trainRowsOnServers(t, adam, true, func(p serverProgram) error { return onParameterServers(t, 2, 3, synchronous, p) }, keras.Epochs(8))
+	spec := clustertest.Jobs(t, map[string]int{"worker": 2, "ps": 3})
+	options := func(task *cluster.Task) parameterserver.Options {
+		o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, JoinTimeout: 5 * time.Minute, ServerTimeout: 5 * time.Minute, Replicas: 2}
+		o.Consistency.Synchronous = true
+		return o
+	}
+	k := &killer{kill: []chan struct{}{make(chan struct{}), make(chan struct{}), make(chan struct{})}}
+	k.complete = func() {
+		require.Eventually(t, func() bool {
+			copies, err := parameterserver.FindCopies(t.Context(), options(nil))
+			return err == nil && len(copies) == 3 && !slices.ContainsFunc(copies, func(c parameterserver.Copies) bool { return !c.Complete })
+		}, 5*time.Minute, time.Millisecond)
+	}
+	got, _ := trainRowsOnServers(t, adam, true, func(p serverProgram) error {
+		var wait sync.WaitGroup
+		start := func(run func() error) {
+			wait.Add(1)
+			go func() {
+				defer wait.Done()
+				if err := run(); err != nil {
+					t.Errorf("a task of the job: %v", err)
+				}
+			}()
+		}
+		for i := range 2 {
+			start(func() error {
+				return parameterserver.RunStrategy(t.Context(), options(&cluster.Task{Type: "worker", Index: i}), p)
+			})
+		}
+		for i, kill := range k.kill {
+			start(func() error {
+				for {
+					ctx, cancel := context.WithCancel(t.Context())
+					ended := make(chan error, 1)
+					go func() { ended <- parameterserver.Serve(ctx, options(&cluster.Task{Type: "ps", Index: i})) }()
+					select {
+					case err := <-ended:
+						cancel()
+						return err
+					case <-kill:
+						cancel()
+						<-ended
+					}
+				}
+			})
+		}
+		defer wait.Wait()
+		return parameterserver.RunStrategy(t.Context(), options(nil), p)
+	}, keras.Epochs(8), keras.Callbacks(k))
+	require.Equal(t, 4, k.kills)
 	require.Equal(t, want, got)
 }
 

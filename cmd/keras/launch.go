@@ -28,6 +28,7 @@ import (
 type launchFlags struct {
 	workers, restarts, minWorkers int
 	servers                       int // parameter servers; then there is a coordinator too
+	replicas                      int // of each variable; 0: what the program says
 	evaluator                     bool
 	grace                         time.Duration
 	devices                       int      // GPUs of each worker; 0: what the environment says
@@ -47,7 +48,8 @@ func newLaunch() *cobra.Command {
 			"the workers write: the evaluator of an Estimator. It ends by itself.\n" +
 			"With --ps the job has so many parameter servers (tasks ps) and a coordinator (task chief) beside the workers; see docs/parameter_server.md.\n" +
 			"The servers keep their variables in a folder of the launcher's, so that one that fails and is started again goes on; what fails is started\n" +
-			"again three times if --restarts is not given, and the job goes on while one worker is left if --min-workers is not.\n" +
+			"again three times if --restarts is not given, and the job goes on while one worker is left if --min-workers is not. With --replicas 2 each\n" +
+			"variable lies in the memory of two servers instead, of which one may fail without a pause.\n" +
 			"Ctrl-C and SIGTERM are passed on, so that the workers save what they have and end, with\n" +
 			"status 75 where the same command goes on later; a second signal is passed on too, which ends them at once, and what has not ended\n" +
 			"after --grace is killed. The status is 0, or 75 where the workers were stopped so, or 1. A worker with status 75 is not started again.",
@@ -65,6 +67,9 @@ func newLaunch() *cobra.Command {
 			}
 			if f.servers < 0 || f.servers > 0 && f.evaluator {
 				return usagef("launch: --ps %d: expected at least 1, or 0 for none, and no --evaluator beside it", f.servers)
+			}
+			if f.replicas < 0 || f.replicas > 2 || f.replicas == 2 && f.servers < 2 {
+				return usagef("launch: --replicas %d, --ps %d: expected one copy of each variable, or two on at least two servers", f.replicas, f.servers)
 			}
 			if f.servers > 0 && !c.Flags().Changed("restarts") {
 				f.restarts = 3
@@ -86,6 +91,7 @@ func newLaunch() *cobra.Command {
 	s.IntVar(&f.restarts, "restarts", 0, "how often a worker that fails is started again")
 	s.IntVar(&f.minWorkers, "min-workers", 0, "workers that must be left for the job to go on (default all)")
 	s.IntVar(&f.servers, "ps", 0, "number of parameter servers, with a coordinator beside the workers")
+	s.IntVar(&f.replicas, "replicas", 0, "parameter servers that hold each variable, 1 or 2 (default 1, or what the program says)")
 	s.BoolVar(&f.evaluator, "evaluator", false, "start an evaluator beside the workers")
 	s.DurationVar(&f.grace, "grace", 10*time.Second, "time that workers have to end after a signal")
 	s.IntVar(&f.devices, "devices-per-worker", 0, "GPUs that each worker sees, of its own ("+devicesVariable+")")
@@ -225,6 +231,9 @@ func (l *launcher) start(i int) error {
 	}
 	if l.directory != "" {
 		c.Env = append(c.Env, parameterserver.DirectoryVariable+"="+l.directory)
+	}
+	if l.replicas > 0 {
+		c.Env = append(c.Env, parameterserver.ReplicasVariable+"="+strconv.Itoa(l.replicas))
 	}
 	if l.finished > 0 {
 		c.Env = append(c.Env, supervisor.FinishedVariable+"="+strconv.Itoa(l.finished))

@@ -27,6 +27,8 @@ func TestMain(m *testing.M) {
 	case "keras":
 		tellProcess()
 		os.Exit(runUntilSignal(os.Args[1:]))
+	case "servers":
+		os.Exit(workOnServers(os.Args[1]))
 	default:
 		os.Exit(work(how))
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/gokeras/gokeras/distribute/cluster"
@@ -19,6 +20,9 @@ import (
 
 // DirectoryVariable names the environment variable with a folder in which servers keep their variables where Options.Directory is "".
 const DirectoryVariable = "KERAS_PS_DIRECTORY"
+
+// ReplicasVariable names the environment variable with the number of copies of each variable where Options.Replicas is 0, as keras launch --replicas sets it.
+const ReplicasVariable = "KERAS_PS_REPLICAS"
 
 // Options configure a process of a parameter server job. The zero value reads TF_CONFIG. All processes need the same Job, Security and timing.
 type Options struct {
@@ -53,7 +57,7 @@ type Options struct {
 	// SyncWrites makes every update durable before it is acknowledged. Otherwise what is acknowledged outlives the process, but not a crash of
 	// the machine.
 	SyncWrites bool
-	// Replicas is how many servers hold each variable: 1, which 0 stands for, or 2. With 2 an update is acknowledged when both have it, and when one is lost
+	// Replicas is how many servers hold each variable, 1 or 2; 0 is what [ReplicasVariable] says, or else 1. With 2 an update is acknowledged when both have it, and when one is lost
 	// the other answers at once; a server that comes back is given a copy again. Copies lie in memory: such servers use no Directory, and the loss of both
 	// copies ends the job.
 	Replicas int
@@ -138,6 +142,11 @@ func (o Options) resolve() (*settings, error) {
 	}
 	if root := os.Getenv(DirectoryVariable); s.Directory == "" && root != "" && s.task.Type == cluster.ParameterServer {
 		s.Directory = filepath.Join(root, fmt.Sprintf("ps-%d", s.task.Index))
+	}
+	if text := os.Getenv(ReplicasVariable); s.Replicas == 0 && text != "" {
+		if s.Replicas, err = strconv.Atoi(text); err != nil {
+			return nil, fmt.Errorf("parameterserver: the environment variable %s is %q; expected 1 or 2", ReplicasVariable, text)
+		}
 	}
 	switch {
 	case s.Replicas < 0 || s.Replicas > 2:

@@ -141,7 +141,9 @@ func (s *Server) attend(w *protocol.Writer, b []byte) error {
 			v = one.copied.adopt(v)
 		}
 		s.mu.Lock()
-		s.heard[group] = v
+		if v.Newer(s.heard[group]) { // requests that were given up may come late
+			s.heard[group] = v
+		}
 		s.mu.Unlock()
 	}
 	held := make([]bool, len(s.heard))

@@ -140,4 +140,38 @@ func TestBadReplicas(t *testing.T) {
 		_, err := parameterserver.NewServer(o)
 		require.ErrorContains(t, err, text)
 	}
+	t.Setenv(parameterserver.ReplicasVariable, "both")
+	o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec}}
+	_, err := parameterserver.FindCopies(t.Context(), o)
+	require.ErrorContains(t, err, `the environment variable KERAS_PS_REPLICAS is "both"; expected 1 or 2`)
+	t.Setenv(parameterserver.ReplicasVariable, "2")
+	_, err = parameterserver.FindCopies(t.Context(), o)
+	require.ErrorContains(t, err, "Options.Replicas is 2 and there is one parameter server")
+	o.Replicas = 1
+	_, err = parameterserver.FindCopies(t.Context(), o)
+	require.ErrorContains(t, err, "each variable is on one server")
+}
+
+// TestFindCopies: it tells where copies are, and whether both are complete; a server of another job is named.
+func TestFindCopies(t *testing.T) {
+	c := newCluster(t, 1, 3, replicated)
+	find := func() []parameterserver.Copies {
+		t.Helper()
+		copies, err := parameterserver.FindCopies(t.Context(), c.options(nil))
+		require.NoError(t, err)
+		return copies
+	}
+	require.Equal(t, []parameterserver.Copies{{Primary: -1, Backup: -1}, {Primary: -1, Backup: -1}, {Primary: -1, Backup: -1}}, find(), "no job has begun")
+	c.coordinate()
+	c.doubled()
+	require.Equal(t, []parameterserver.Copies{{Primary: 0, Backup: 1, Complete: true}, {Primary: 1, Backup: 2, Complete: true}, {Primary: 2, Backup: 0, Complete: true}}, find())
+	require.NoError(t, c.servers[1].Close())
+	require.Eventually(t, func() bool {
+		found := find()
+		return found[0] == parameterserver.Copies{Primary: 0, Backup: -1} && found[1] == parameterserver.Copies{Primary: 2, Backup: -1} && found[2].Complete
+	}, 2*time.Minute, time.Millisecond)
+	o := c.options(nil)
+	o.Job = "another"
+	_, err := parameterserver.FindCopies(t.Context(), o)
+	require.ErrorContains(t, err, "ps:0 belongs to another job")
 }

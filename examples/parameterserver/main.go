@@ -34,6 +34,7 @@ type flags struct {
 	epochs, steps, batch   int
 	noise                  float64
 	synchronous            bool
+	replicas               int
 	deadline               time.Duration
 	output                 string
 	fit                    []keras.FitOption // for tests
@@ -48,6 +49,7 @@ func main() {
 	flag.IntVar(&f.steps, "steps", 400, "batches of an epoch, of all workers together")
 	flag.IntVar(&f.batch, "batch-size", 256, "examples of a batch")
 	flag.BoolVar(&f.synchronous, "synchronous", false, "apply the gradients of all workers as one")
+	flag.IntVar(&f.replicas, "replicas", 0, "servers that hold each variable, 1 or 2; 0: what keras launch --replicas says")
 	flag.Float64Var(&f.noise, "noise", 0, "part of the examples whose label is wrong")
 	flag.DurationVar(&f.deadline, "deadline", 0, "silence after which a task counts as lost; 0: 5s")
 	flag.StringVar(&f.output, "output", "", "file for the trained model")
@@ -64,6 +66,7 @@ func run(ctx context.Context, f flags, out io.Writer) error {
 	options := parameterserver.Options{
 		VariablePartitioner: partitioners.MinSize{MinShardBytes: 64 << 10, MaxShards: 2}, // large tables in two shards
 		Consistency:         parameterserver.Consistency{Synchronous: f.synchronous},
+		Replicas:            f.replicas,
 		Deadline:            f.deadline,
 		Observe:             func(text string) { fmt.Fprintln(os.Stderr, text) },
 	}

@@ -29,8 +29,8 @@ func (v View) After(o View) bool {
 	return v.Term > o.Term || v.Term == o.Term && v.Number > o.Number
 }
 
-// newer reports whether a view has later holders than another one.
-func (v View) newer(o View) bool { return v.Turn > o.Turn || v.Turn == o.Turn && v.After(o) }
+// Newer reports whether a view has later holders than another one, or is a later one with the same.
+func (v View) Newer(o View) bool { return v.Turn > o.Turn || v.Turn == o.Turn && v.After(o) }
 
 // Encode appends the view.
 func (v *View) Encode(w *Writer) {
@@ -174,6 +174,17 @@ type Report struct {
 	Held    []bool // whether it has a complete copy of the group, in that view
 }
 
+// Latest is the latest view of a group that servers report; reports are nil for those that are lost.
+func Latest(reports []*Report, group int) View {
+	v := View{Primary: Nobody, Backup: Nobody}
+	for _, r := range reports {
+		if r != nil && r.Views[group].Newer(v) {
+			v = r.Views[group]
+		}
+	}
+	return v
+}
+
 // Arbiter decides on views: it is the coordinator's. Group i lies on server i and the next one.
 type Arbiter struct {
 	term  uint64
@@ -188,12 +199,7 @@ func NewArbiter(term, lineage uint64, reports []*Report) (*Arbiter, error) {
 	known, all := 0, true
 	for group := range a.views {
 		v := &a.views[group]
-		*v = View{Primary: Nobody, Backup: Nobody}
-		for _, r := range reports {
-			if r != nil && r.Views[group].newer(*v) {
-				*v = r.Views[group]
-			}
-		}
+		*v = Latest(reports, group)
 		if v.Lineage != 0 {
 			known++
 		}

@@ -23,6 +23,7 @@ type replicaSimulation struct {
 	next    uint64
 	events  map[string]int
 	last    []*Report
+	late    []func() // messages that come late, or once more
 }
 
 type replicaServer struct {
@@ -82,12 +83,46 @@ func (s *replicaSimulation) reports(missed float64) []*Report {
 	return out
 }
 
-// coordinate begins a term.
+// coordinate begins a term. At first some servers may be out of reach, so that the coordinator knows old views only.
 func (s *replicaSimulation) coordinate() {
 	s.term++
-	a, err := NewArbiter(s.term, 77, s.reports(0))
+	reports := s.reports(0)
+	if s.arbiter != nil {
+		for i := range reports {
+			if s.r.Float64() < 0.2 {
+				reports[i] = nil
+			}
+		}
+	}
+	a, err := NewArbiter(s.term, 77, reports)
+	if err != nil { // too little is known; it waits for all
+		a, err = NewArbiter(s.term, 77, s.reports(0))
+	}
 	require.NoError(s.t, err)
 	s.arbiter = a
+}
+
+// delay lets a message to a living server come later, or again.
+func (s *replicaSimulation) delay(p float64, to *replicaServer, message func()) {
+	if s.r.Float64() >= p {
+		return
+	}
+	s.late = append(s.late, func() {
+		if slices.Contains(s.servers, to) {
+			message()
+		}
+	})
+}
+
+// deliver lets one of the late messages come.
+func (s *replicaSimulation) deliver() {
+	if n := len(s.late); n > 0 {
+		i := s.r.IntN(n)
+		message := s.late[i]
+		s.late = slices.Delete(s.late, i, i+1)
+		message()
+		s.events["late"]++
+	}
 }
 
 // publish gives views to servers, each with some probability.
@@ -96,14 +131,19 @@ func (s *replicaSimulation) publish(p float64) {
 		if server == nil || s.r.Float64() >= p {
 			continue
 		}
-		for g, v := range s.arbiter.Views() {
-			if c := server.copies[g]; c != nil {
-				c.Adopt(v)
-				server.views[g] = c.View()
-			} else if v.newer(server.views[g]) {
-				server.views[g] = v
+		views := slices.Clone(s.arbiter.Views())
+		give := func() {
+			for g, v := range views {
+				if c := server.copies[g]; c != nil {
+					c.Adopt(v)
+					server.views[g] = c.View()
+				} else if v.Newer(server.views[g]) {
+					server.views[g] = v
+				}
 			}
 		}
+		give()
+		s.delay(0.1, server, give)
 	}
 }
 
@@ -126,14 +166,20 @@ func (s *replicaSimulation) settle(g int, server *replicaServer) bool {
 	if c.Lags() {
 		var w Writer
 		c.State().EncodeSnapshot(&w)
-		state, err := DecodeSnapshot(w.B, Limits{})
-		require.NoError(s.t, err)
-		if b.Restore(v, c.Position(), state) != nil {
+		position := c.Position()
+		restore := func() error {
+			state, err := DecodeSnapshot(w.B, Limits{})
+			require.NoError(s.t, err)
+			return b.Restore(v, position, state)
+		}
+		s.delay(0.3, other, func() { _ = restore() }) // it may belong to an old view
+		if restore() != nil {
 			return false
 		}
 		s.events["restored"]++
 		if s.r.Float64() < 0.3 {
-			return false // the answer is lost
+			s.delay(0.5, server, func() { c.Confirm(v) })
+			return false // the answer is late, or lost
 		}
 		c.Confirm(v)
 		delete(server.owed, g)
@@ -145,6 +191,7 @@ func (s *replicaSimulation) settle(g int, server *replicaServer) bool {
 	}
 	command, err := DecodeCommand(o.bytes)
 	require.NoError(s.t, err)
+	s.delay(0.1, other, func() { _ = b.Accept(v, o.position, command) }) // it may belong to an old view
 	if err := b.Accept(v, o.position, command); err != nil {
 		require.ErrorIs(s.t, err, ErrView)
 		return false
@@ -246,8 +293,10 @@ func TestReplicaSchedules(t *testing.T) {
 			case p < 0.75:
 				_, err := s.arbiter.Decide(s.reports(0.05))
 				require.NoError(t, err)
-			case p < 0.9:
+			case p < 0.85:
 				s.publish(0.7)
+			case p < 0.9:
+				s.deliver()
 			case p < 0.94:
 				if i := s.r.IntN(n); s.servers[i] != nil && s.spare(i) {
 					s.servers[i] = nil
@@ -269,7 +318,7 @@ func TestReplicaSchedules(t *testing.T) {
 			all[k] += v
 		}
 	}
-	for _, k := range []string{"acked", "killed", "coordinators", "restored", "promoted"} {
+	for _, k := range []string{"acked", "killed", "coordinators", "restored", "promoted", "late"} {
 		require.Positive(t, all[k], "%v: the schedules prove nothing", all)
 	}
 }
@@ -327,7 +376,9 @@ func TestReplicaRefusals(t *testing.T) {
 	require.ErrorIs(t, p.Serves(View{Term: 2}), ErrView, "it has not heard of this view")
 	require.ErrorIs(t, b.Accept(first, 1, &Take{Term: 1}), ErrView)
 	b.Adopt(first)
-	require.NoError(t, b.Accept(first, 1, &Take{Term: 1}))
+	_, err := p.State().Execute(&Take{Term: 1})
+	require.NoError(t, err)
+	require.NoError(t, b.Accept(first, p.Advance(), &Take{Term: 1}))
 	require.NoError(t, b.Accept(first, 1, &Take{Term: 1}), "once more")
 	require.ErrorContains(t, b.Accept(first, 3, &Take{Term: 2}), "command 3 comes after command 1")
 	require.ErrorContains(t, b.Accept(first, 2, &Take{Term: 1}), "the backup cannot do what its primary did")
@@ -338,8 +389,30 @@ func TestReplicaRefusals(t *testing.T) {
 	require.False(t, b.Adopt(View{Term: 2, Number: 1, Turn: 1, Lineage: 9, Primary: one, Backup: two}), "a coordinator that has not heard of the turn")
 	require.True(t, p.Adopt(View{Term: 1, Number: 3, Turn: 3, Lineage: 9, Primary: two, Backup: one}))
 	require.False(t, p.Complete(), "it may have executed what nobody was told of")
+	require.Empty(t, p.State().Tables())
+	require.Zero(t, p.State().Term(), "what it had is gone")
+	require.Zero(t, p.Position())
+	third := View{Term: 1, Number: 3, Turn: 3, Lineage: 9, Primary: two, Backup: one}
+	require.ErrorIs(t, p.Accept(third, 1, &Take{Term: 9}), ErrView, "it waits for the whole state")
+	require.True(t, b.Adopt(third))
+	require.True(t, b.Lags())
+	b.Confirm(alone)
+	require.True(t, b.Lags(), "that was another backup")
+	b.Confirm(third)
+	require.False(t, b.Lags())
+	require.True(t, b.Adopt(View{Term: 2, Number: 1, Turn: 3, Lineage: 9, Primary: two, Backup: one}))
+	require.False(t, b.Lags(), "nobody else holds a copy")
+	empty := NewReplica(one, Limits{})
+	require.True(t, empty.Adopt(View{Term: 3, Number: 1, Turn: 4, Lineage: 9, Primary: one, Backup: Nobody}))
+	require.ErrorIs(t, empty.Serves(View{}), ErrView, "it has nothing")
+	require.True(t, b.Adopt(View{Term: 3, Number: 1, Turn: 4, Lineage: 11, Primary: two, Backup: Nobody}))
+	require.False(t, b.Complete(), "what it has is of another job")
+	require.Equal(t, third, Latest([]*Report{nil, {Views: []View{alone}}, {Views: []View{third}}, {Views: []View{first}}, {Views: []View{{Term: 2, Number: 1, Turn: 2}}}}, 0))
+	require.True(t, View{Term: 2, Number: 1, Turn: 3}.Newer(third))
+	require.False(t, third.Newer(View{Term: 2, Number: 1, Turn: 3}))
+	require.False(t, View{Term: 2, Number: 1, Turn: 2}.Newer(third), "its coordinator had not heard of the turn")
 
-	_, err := NewArbiter(1, 5, []*Report{{Process: 1, Views: make([]View, 2), Held: make([]bool, 2)}, nil})
+	_, err = NewArbiter(1, 5, []*Report{{Process: 1, Views: make([]View, 2), Held: make([]bool, 2)}, nil})
 	require.ErrorContains(t, err, "when all of its servers are there")
 	_, err = NewArbiter(1, 5, []*Report{{Process: 1, Views: []View{first, {}}, Held: make([]bool, 2)}, {Process: 2, Views: make([]View, 2), Held: make([]bool, 2)}})
 	require.ErrorIs(t, err, ErrLost)
@@ -350,6 +423,19 @@ func TestReplicaRefusals(t *testing.T) {
 	again.Decode(r)
 	require.NoError(t, r.End())
 	require.Equal(t, first, again)
+}
+
+// TestReplicasReplaced: where both holders of a copy have come back empty nothing is left.
+func TestReplicasReplaced(t *testing.T) {
+	empty := func(process uint64) *Report {
+		return &Report{Process: process, Views: make([]View, 2), Held: make([]bool, 2)}
+	}
+	a, err := NewArbiter(1, 5, []*Report{empty(1), empty(2)})
+	require.NoError(t, err)
+	_, err = a.Decide([]*Report{empty(8), nil})
+	require.NoError(t, err, "the other one may be there still")
+	_, err = a.Decide([]*Report{empty(8), empty(9)})
+	require.ErrorIs(t, err, ErrLost)
 }
 
 // TestReplicaLateReport: a report from before a copy was complete is no reason to give up; one from after the primary's death is.
