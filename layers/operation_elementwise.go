@@ -67,7 +67,7 @@ func init() {
 		"Equal":     ops.Equal, "NotEqual": ops.NotEqual, "Greater": ops.Greater, "GreaterEqual": ops.GreaterEqual, "Less": ops.Less, "LessEqual": ops.LessEqual,
 		"LogicalAnd": logical(ops.LogicalAnd), "LogicalOr": logical(ops.LogicalOr), "LogicalXor": logical(ops.LogicalXor),
 		"Gcd": ops.Gcd, "Lcm": ops.Lcm, "Ldexp": ops.Ldexp,
-		"Matmul": matmul, "Dot": inPromoted(ops.NumpyDot), "Inner": inPromoted(ops.Inner), "Outer": ops.Outer, "Vdot": inPromoted(ops.Vdot), "Kron": ops.Kron,
+		"Matmul": matmul, "Dot": inPromoted(ops.NumpyDot), "Inner": inPromoted(ops.Inner), "Outer": outer, "Vdot": inPromoted(ops.Vdot), "Kron": ops.Kron,
 	})
 	for class, f := range map[string]func(x, y *ops.Tensor) *ops.Tensor{
 		"BitwiseAnd": ops.BitwiseAnd, "BitwiseOr": ops.BitwiseOr, "BitwiseXor": ops.BitwiseXor,

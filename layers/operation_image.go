@@ -10,7 +10,7 @@ import (
 func init() {
 	define("nn", "MaxPool", `max_pool(inputs, *pool_size, *strides=null, *padding="valid", *data_format=null)`, poolBy(ops.MaxPool))
 	define("nn", "AveragePool", `average_pool(inputs, *pool_size, *strides=null, *padding="valid", *data_format=null)`, poolBy(ops.AveragePool))
-	define("nn", "AdaptiveMaxPool", "adaptive_max_pool(inputs, *output_size, *data_format=null)", adaptivePoolBy(ops.Max))
+	define("nn", "AdaptiveMaxPool", "adaptive_max_pool(inputs, *output_size, *data_format=null)", adaptivePoolBy(extreme(ops.Max)))
 	define("nn", "AdaptiveAveragePool", "adaptive_average_pool(inputs, *output_size, *data_format=null)", adaptivePoolBy(ops.Mean))
 	define("nn", "Conv", `conv(inputs, kernel, *strides=1, *padding="valid", *data_format=null, *dilation_rate=1)`, oneResult(func(a *operands) *ops.Tensor {
 		x, kernel := a.tensor("inputs"), a.tensor("kernel")
@@ -18,19 +18,21 @@ func init() {
 			if in := kernel.Dim(-2); in < 1 || !dim.MayEqual(dim.Mod(x.Dim(-1), in), 0) { //dim:known weights have fixed axes
 				ops.Failf(a.graph, "conv: the kernel %v does not divide the channels of %v", kernel.Shape(), x.Shape())
 			}
-			return ops.Conv(x, kernel, v.options(x, dim.FloorDiv(x.Dim(-1), kernel.Dim(-2))))
+			o := v.options(x, dim.FloorDiv(x.Dim(-1), kernel.Dim(-2)))
+			return bilinear(x, kernel, func(x, kernel *ops.Tensor) *ops.Tensor { return ops.Conv(x, kernel, o) })
 		})
 	}))
 	define("nn", "DepthwiseConv", `depthwise_conv(inputs, kernel, *strides=1, *padding="valid", *data_format=null, *dilation_rate=1)`, oneResult(func(a *operands) *ops.Tensor {
 		x, kernel := a.tensor("inputs"), a.tensor("kernel")
 		return a.convolve(x, kernel, func(v *convolution, x *ops.Tensor) *ops.Tensor {
-			return ops.DepthwiseConv(x, kernel, v.options(x, x.Dim(-1)))
+			return bilinear(x, kernel, func(x, kernel *ops.Tensor) *ops.Tensor { return ops.DepthwiseConv(x, kernel, v.options(x, x.Dim(-1))) })
 		})
 	}))
 	define("nn", "SeparableConv", `separable_conv(inputs, depthwise_kernel, pointwise_kernel, *strides=1, *padding="valid", *data_format=null, *dilation_rate=1)`, oneResult(func(a *operands) *ops.Tensor {
 		x, kernel := a.tensor("inputs"), a.tensor("depthwise_kernel")
 		return a.convolve(x, kernel, func(v *convolution, x *ops.Tensor) *ops.Tensor {
-			return ops.SeparableConv(x, kernel, a.tensor("pointwise_kernel"), v.options(x, x.Dim(-1)))
+			each := bilinear(x, kernel, func(x, kernel *ops.Tensor) *ops.Tensor { return ops.DepthwiseConv(x, kernel, v.options(x, x.Dim(-1))) })
+			return bilinear(each, a.tensor("pointwise_kernel"), func(x, kernel *ops.Tensor) *ops.Tensor { return ops.Conv(x, kernel, ops.ConvOptions{}) })
 		})
 	}))
 	define("nn", "ConvTranspose", `conv_transpose(inputs, kernel, *strides=1, *padding="valid", *output_padding=null, *data_format=null, *dilation_rate=1)`, oneResult(func(a *operands) *ops.Tensor {
@@ -39,7 +41,7 @@ func init() {
 			if a.given("output_padding") {
 				v.outputPadding = tuple(a.graph, "output_padding", a.integers("output_padding"), v.rank, 0, 0)
 			}
-			return v.spread(x, kernel)
+			return bilinear(x, kernel, v.spread)
 		})
 	}))
 	define("nn", "DepthToSpace", `depth_to_space(x, *block_size, *data_format="channels_last")`, oneResult(blocksBy(ops.DepthToSpace)))

@@ -52,7 +52,11 @@ func init() {
 			if !a.given("num_segments") {
 				ops.Failf(a.graph, "num_segments is needed here: the length of the result cannot depend on the numbers")
 			}
-			return f(a.tensor("data"), a.tensor("segment_ids"), a.integer("num_segments"))
+			x := a.tensor("data")
+			if x.DType() != ir.Bool {
+				return f(x, a.tensor("segment_ids"), a.integer("num_segments"))
+			}
+			return ops.Cast(f(ops.Cast(x, ir.Uint8), a.tensor("segment_ids"), a.integer("num_segments")), ir.Bool)
 		}))
 	}
 	define("core", "Slice", "slice(inputs, start_indices, *shape)", oneResult(func(a *operands) *ops.Tensor {

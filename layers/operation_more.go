@@ -2,6 +2,7 @@ package layers
 
 import (
 	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // optionalNumber is a number that may be left out.
@@ -64,7 +65,11 @@ func init() {
 	define("image", "CropImages", "crop_images(images, *top_cropping=null, *left_cropping=null, *bottom_cropping=null, *right_cropping=null, *target_height=null, *target_width=null, *data_format=null)", oneResult(cropImages))
 	define("image", "SobelEdges", "sobel_edges(images, *data_format=null)", oneResult(func(a *operands) *ops.Tensor {
 		first := isChannelsFirst(a.graph, a.text("data_format"))
-		y := ops.SobelEdges(channelsToLast(a.tensor("images"), first))
+		x := channelsToLast(a.tensor("images"), first)
+		if x.DType() == ir.Bool || x.DType().IsInteger() && !x.DType().IsSigned() {
+			ops.Failf(a.graph, "sobel_edges: %v holds no differences; cast the images to a float or to a signed type", x.DType())
+		}
+		y := amongWhole(x, ops.SobelEdges)
 		if first {
 			y = ops.MoveAxis(y, -2, -4)
 		}

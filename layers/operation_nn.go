@@ -52,9 +52,7 @@ func init() {
 	define("nn", "LayerNorm", "layer_normalization(x, gamma=null, beta=null, *axis=-1, *epsilon=null, *rms_scaling=false)", oneResult(layerNormalization))
 	define("nn", "RMSNorm", "rms_normalization(x, scale=null, *axis=-1, *epsilon=null)", oneResult(rmsNormalization))
 	define("nn", "BinaryCrossentropy", "binary_crossentropy(target, output, *from_logits=false)", oneResult(binaryCrossentropy))
-	define("nn", "CategoricalCrossentropy", "categorical_crossentropy(target, output, *from_logits=false, *axis=-1)", oneResult(func(a *operands) *ops.Tensor {
-		return objectives.CategoricalCrossentropy(a.tensor("target"), a.tensor("output"), a.boolean("from_logits"), 0, a.integer("axis"))
-	}))
+	define("nn", "CategoricalCrossentropy", "categorical_crossentropy(target, output, *from_logits=false, *axis=-1)", oneResult(categoricalCrossentropy))
 	define("nn", "SparseCategoricalCrossentropy", "sparse_categorical_crossentropy(target, output, *from_logits=false, *axis=-1)", oneResult(func(a *operands) *ops.Tensor {
 		return objectives.SparseCategoricalCrossentropy(a.tensor("target"), a.tensor("output"), a.boolean("from_logits"), nil, a.integer("axis"))
 	}))
@@ -62,7 +60,7 @@ func init() {
 	define("nn", "PSNR", "psnr(x1, x2, *max_val)", oneResult(func(a *operands) *ops.Tensor {
 		x, y := a.pair("x1", "x2")
 		mse := ops.Mean(ops.Square(ops.Subtract(x, y)))
-		return ops.Subtract(ops.Scalar(mse, 20*math.Log10(a.number("max_val"))), ops.MultiplyScalar(ops.Log10(mse), 10))
+		return ops.Subtract(ops.MultiplyScalar(ops.Log10(ops.Scalar(mse, a.number("max_val"))), 20), ops.MultiplyScalar(ops.Log10(mse), 10))
 	}))
 }
 
@@ -172,6 +170,16 @@ func binaryCrossentropy(a *operands) *ops.Tensor {
 	p = ops.Clip(p, objectives.Epsilon, 1-objectives.Epsilon)
 	hit, miss := ops.Multiply(t, ops.Log(p)), ops.Multiply(ops.Subtract(one, t), ops.Log(ops.Subtract(one, p)))
 	return ops.Negative(ops.Add(hit, miss))
+}
+
+// categoricalCrossentropy is -Σ t·ln p along the axis. Unlike those of a loss, labels of another float type are not brought to that of p.
+func categoricalCrossentropy(a *operands) *ops.Tensor {
+	t, p := a.tensor("target"), floating(a.tensor("output"))
+	fromLogits, axis := a.boolean("from_logits"), a.integer("axis")
+	if !t.DType().IsFloat() || t.DType() == p.DType() || !t.Shape().Equal(p.Shape()) {
+		return objectives.CategoricalCrossentropy(t, p, fromLogits, 0, axis)
+	}
+	return ops.Negative(ops.Sum(ops.Multiply(t, objectives.LogProbabilities(p, fromLogits, axis)), axis))
 }
 
 // dotProductAttention takes (batch, length, heads, depth); the bias (batch, heads, queries, keys) is added to the logits.

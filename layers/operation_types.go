@@ -163,3 +163,11 @@ func squareOf(x *ops.Tensor) *ops.Tensor {
 	}
 	return ops.Square(x)
 }
+
+// outer is the product of each element of x with each of y; that of bools is whether both are true.
+func outer(x, y *ops.Tensor) *ops.Tensor {
+	if x.DType() == ir.Bool && y.DType() == ir.Bool {
+		return ops.Cast(ops.Outer(ops.Cast(x, ir.Uint8), ops.Cast(y, ir.Uint8)), ir.Bool)
+	}
+	return ops.Outer(x, y)
+}

@@ -47,6 +47,9 @@ func ReluWith(x *Tensor, negativeSlope, maxValue, threshold float64) *Tensor {
 
 // Relu6 returns min(max(x, 0), 6). Its gradient is 0 at both ends.
 func Relu6(x *Tensor) *Tensor {
+	if x.DType() == ir.Bool {
+		x = float(x)
+	}
 	return Where(CompareScalar(ir.Ge, x, 6), FullLike(x, 6), Relu(x)).WithMask(x.mask)
 }
 
@@ -129,18 +132,21 @@ func HardSilu(x *Tensor) *Tensor {
 
 // HardTanh returns x limited to [-1, 1].
 func HardTanh(x *Tensor) *Tensor {
+	x = numeric(x)
 	one := OnesLike(x)
 	low := Where(CompareScalar(ir.Lt, x, -1), Negative(one), x)
 	return Where(CompareScalar(ir.Gt, x, 1), one, low).WithMask(x.mask)
 }
 
-// HardShrink returns x where |x| > threshold and 0 elsewhere.
+// HardShrink returns x where |x| > threshold and 0 elsewhere; whole numbers become float32.
 func HardShrink(x *Tensor, threshold float64) *Tensor {
+	x = float(x)
 	return Where(CompareScalar(ir.Gt, Abs(x), threshold), x, ZerosLike(x)).WithMask(x.mask)
 }
 
-// SoftShrink moves x by threshold towards 0 and returns 0 where |x| <= threshold.
+// SoftShrink moves x by threshold towards 0 and returns 0 where |x| <= threshold; whole numbers become float32.
 func SoftShrink(x *Tensor, threshold float64) *Tensor {
+	x = float(x)
 	low := Where(CompareScalar(ir.Lt, x, -threshold), AddScalar(x, threshold), ZerosLike(x))
 	return Where(CompareScalar(ir.Gt, x, threshold), SubtractScalar(x, threshold), low).WithMask(x.mask)
 }

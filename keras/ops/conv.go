@@ -61,7 +61,7 @@ func ConvTranspose(dy, kernel *Tensor, inputShape ir.Shape, o ConvOptions) *Tens
 
 // commonFloat brings both operands to one float type.
 func commonFloat(a, b *Tensor) (*Tensor, *Tensor) {
-	d := Promote(Promote(a.DType(), b.DType()), a.DType())
+	d := Promote(a.DType(), b.DType())
 	if !d.IsFloat() {
 		d = ir.Float32
 	}

@@ -33,7 +33,7 @@ func Divide(a, b *Tensor) *Tensor {
 }
 
 // Power returns a to the power b.
-func Power(a, b *Tensor) *Tensor { return binary(ir.Pow, a, b) }
+func Power(a, b *Tensor) *Tensor { a, b = numericPair(a, b); return binary(ir.Pow, a, b) }
 
 // Maximum returns the larger of a and b; NaN wins. Where both are equal, each gets half of the gradient, as in JAX.
 func Maximum(a, b *Tensor) *Tensor { return binary(ir.Maximum, a, b) }
@@ -153,7 +153,7 @@ func Erf(x *Tensor) *Tensor { return unaryFloat(ir.Erf, x) }
 func Erfinv(x *Tensor) *Tensor { return unaryFloat(ir.ErfInv, x) }
 
 // Relu returns max(x, 0). Its gradient at 0 is 0.
-func Relu(x *Tensor) *Tensor { return unary(ir.Relu, x) }
+func Relu(x *Tensor) *Tensor { return unary(ir.Relu, numeric(x)) }
 
 // Equal returns a == b as bool.
 func Equal(a, b *Tensor) *Tensor { return compare(ir.Eq, a, b) }

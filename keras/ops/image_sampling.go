@@ -152,7 +152,7 @@ func MapCoordinates(x, coordinates *Tensor, s ImageSampling) *Tensor {
 		}
 		sum = sumOf(sum, part)
 	}
-	if !x.DType().IsFloat() {
+	if x.DType().IsInteger() {
 		sum = Multiply(Sign(sum), Floor(AddScalar(Abs(sum), 0.5)))
 	}
 	return Cast(sum, x.DType())

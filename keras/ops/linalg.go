@@ -18,9 +18,10 @@ func adjoint(x *Tensor) *Tensor { return SwapAxes(x, -1, -2) }
 
 // Solve returns x with a·x = b, for a (..., n, n) and b (..., n, m) or a vector (..., n). It is Gauss-Jordan elimination with the
 // largest element of the column as pivot; a singular matrix gives infinities and NaN. Gradients: db = solve(aᵀ, dx), da = -db·xᵀ.
+// The result has the float type in which a and b meet.
 func Solve(a, b *Tensor) *Tensor {
+	a, b = commonFloat(a, b)
 	a, n := squareMatrix("solve", a)
-	b = Cast(b, a.DType())
 	if b.Rank() == a.Rank()-1 && b.Rank() > 0 && b.Dim(-1) == n {
 		return Squeeze(Solve(a, ExpandDims(b, -1)), -1)
 	}
@@ -116,6 +117,7 @@ func Logdet(x *Tensor) *Tensor { _, logarithm := Slogdet(x); return logarithm }
 
 // SolveTriangular returns x with a·x = b as [Solve] does, reading the lower triangle of a only, or with lower false the upper one.
 func SolveTriangular(a, b *Tensor, lower bool) *Tensor {
+	a, b = commonFloat(a, b)
 	a, _ = squareMatrix("solve triangular", a)
 	if lower {
 		return Solve(Tril(a, 0), b)

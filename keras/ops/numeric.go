@@ -15,7 +15,7 @@ func Mod(a, b *Tensor) *Tensor { _, r := divmod(a, b); return r }
 // divmod takes the truncated remainder r and the quotient (a-r)/b, which comes out even; where r has not the sign of b, both move on
 // by one.
 func divmod(a, b *Tensor) (quotient, remainder *Tensor) {
-	a, b = common(numeric(a), numeric(b))
+	a, b = common(numericPair(a, b))
 	r := apply1(ir.Rem, nil, a, b)
 	q := apply1(ir.Div, nil, Subtract(a, r), b)
 	if a.DType().IsSigned() {

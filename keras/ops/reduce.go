@@ -38,6 +38,14 @@ func numeric(x *Tensor) *Tensor {
 	return x
 }
 
+// numericPair turns two bools into int32; one alone takes the type of the number that it meets.
+func numericPair(a, b *Tensor) (*Tensor, *Tensor) {
+	if a.DType() == ir.Bool && b.DType() == ir.Bool {
+		return numeric(a), numeric(b)
+	}
+	return a, b
+}
+
 func isHalf(d ir.DType) bool { return d == ir.Float16 || d == ir.BFloat16 }
 
 // Mean returns the average along the given axes, of an empty axis NaN; without axes, of all elements. That of half precision is computed

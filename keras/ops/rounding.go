@@ -28,7 +28,7 @@ func RoundTo(x *Tensor, decimals int) *Tensor {
 
 // Fmod returns the remainder of the quotient a / b cut to a whole number; it has the sign of a. (See [Mod] for the other convention.)
 func Fmod(a, b *Tensor) *Tensor {
-	a, b = common(numeric(a), numeric(b))
+	a, b = common(numericPair(a, b))
 	return apply1(ir.Rem, nil, a, b)
 }
 

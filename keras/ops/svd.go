@@ -179,10 +179,12 @@ func MatrixRank(x *Tensor, tolerance *float64) *Tensor {
 
 // Lstsq returns the x of least length among those that make |a·x - b| least, for a (m, n) and b (m) or (m, k). Singular values of a
 // below cutoff times the largest one count as zero; nil is Keras's default, max(m, n)·ε, and so is ε for a negative one.
+// The result has the float type in which a and b meet.
 func Lstsq(a, b *Tensor, cutoff *float64) *Tensor {
 	if a.Rank() != 2 || b.Rank() < 1 || b.Rank() > 2 || !dim.MayEqual(a.Dim(0), b.Dim(0)) {
 		Failf(graphOf(a, b), "lstsq: needs a matrix (m, n) and a right side (m) or (m, k), received shapes %v and %v", a.Shape(), b.Shape())
 	}
+	a, b = commonFloat(a, b)
 	a, back := matrices("lstsq", a)
 	b = Cast(b, a.DType())
 	limit := float64(max(a.Dim(0), a.Dim(1))) * epsilonOf(a.DType()) //dim:known

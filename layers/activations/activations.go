@@ -42,6 +42,9 @@ func squareplus(x *ops.Tensor) *ops.Tensor { return ops.Squareplus(x, 4) }
 // The paper's tau has the last of these sums in place of their total, which makes y sum to 1; that is [ops.Sparsemax]. A model
 // trained by Keras needs this one.
 func Sparsemax(x *ops.Tensor, axis int) *ops.Tensor {
+	if !x.DType().IsFloat() {
+		x = ops.Cast(x, ir.Float32).WithMask(x.Mask())
+	}
 	sorted := ops.Negative(ops.Sort(ops.Negative(x), axis))
 	sums := ops.Cumsum(sorted, axis)
 	place := ops.AddScalar(ops.Iota(x, sorted.DType(), axis, sorted.Shape()...), 1)

@@ -75,11 +75,12 @@ func CategoricalCrossentropy(yTrue, yPred *ops.Tensor, fromLogits bool, smoothin
 	t, p := pair(yTrue, yPred)
 	axis = classAxis(p, axis)
 	t = smooth(t, smoothing, t.Dim(axis))
-	logs := logProbabilities(p, fromLogits, axis)
+	logs := LogProbabilities(p, fromLogits, axis)
 	return ops.Negative(ops.Sum(ops.Multiply(t, logs), axis))
 }
 
-func logProbabilities(p *ops.Tensor, fromLogits bool, axis int) *ops.Tensor {
+// LogProbabilities is ln p along axis, with p divided by its sum and limited to [ε, 1-ε], or of logits that of their softmax.
+func LogProbabilities(p *ops.Tensor, fromLogits bool, axis int) *ops.Tensor {
 	if fromLogits {
 		return ops.LogSoftmax(p, axis)
 	}

@@ -1,0 +1,49 @@
+package layers
+
+import (
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// limbBits is how many bits of a whole number are convolved at a time: products of 32 bits add up without an error in float64 up to 2²¹ of them.
+const limbBits = 16
+
+// bilinear computes f, a convolution of floats in either operand, of whole numbers too: in the type in which they meet, and beyond its limits they
+// wrap around, as in Keras. Of bools it is whether there is a pair of true ones.
+func bilinear(x, kernel *ops.Tensor, f func(x, kernel *ops.Tensor) *ops.Tensor) *ops.Tensor {
+	d := ops.Promote(x.DType(), kernel.DType())
+	switch {
+	case d.IsFloat():
+		return f(x, kernel)
+	case d == ir.Bool:
+		return ops.Cast(f(ops.Cast(x, ir.Float32), ops.Cast(kernel, ir.Float32)), ir.Bool)
+	}
+	// x is the sum of xᵢ·2^(16i), and so is the kernel: f(x, kernel) is that of f(xᵢ, kernelⱼ)·2^(16(i+j)), without those beyond the type.
+	var sum *ops.Tensor
+	left, right := limbs(ops.Cast(x, d)), limbs(ops.Cast(kernel, d))
+	for i, u := range left {
+		for j, v := range right[:len(right)-i] {
+			part := ops.Cast(f(u, v), ir.Int64)
+			if i+j > 0 {
+				part = ops.LeftShift(part, ops.Scalar(part, float64(limbBits*(i+j))))
+			}
+			if sum == nil {
+				sum = part
+			} else {
+				sum = ops.Add(sum, part)
+			}
+		}
+	}
+	return ops.Cast(sum, d)
+}
+
+// limbs cuts whole numbers into pieces of 16 bits, as float64. The last one has the sign.
+func limbs(x *ops.Tensor) []*ops.Tensor {
+	var out []*ops.Tensor
+	for range (x.DType().Size() - 1) / 2 {
+		low := ops.BitwiseAnd(x, ops.Scalar(x, 1<<limbBits-1))
+		out = append(out, ops.Cast(low, ir.Float64))
+		x = ops.RightShift(x, ops.Scalar(x, limbBits))
+	}
+	return append(out, ops.Cast(x, ir.Float64))
+}
