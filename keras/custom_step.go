@@ -51,8 +51,9 @@ type Step struct {
 	m        *Model
 	step     *customStep
 	applied  []optimized
-	rowGrads []*ops.Tensor // of the rows of dynamic embeddings among X
-	measured bool          // ComputeLoss was called, so its trackers have something to say
+	rowGrads []*ops.Tensor  // of the rows of dynamic embeddings among X
+	measured bool           // ComputeLoss was called, so its trackers have something to say
+	servers  *serverUpdates // that weights are updated by; nil: they are updated in the step
 }
 
 // StepLogs are what a step reports, by name. Each value is one of

@@ -16,7 +16,12 @@ import (
 
 // runStep traces a step of the user's own and what keeps track of its logs.
 func (m *Model) runStep(r *distribute.Replica, step *customStep, x, y, w []*ops.Tensor) *Step {
-	s := &Step{Replica: r, X: x, Y: y, SampleWeight: w, m: m, step: step}
+	return m.trace(&Step{Replica: r, X: x, Y: y, SampleWeight: w, m: m, step: step})
+}
+
+// trace calls the user's function.
+func (m *Model) trace(s *Step) *Step {
+	r, step := s.Replica, s.step
 	var logs StepLogs
 	guard(r, step.name, func() { logs = step.call(s) })
 	if !step.explored {

@@ -75,7 +75,11 @@ func (s *Step) Apply(optimizer optimizers.Optimizer, gradients ops.Gradients) {
 		ops.Failf(s.Graph(), "Apply needs the gradients of variables, received those of a %T; take them with tape.Gradients(loss, model.TrainableVariables())", gradients.Of)
 	}
 	s.check("Apply", optimizer, variables)
-	optimizer.Apply(s.Replica, gradients)
+	if s.servers != nil {
+		s.servers.take(s, optimizer, variables, gradients.Values)
+	} else {
+		optimizer.Apply(s.Replica, gradients)
+	}
 	i := slices.IndexFunc(s.applied, func(o optimized) bool { return o.optimizer == optimizer })
 	if i < 0 {
 		i = len(s.applied)

@@ -46,10 +46,11 @@ type serverFit struct {
 
 // serverWeight is a weight of the model and its variable on the servers.
 type serverWeight struct {
-	local   *distribute.Variable
-	trained bool
-	rule    parameters.Rule
-	remote  *parameters.Variable
+	local      *distribute.Variable
+	trained    bool
+	rule       parameters.Rule
+	constraint parameters.Constraint
+	remote     *parameters.Variable
 }
 
 func (f *serverFit) name(what string) string { return "fit/" + strconv.Itoa(f.number) + "/" + what }
@@ -59,8 +60,6 @@ func newServerFit(t *trainer, s *distribute.ParameterServerStrategy) (*serverFit
 	switch {
 	case t.c.steps == 0:
 		return nil, errors.New("keras: Fit: under ParameterServerStrategy every worker reads data of its own, so that nobody knows how long an epoch is; set StepsPerEpoch, the number of batches of all workers together")
-	case t.m.compiled.trainStep != nil:
-		return nil, errors.New("keras: Fit: a TrainStep of the model's own is not supported under ParameterServerStrategy; write a loop with coordinator.ClusterCoordinator")
 	}
 	return &serverFit{t: t, s: s, job: s.Job(), number: s.NextCall()}, nil
 }
@@ -204,6 +203,9 @@ func (f *serverFit) layout() error {
 	if c.serverCall == 0 {
 		c.serverCall = f.number
 	}
+	if c.trainStep != nil && len(c.optimized) > 1 {
+		return fmt.Errorf("keras: Fit: TrainStep uses %d optimizers; parameter servers update the weights of a model by one: use one, or write a loop with coordinator.ClusterCoordinator", len(c.optimized))
+	}
 	trained := map[*distribute.Variable]bool{}
 	for _, v := range c.trainable {
 		trained[v] = true
@@ -219,11 +221,11 @@ func (f *serverFit) layout() error {
 		}
 		if w.trained {
 			var err error
-			if w.rule, err = optimizers.ServerRule(c.optimizer, v); err != nil {
+			if w.rule, err = optimizers.ServerRule(f.optimizer(), v); err != nil {
 				return fmt.Errorf("keras: Fit: %w", err)
 			}
-			if v.Spec().Constraint != nil {
-				return fmt.Errorf("keras: Fit: weight %s has a constraint, which parameter servers do not apply; leave it out, or use another strategy", v.Path())
+			if w.constraint, err = serverConstraint(v); err != nil {
+				return err
 			}
 		}
 		f.weights = append(f.weights, w)
@@ -233,6 +235,14 @@ func (f *serverFit) layout() error {
 		f.metrics = append(f.metrics, metric.metric.Variables()...)
 	}
 	return f.layoutTables()
+}
+
+// optimizer updates the weights: that of Compile, or of a TrainStep of the user's own.
+func (f *serverFit) optimizer() optimizers.Optimizer {
+	if c := f.t.m.compiled; c.trainStep != nil && len(c.optimized) == 1 {
+		return c.optimized[0].optimizer
+	}
+	return f.t.m.compiled.optimizer
 }
 
 // remoteName is the name on the servers. Models of one name are told apart, and those that were compiled anew.
@@ -252,7 +262,7 @@ func (f *serverFit) place(ctx context.Context) error {
 			a, err := w.local.Value()
 			return floats(a), err
 		}
-		v, created, err := f.job.Create(ctx, parameters.Spec{Name: f.remoteName(w.local), Shape: w.local.Type().Shape, Rule: w.rule, Value: value})
+		v, created, err := f.job.Create(ctx, parameters.Spec{Name: f.remoteName(w.local), Shape: w.local.Type().Shape, Rule: w.rule, Constraint: w.constraint, Value: value})
 		if err != nil {
 			return fmt.Errorf("keras: Fit: %w", err)
 		}
@@ -348,12 +358,12 @@ func (f *serverFit) fetchSlots(ctx context.Context, w *serverWeight) error {
 	if err != nil {
 		return err
 	}
-	for i, v := range optimizers.SlotsOf(f.t.m.compiled.optimizer, w.local) {
+	for i, v := range optimizers.SlotsOf(f.optimizer(), w.local) {
 		if err := setFloats(v, values[w.rule.SlotNames()[i]]); err != nil {
 			return err
 		}
 	}
-	if o, ok := f.t.m.compiled.optimizer.(interface{ Iterations() *distribute.Variable }); ok && o.Iterations() != nil {
+	if o, ok := f.optimizer().(interface{ Iterations() *distribute.Variable }); ok && o.Iterations() != nil {
 		a, err := kernels.FromFloat64s(ir.Int64, ir.Shape{}, []float64{float64(n)})
 		if err != nil {
 			return err

@@ -111,7 +111,7 @@ func (f *serverFit) ahead() int { return 8 * f.job.Workers() }
 
 // trainStep schedules one step, for any worker and the worker's next batch.
 func (f *serverFit) trainStep(ctx context.Context, step int) error {
-	rate, err := optimizers.ServerRate(f.t.m.compiled.optimizer, f.steps)
+	rate, err := optimizers.ServerRate(f.optimizer(), f.steps)
 	if err != nil {
 		return err
 	}
@@ -126,7 +126,7 @@ func (f *serverFit) trainStep(ctx context.Context, step int) error {
 
 // trainRound runs a round of synchronous training.
 func (f *serverFit) trainRound(ctx context.Context, epoch, step, replicas, backups int) error {
-	rate, err := optimizers.ServerRate(f.t.m.compiled.optimizer, f.steps)
+	rate, err := optimizers.ServerRate(f.optimizer(), f.steps)
 	if err != nil {
 		return err
 	}

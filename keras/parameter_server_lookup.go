@@ -40,7 +40,7 @@ func (w *serverWorker) findLookups() (*tableLookups, error) {
 			candidates[one.local] = one
 		}
 	}
-	if len(candidates) == 0 {
+	if len(candidates) == 0 || m.compiled.trainStep != nil { // who takes gradients takes those of weights
 		return l, nil
 	}
 	read := map[*distribute.Variable]bool{}

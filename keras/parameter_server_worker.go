@@ -152,6 +152,9 @@ func (w *serverWorker) prepare() error {
 		x, y, weights := in[:inputs], in[inputs:inputs+targets], in[inputs+targets:]
 		rows = append(rows, m.rowsOf(x)...)
 		weights = m.compiled.applyClassWeights(m.policy.Float(), y, weights)
+		if m.compiled.trainStep != nil {
+			return w.customGradients(r, x, y, weights)
+		}
 		total := m.measure(r, m.outputs(r, true, x), y, weights)
 		if !m.hasLoss(r) {
 			ops.Failf(r.Graph(), "there is no loss to train on: Compile was given none, and no layer adds one or regularizes; set CompileConfig.Loss")
@@ -167,7 +170,7 @@ func (w *serverWorker) prepare() error {
 				grads[i] = ops.ZerosLike(rows[i-len(w.trained)])
 			}
 		}
-		return optimizers.ServerGradients(m.compiled.optimizer, grads)
+		return optimizers.ServerGradients(w.optimizer(), grads)
 	})
 	return nil
 }

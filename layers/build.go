@@ -73,7 +73,7 @@ func (b *Builder) AddWeight(name string, shape ir.Shape, o WeightOptions) *distr
 		r, err := constraints.Get(o.Constraint)
 		b.check(name, err)
 		if r != nil {
-			spec.Constraint = r.Apply
+			spec.Constraint, spec.ConstraintOf = r.Apply, r
 		}
 	}
 	v := distribute.NewVariable(spec)

@@ -26,6 +26,18 @@ const (
 	FTRL    = protocol.FTRL
 )
 
+// Constraint is what servers do to a variable after each update from gradients.
+type Constraint = protocol.Constraint
+
+// The constraints that servers know, by the names of layers/constraints.
+const (
+	NoConstraint = protocol.NoConstraint
+	MaxNorm      = protocol.MaxNorm
+	NonNeg       = protocol.NonNeg
+	UnitNorm     = protocol.UnitNorm
+	MinMaxNorm   = protocol.MinMaxNorm
+)
+
 // Init says what the rows of a variable begin with.
 type Init = protocol.Init
 
@@ -83,6 +95,8 @@ type Spec struct {
 	Shape ir.Shape // of float32
 	Rule  Rule     // the zero value: gradients are refused
 	Init  Init     // what it begins with where Value is nil
+	// Constraint follows each update from gradients. A variable with one along its first axis lies on one server as a whole, whatever the partitioner says.
+	Constraint Constraint
 	// Value makes the first value; it is called only where the variable does not exist yet.
 	Value func() ([]float32, error)
 

@@ -256,8 +256,14 @@ func (c *client) layout(spec parameters.Spec, existing *parameters.Variable) (*p
 		for i := range c.links {
 			parts = append(parts, partitioners.Shard{Name: spec.Name + "/part_" + strconv.Itoa(i)})
 		}
-	} else if parts, err = partitioners.Cut(c.s.VariablePartitioner, spec.Name, spec.Shape, 4); err != nil {
-		return nil, nil, err
+	} else {
+		cut := c.s.VariablePartitioner
+		if spec.Constraint.AcrossRows() {
+			cut = nil // the lengths of columns depend on all rows
+		}
+		if parts, err = partitioners.Cut(cut, spec.Name, spec.Shape, 4); err != nil {
+			return nil, nil, err
+		}
 	}
 	if existing != nil {
 		if !existing.Shape.Equal(spec.Shape) || existing.Dynamic != spec.Dynamic {
@@ -288,7 +294,7 @@ func (c *client) layout(spec parameters.Spec, existing *parameters.Variable) (*p
 			first = i
 		}
 		v.Shards = append(v.Shards, parameters.Shard{First: first, Rows: p.Rows, Server: server})
-		d := protocol.Definition{Name: p.Name, Variable: spec.Name, Shape: formatShape(spec.Shape), First: first, Rows: p.Rows, Width: v.Width, Rule: spec.Rule, Init: spec.Init,
+		d := protocol.Definition{Name: p.Name, Variable: spec.Name, Shape: formatShape(spec.Shape), First: first, Rows: p.Rows, Width: v.Width, Rule: spec.Rule, Constraint: spec.Constraint, Init: spec.Init,
 			Dynamic: spec.Dynamic, MaxAge: spec.MaxAge, Policy: spec.Policy, Text: spec.Text}
 		if spec.MaxRows > 0 {
 			d.MaxRows = (spec.MaxRows + len(parts) - 1) / len(parts)

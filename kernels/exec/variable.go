@@ -60,6 +60,8 @@ type VariableSpec struct {
 	// Regularizer returns a scalar that is added to the loss; Constraint returns the value that replaces an updated one.
 	Regularizer func(w *ops.Tensor) *ops.Tensor
 	Constraint  func(w *ops.Tensor) *ops.Tensor
+	// ConstraintOf is the value whose method Constraint is, for who applies it elsewhere; nil where it is not known.
+	ConstraintOf any
 	// Owner gives the first part of the path. It is asked whenever the path is, because layers get their names late.
 	Owner interface{ Path() string }
 }

@@ -15,7 +15,9 @@ type Definition struct {
 	Rows  int // of a dynamic table: 0
 	Width int // numbers in a row
 	Rule  Rule
-	Init  Init // of dynamic tables, and of others until they are assigned
+	// Constraint follows each update from gradients; a dynamic table has none.
+	Constraint Constraint
+	Init       Init // of dynamic tables, and of others until they are assigned
 
 	Dynamic bool
 	MaxRows int    // of a dynamic table; 0: no bound
@@ -69,6 +71,9 @@ func (d *Definition) Check() error {
 	if err := d.Rule.Check(); err != nil {
 		return fail("%v", err)
 	}
+	if err := d.Constraint.check(d); err != nil {
+		return fail("%v", err)
+	}
 	if arrays := 1 + len(d.Rule.SlotNames()); d.Width > 0 && d.Rows > math.MaxInt/4/arrays/d.Width { // so that Bytes is a number
 		return fail("%d rows of %d numbers are too many", d.Rows, d.Width)
 	}
@@ -92,6 +97,7 @@ func (d *Definition) Encode(w *Writer) {
 	w.Uint(uint64(d.Rows))
 	w.Uint(uint64(d.Width))
 	d.Rule.encode(w)
+	d.Constraint.encode(w)
 	w.Byte(byte(d.Init.Kind))
 	w.Float(d.Init.A)
 	w.Float(d.Init.B)
@@ -108,6 +114,7 @@ func (d *Definition) Decode(r *Reader) {
 	d.Name, d.Variable, d.Shape, d.First = r.String(), r.String(), r.String(), r.Int()
 	d.Rows, d.Width = r.Int(), r.Int()
 	d.Rule.decode(r)
+	d.Constraint.decode(r)
 	d.Init = Init{Kind: InitKind(r.Byte()), A: r.Float(), B: r.Float(), Seed: r.Uint()}
 	d.Dynamic, d.MaxRows, d.MaxAge = r.Bool(), r.Int(), r.Uint()
 	d.Policy, d.Text = Policy(r.Byte()), r.Bool()

@@ -21,7 +21,7 @@ const (
 	maxNotes  = 1 << 10
 	maxNote   = 1 << 20
 
-	snapshotVersion = 3
+	snapshotVersion = 4
 )
 
 // State is what a parameter server has decided. It is changed by Execute alone, one call at a time; reading is free between changes.

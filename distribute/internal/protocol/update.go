@@ -148,6 +148,7 @@ func (t *Table) gradient(u *Update) {
 		}
 		t.Rule.update(f, t.values[from:to], g, slots)
 	}
+	defer t.constrain()
 	if !u.Sparse {
 		update(0, len(t.values), u.Values)
 		return

@@ -1,0 +1,75 @@
+package keras
+
+import (
+	"slices"
+
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/keras/ops"
+	"github.com/gokeras/gokeras/kernels/ir"
+	"github.com/gokeras/gokeras/optimizers"
+)
+
+// serverUpdates are the gradients that a TrainStep of the user's own hands to an optimizer, where the weights lie on parameter servers. They are updated there,
+// after the step.
+type serverUpdates struct {
+	gradients map[*distribute.Variable]*ops.Tensor
+	updated   distribute.Variables
+	values    map[ir.Value]*distribute.Variable // what reads of the updated weights give from then on
+}
+
+// take is the update of some weights.
+func (u *serverUpdates) take(s *Step, optimizer optimizers.Optimizer, variables distribute.Variables, grads []*ops.Tensor) {
+	var known distribute.Variables
+	var have []*ops.Tensor
+	for i, v := range variables {
+		if grads[i] == nil {
+			continue
+		}
+		if u.gradients[v] != nil {
+			ops.Failf(s.Graph(), "TrainStep updates the weight %s twice; parameter servers make one update of a weight in a step: add the losses up, or write a loop with coordinator.ClusterCoordinator", v.Path())
+		}
+		known, have = append(known, v), append(have, grads[i])
+	}
+	if len(known) == 0 {
+		ops.Failf(s.Graph(), "no weight has a gradient; the loss does not depend on any of the %d weights", len(variables))
+	}
+	for i, g := range optimizers.ServerGradients(optimizer, have) {
+		v := known[i]
+		u.gradients[v] = g
+		u.updated = append(u.updated, v)
+		s.AssignMirrored(v, s.Read(v)) // the same, by another name
+		u.values[s.Read(v).Value()] = v
+	}
+}
+
+// check fails where the step has computed with a weight that it had updated before: the new value is not here.
+func (u *serverUpdates) check(s *Step) {
+	for _, n := range s.Graph().Program().Nodes {
+		for _, in := range n.Inputs {
+			if v := u.values[in]; v != nil {
+				ops.Failf(s.Graph(), "TrainStep computes with the weight %s after it has updated it; under ParameterServerStrategy updates are made on the servers, after the step: take all gradients first, "+
+					"or write a loop with coordinator.ClusterCoordinator", v.Path())
+			}
+		}
+	}
+}
+
+// customGradients traces a TrainStep of the user's own, and returns the gradients of the weights and of the rows of dynamic embeddings.
+func (w *serverWorker) customGradients(r *distribute.Replica, x, y, weights []*ops.Tensor) []*ops.Tensor {
+	m := w.t.m
+	u := &serverUpdates{gradients: map[*distribute.Variable]*ops.Tensor{}, values: map[ir.Value]*distribute.Variable{}}
+	s := m.trace(&Step{Replica: r, X: x, Y: y, SampleWeight: weights, m: m, step: m.compiled.trainStep, servers: u})
+	u.check(s)
+	var grads []*ops.Tensor
+	for _, one := range w.trained {
+		g := u.gradients[one.local]
+		if g == nil {
+			ops.Failf(r.Graph(), "TrainStep does not update the weight %s for batches of this shape, as it did for the first one; update the same weights in all steps", one.local.Path())
+		}
+		grads = append(grads, g)
+	}
+	if rows := m.rowsOf(x); len(rows) > 0 {
+		grads = append(grads, rowGradients(rows, slices.Clone(s.rowGrads))...)
+	}
+	return grads
+}
