@@ -60,6 +60,7 @@ race-all: ## the same of all packages in these folders, for the night
 
 api: ## write docs/api.txt, the list of all that programs can name, which make check compares with the code
 	$(GO) run ./internal/api > docs/api.txt
+	$(GO) run ./internal/zerocalls/generate.go < docs/api.txt | gofmt > internal/zerocalls/calls_test.go
 
 generated: ## regenerate what is generated and fail when it differs from what is committed
 	./internal/check-generated.sh

@@ -18,8 +18,12 @@ type List struct {
 
 // NewList prepares callbacks for a run.
 func NewList(all []Callback, m Model, p Params) *List {
-	l := &List{all: all, params: p}
+	l := &List{params: p}
 	for _, c := range all {
+		if c == nil {
+			continue
+		}
+		l.all = append(l.all, c)
 		c.SetModel(m)
 		c.SetParams(p)
 		l.names = append(l.names, fmt.Sprintf("%T", c))

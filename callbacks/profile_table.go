@@ -2,6 +2,7 @@ package callbacks
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -80,6 +81,9 @@ func joined(profiles []cpu.ProgramProfile) []cpu.OpProfile {
 
 // Write prints the table. Long chains of operations are shortened.
 func (t ProfileTable) Write(w io.Writer) error {
+	if w == nil {
+		return errors.New("callbacks: ProfileTable.Write: the writer is nil")
+	}
 	const form = "%-*s %-*s %9s %5s %8s %7s %5s\n"
 	if _, err := fmt.Fprintf(w, form, nameWidth, "operation", layerWidth, "layer", "µs", "%", "MB", "GFLOP/s", "%peak"); err != nil {
 		return err

@@ -64,7 +64,9 @@ func Arrays(x, y any, options ...ArrayOption) *ArraySource {
 	if len(options) > 0 {
 		var config arrayConfig
 		for _, o := range options {
-			o.applyArrays(&config)
+			if o != nil {
+				o.applyArrays(&config)
+			}
 		}
 		weight = config.sampleWeight
 	}
@@ -105,7 +107,14 @@ func (s *ArraySource) seal() *ArraySource {
 }
 
 // Err returns what was wrong with the arguments of Arrays, or nil.
-func (s *ArraySource) Err() error { return s.err }
+func (s *ArraySource) Err() error {
+	if s == nil {
+		return errNoSource
+	}
+	return s.err
+}
+
+var errNoSource = errors.New("data: the source is nil; make one with Arrays")
 
 // N returns the number of examples; 0 where Err is not nil.
 func (s *ArraySource) N() int { return s.n }

@@ -43,7 +43,9 @@ type AudioDataset struct {
 func AudioDatasetFromDirectory(dir string, options ...ImageOption) (*AudioDataset, error) {
 	c := imageConfig{labels: LabelInt, batchSize: DefaultBatchSize, suffixes: []string{".wav"}}
 	for _, o := range options {
-		o.applyImages(&c)
+		if o != nil {
+			o.applyImages(&c)
+		}
 	}
 	files, err := c.openSounds(dir)
 	if err != nil {

@@ -99,10 +99,17 @@ func ReadCSV(r io.Reader, options ...CSVOption) (*CSV, error) {
 	return c, nil
 }
 
+var errNoReader = errors.New("the reader is nil")
+
 func readCSV(r io.Reader, options []CSVOption) (*CSV, error) {
+	if r == nil {
+		return nil, errNoReader
+	}
 	config := csvConfig{comma: ','}
 	for _, o := range options {
-		o.applyCSV(&config)
+		if o != nil {
+			o.applyCSV(&config)
+		}
 	}
 	buffered := bufio.NewReader(r)
 	if mark, _ := buffered.Peek(3); string(mark) == "\ufeff" { // spreadsheets write a byte order mark

@@ -25,6 +25,9 @@ func isModelDtype(dt tensor.Dtype) bool { return slices.Contains(dtypes, dt) }
 // Data of such an array is an empty slice. Of an array without elements that [tensor.New] makes it panics, and so it does for the types of one
 // byte (bool, int8, uint8), of which gorgonia.org/tensor can hold none otherwise: look at the shape first.
 func Empty(dt tensor.Dtype, shape ...int) (*tensor.Dense, error) {
+	if dt.Type == nil {
+		return nil, fmt.Errorf("data: Empty: the element type is the zero tensor.Dtype; %s", dtypeHint)
+	}
 	if n, ok := volume(shape, int(dt.Size())); !ok || n != 0 || !isModelDtype(dt) {
 		return nil, fmt.Errorf("data: Empty: received element type %s and shape %v; %s, and a length of 0 among lengths that are not negative", dt, shape, dtypeHint)
 	}

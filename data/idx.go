@@ -61,6 +61,9 @@ func loadIDX(path string) (*tensor.Dense, error) {
 }
 
 func readIDX(r io.Reader, hint int) (*tensor.Dense, error) {
+	if r == nil {
+		return nil, errNoReader
+	}
 	var head [4]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return nil, fmt.Errorf("header: %w", noEOF(err))

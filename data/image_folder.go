@@ -138,7 +138,9 @@ func ImageDatasetFromDirectory(dir string, height, width int, options ...ImageOp
 func ImageFolder(dir string, height, width int, options ...ImageOption) (*ImageDataset, error) {
 	c := imageConfig{labels: LabelInt, colors: RGB, batchSize: DefaultBatchSize}
 	for _, o := range options {
-		o.applyImages(&c)
+		if o != nil {
+			o.applyImages(&c)
+		}
 	}
 	ds, err := c.open(dir, height, width)
 	if err != nil {

@@ -69,7 +69,9 @@ type buffer struct {
 func (s *ArraySource) Loader(batchSize int, shuffle bool, seed uint64, options ...LoaderOption) *Loader {
 	l := &Loader{source: s, batchSize: batchSize, shuffle: shuffle, seed: seed, buffers: 2, err: s.err}
 	for _, o := range options {
-		o.applyLoader(l)
+		if o != nil {
+			o.applyLoader(l)
+		}
 	}
 	switch {
 	case l.err != nil:

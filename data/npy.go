@@ -83,6 +83,9 @@ type npyHeader struct {
 }
 
 func readNPY(r io.Reader, hint int) (*tensor.Dense, error) {
+	if r == nil {
+		return nil, errNoReader
+	}
 	text, err := readNPYHeader(r)
 	if err != nil {
 		return nil, err
@@ -230,6 +233,9 @@ func writeNPY(w io.Writer, d *tensor.Dense) error {
 
 // npyCode gives NumPy's name of an element type in this machine's byte order.
 func npyCode(dt tensor.Dtype) (string, error) {
+	if dt.Type == nil {
+		return "", fmt.Errorf("the array is a zero tensor.Dense, without an element type; make it with tensor.New")
+	}
 	switch dt { // Go's own sizes
 	case tensor.Int:
 		dt = tensor.Int64

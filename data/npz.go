@@ -48,6 +48,9 @@ func ReadNPZ(r io.ReaderAt, size int64) (Tensors, error) {
 }
 
 func readNPZ(r io.ReaderAt, size int64) (Tensors, error) {
+	if r == nil {
+		return Tensors{}, errNoReader
+	}
 	archive, err := zip.NewReader(r, size)
 	if err != nil {
 		return Tensors{}, err

@@ -55,7 +55,9 @@ type Number interface {
 func PadSequences[T Number](sequences [][]T, options ...PadOption) (*tensor.Dense, error) {
 	var c padConfig
 	for _, o := range options {
-		o.applyPad(&c)
+		if o != nil {
+			o.applyPad(&c)
+		}
 	}
 	if err := c.check(len(sequences)); err != nil {
 		return nil, fmt.Errorf("data: PadSequences: %w", err)

@@ -25,12 +25,17 @@ type Pipeline struct {
 }
 
 // Err returns what was wrong with the arguments of the stages so far, or nil.
-func (p *Pipeline) Err() error { return p.err }
+func (p *Pipeline) Err() error {
+	if p == nil {
+		return fmt.Errorf("data: %w", errNoPipeline)
+	}
+	return p.err
+}
 
 // Cardinality implements Sized: the number of elements of a pass, [Infinite], or known = false after Filter, a generator, and
 // whatever else decides as it goes.
 func (p *Pipeline) Cardinality() (n int, known bool) {
-	if p.err != nil || p.size == nil {
+	if p.Err() != nil || p.size == nil {
 		return 0, false
 	}
 	return p.size()
@@ -38,8 +43,8 @@ func (p *Pipeline) Cardinality() (n int, known bool) {
 
 // Batches implements Dataset. What it yields is an element of the last stage.
 func (p *Pipeline) Batches(ctx context.Context, epoch int) iter.Seq2[Batch, error] {
-	if p.err != nil {
-		return failed(p.err)
+	if err := p.Err(); err != nil {
+		return failed(err)
 	}
 	return func(yield func(Batch, error) bool) {
 		for element, err := range p.pass(ctx, epoch) {
@@ -73,6 +78,9 @@ func (p *Pipeline) fail(format string, args ...any) *Pipeline {
 
 // then starts a stage that reads from p.
 func (p *Pipeline) then(stage string) *Pipeline {
+	if p == nil {
+		return &Pipeline{stage: stage, err: fmt.Errorf("data: %s: %w", stage, errNoPipeline)}
+	}
 	return &Pipeline{stage: stage, err: p.err, size: p.size}
 }
 
@@ -235,7 +243,7 @@ func (p *Pipeline) Shard(n, index int) *Pipeline {
 	return m
 }
 
-var errNoPipeline = errors.New("the pipeline is nil")
+var errNoPipeline = errors.New("the pipeline is nil; look at the error of the function that makes it")
 
 // Concatenate goes through the elements of p and then through those of other.
 func (p *Pipeline) Concatenate(other *Pipeline) *Pipeline {

@@ -36,7 +36,9 @@ func (p *Pipeline) Shuffle(bufferSize int, seed uint64, options ...ShuffleOption
 	}
 	var config shuffleConfig
 	for _, o := range options {
-		o.applyShuffle(&config)
+		if o != nil {
+			o.applyShuffle(&config)
+		}
 	}
 	m.pass = func(ctx context.Context, epoch int) iter.Seq2[Batch, error] {
 		return func(yield func(Batch, error) bool) {

@@ -44,7 +44,9 @@ type sequenceDataset struct {
 func FromSequence(sequence Sequence, workers, queue int, options ...SequenceOption) *Pipeline {
 	s := &sequenceDataset{sequence: sequence}
 	for _, o := range options {
-		o.applySequence(s)
+		if o != nil {
+			o.applySequence(s)
+		}
 	}
 	p := &Pipeline{stage: "FromSequence"}
 	workers = workersOrCPUs(workers)

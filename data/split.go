@@ -87,7 +87,9 @@ func ShuffleBeforeSplit(seed uint64) SplitOption {
 func SplitDataset(source *ArraySource, left, right SplitSize, options ...SplitOption) (*ArraySource, *ArraySource, error) {
 	var c splitConfig
 	for _, o := range options {
-		o.applySplit(&c)
+		if o != nil {
+			o.applySplit(&c)
+		}
 	}
 	if err := source.Err(); err != nil {
 		return nil, nil, err

@@ -35,7 +35,9 @@ type TextDataset struct {
 func TextDatasetFromDirectory(dir string, options ...ImageOption) (*TextDataset, error) {
 	c := imageConfig{labels: LabelInt, batchSize: DefaultBatchSize, suffixes: []string{".txt"}}
 	for _, o := range options {
-		o.applyImages(&c)
+		if o != nil {
+			o.applyImages(&c)
+		}
 	}
 	files, err := c.openTexts(dir)
 	if err != nil {

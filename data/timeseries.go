@@ -61,7 +61,9 @@ func TimeRange(start, end int) TimeseriesOption {
 func TimeseriesDatasetFromArray(data, targets any, sequenceLength int, options ...TimeseriesOption) *Pipeline {
 	c := timeseriesConfig{stride: 1, rate: 1, batchSize: 128}
 	for _, o := range options {
-		o.applyTimeseries(&c)
+		if o != nil {
+			o.applyTimeseries(&c)
+		}
 	}
 	p := &Pipeline{stage: "TimeseriesDatasetFromArray"}
 	series, err := toDense(data, "data")

@@ -2,14 +2,20 @@ package distribute
 
 import (
 	"context"
+	"errors"
 
 	"github.com/gokeras/gokeras/kernels"
 )
 
 // The older spellings of TensorFlow's guides.
 
+var errNoStrategy = errors.New("distribute: the strategy is nil; make one, as with NewMirroredStrategy()")
+
 // ExperimentalRunV2 is the old name of Strategy.Run.
 func ExperimentalRunV2(ctx context.Context, s Strategy, f *Function, batch PerReplicaBatch) (PerReplica, error) {
+	if s == nil {
+		return nil, errNoStrategy
+	}
 	return s.Run(ctx, f, batch)
 }
 
@@ -20,11 +26,17 @@ func ExperimentalLocalResults(s Strategy, value PerReplica) []kernels.Array {
 
 // ExperimentalDistributeDataset is the old name of Strategy.DistributeDataset.
 func ExperimentalDistributeDataset(s Strategy, ds Dataset, options ...InputOptions) (*DistributedDataset, error) {
+	if s == nil {
+		return nil, errNoStrategy
+	}
 	return s.DistributeDataset(ds, options...)
 }
 
 // ExperimentalDistributeDatasetsFromFunction is the old name of Strategy.DistributeDatasetsFromFunction.
 func ExperimentalDistributeDatasetsFromFunction(s Strategy, f func(InputContext) (Dataset, error), options ...InputOptions) (*DistributedDataset, error) {
+	if s == nil {
+		return nil, errNoStrategy
+	}
 	return s.DistributeDatasetsFromFunction(f, options...)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/exec"
@@ -236,6 +237,9 @@ func BroadcastVariables(ctx context.Context, s Strategy, vars Variables) error {
 func ReceiveVariables(ctx context.Context, s Strategy, vars Variables, root int) (mirrored Variables, values []kernels.Array, err error) {
 	var shards Variables
 	var wholes []kernels.Array
+	if i := slices.Index(vars, nil); i >= 0 {
+		return nil, nil, fmt.Errorf("distribute: ReceiveVariables: variable %d is nil", i)
+	}
 	for _, v := range vars {
 		if v.Spec().Synchronization == OnRead || v.Size() == 0 {
 			continue

@@ -21,6 +21,9 @@ func (s *local) Run(ctx context.Context, f *Function, batch PerReplicaBatch) (Pe
 // SplitBatch cuts a global batch into one part a replica along axis 0, which all of its arrays need, with one length. The parts
 // share the batch's memory.
 func SplitBatch(s Strategy, global HostBatch) (PerReplicaBatch, error) {
+	if s == nil {
+		return nil, errNoStrategy
+	}
 	n := global.Examples()
 	for i, a := range global.Arrays() {
 		if rowsOf(a) != n || len(a.Data) != a.Type.Bytes() {

@@ -104,7 +104,7 @@ func (m *Model) calibratedLayers(how quantizers.Calibrator, blocks []layers.Laye
 		layers.Walk(block, func(l layers.Layer) {
 			q, ok := l.(layers.Calibrated)
 			for _, f := range filters {
-				ok = ok && f(l)
+				ok = ok && (f == nil || f(l))
 			}
 			if ok && !seen[l] && layers.CanQuantize(l, how.Mode()) {
 				seen[l], some = true, true

@@ -27,6 +27,10 @@ type DistributedDataset = distribute.DistributedDataset
 //
 // Floats become float32; see [HostDataset] for other types. Options that do not fit are reported by the first batch.
 func DistributeDataset(s distribute.Strategy, ds data.Dataset, options ...distribute.InputOptions) *DistributedDataset {
+	if s == nil {
+		d, _ := distribute.Default().DistributeDataset(failing{errors.New("keras: DistributeDataset: the strategy is nil; make one, as with distribute.NewMirroredStrategy()")})
+		return d
+	}
 	d, err := s.DistributeDataset(HostDataset(ds, ir.Float32), options...)
 	if err != nil {
 		d, _ = s.DistributeDataset(failing{err}) // a dataset and no options: this cannot fail
@@ -37,6 +41,9 @@ func DistributeDataset(s distribute.Strategy, ds data.Dataset, options ...distri
 // DistributeDatasetsFromFunction hands out the batches of the dataset that f makes, one to each replica; see
 // [distribute.Strategy].DistributeDatasetsFromFunction. Floats become float32.
 func DistributeDatasetsFromFunction(s distribute.Strategy, f func(distribute.InputContext) (data.Dataset, error), options ...distribute.InputOptions) (*DistributedDataset, error) {
+	if s == nil || f == nil {
+		return nil, errors.New("keras: DistributeDatasetsFromFunction: the strategy or the function is nil; pass both")
+	}
 	return s.DistributeDatasetsFromFunction(func(c distribute.InputContext) (distribute.Dataset, error) {
 		ds, err := f(c)
 		if err != nil {

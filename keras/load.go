@@ -37,6 +37,9 @@ func ReadModel(r io.ReaderAt, size int64, options ...LoadOption) (*Model, error)
 	if err != nil {
 		return nil, err
 	}
+	if r == nil {
+		return nil, errors.New("keras: ReadModel: the reader is nil")
+	}
 	m, err := readModel(r, size, &c, rest)
 	if err != nil {
 		return nil, fmt.Errorf("keras: ReadModel: %w", err)

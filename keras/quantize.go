@@ -35,7 +35,7 @@ func (m *Model) quantize(how any, filters []func(l layers.Layer) bool) error {
 	layers.Walk(m, func(l layers.Layer) {
 		q, ok := l.(layers.Quantizable)
 		for _, f := range filters {
-			ok = ok && f(l)
+			ok = ok && (f == nil || f(l))
 		}
 		if ok && layers.CanQuantize(l, c.Mode()) {
 			chosen = append(chosen, q)

@@ -49,7 +49,9 @@ func ShowTrainable() SummaryOption { return summaryOption(func(c *summaryConfig)
 func (m *Model) Summary(options ...SummaryOption) error {
 	c := summaryConfig{w: os.Stdout, width: 76}
 	for _, o := range options {
-		o.applySummary(&c)
+		if o != nil {
+			o.applySummary(&c)
+		}
 	}
 	s := &summary{m: m, c: c, header: []string{"Layer (type)", "Output Shape", "Param #"}, positions: []float64{0.45, 0.80, 1}}
 	s.align = []tw.Align{tw.AlignLeft, tw.AlignLeft, tw.AlignRight}

@@ -170,7 +170,7 @@ func InferTypes(l Layer, inputs []ir.Type) ([]ir.Type, error) {
 
 func inferTypes(l Layer, inputs []ir.Type, invoke func(*Context, []*ops.Tensor) []*ops.Tensor) ([]ir.Type, error) {
 	if IsNil(l) {
-		return nil, fmt.Errorf("layers: a layer is nil; make it first, as in &layers.Dense{Units: 10}")
+		return nil, errNilLayer
 	}
 	if h, ok := AsHostLayer(l); ok {
 		return inferHostTypes(h, inputs)

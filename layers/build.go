@@ -304,6 +304,9 @@ func ClassName(l Layer) string {
 	if n, ok := l.(interface{ ClassName() string }); ok {
 		return n.ClassName()
 	}
+	if l == nil {
+		ops.Fail(nil, errNilLayer)
+	}
 	t := reflect.TypeOf(l)
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -328,6 +331,9 @@ func SnakeCase(name string) string {
 // AssignNames gives every layer inside root that has no name one made from its class and a count: dense, dense_1, ... The count
 // runs in the order of first use, through the whole model. A name given twice among direct members is an error.
 func AssignNames(root Layer) error {
+	if IsNil(root) {
+		return errNilLayer
+	}
 	var all []Layer
 	Walk(root, func(l Layer) {
 		if l != root {

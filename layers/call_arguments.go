@@ -22,6 +22,9 @@ func CallArguments(l Layer) map[string]any {
 // SetCallArgument sets the field that stands for an argument of the call in Keras. A value of another type, or a name that the layer
 // does not have, is an error.
 func SetCallArgument(l Layer, name string, value any) error {
+	if IsNil(l) {
+		return errNilLayer
+	}
 	var known []string
 	for _, f := range callFields(l) {
 		if f.name != name {

@@ -138,6 +138,9 @@ func encodeCommon(l Layer, c map[string]any) {
 
 // ToObject returns the object that stands for a layer in a Keras file, with its present name and whether it is trained.
 func ToObject(l Layer) (map[string]any, error) {
+	if IsNil(l) {
+		return nil, errNilLayer
+	}
 	if w, ok := l.(ObjectWriter); ok {
 		return w.LayerObject()
 	}

@@ -222,6 +222,9 @@ func (l *Embedding) start(seed uint64) (parameters.Init, bool, error) {
 
 // OpenTables makes the tables of all dynamic embeddings in l that have none, for a model with this seed.
 func OpenTables(l Layer, seed uint64) error {
+	if IsNil(l) {
+		return errNilLayer
+	}
 	var failed error
 	Walk(l, func(l Layer) {
 		e, ok := IsDynamic(l)

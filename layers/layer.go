@@ -1,6 +1,7 @@
 package layers
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -73,8 +74,13 @@ func (b *Base) base() *Base { return b }
 
 var sequences atomic.Uint64
 
+var errNilLayer = errors.New("layers: a layer is nil; make it first, as in &layers.Dense{Units: 10}")
+
 // attach makes the layer known to its Base on first use and reads the configuration that all layers share.
 func attach(l Layer) *Base {
+	if IsNil(l) {
+		ops.Fail(nil, errNilLayer)
+	}
 	b := l.base()
 	if b.self != nil {
 		return b
@@ -241,7 +247,10 @@ type how struct {
 func invoke(l Layer, c *Context, inputs []*ops.Tensor, h how) []*ops.Tensor {
 	compute := h.compute
 	if IsNil(l) {
-		ops.Failf(c.Graph(), "a layer that is called is nil; make it first, as in &layers.Dense{Units: 10}")
+		ops.Fail(nil, errNilLayer)
+	}
+	if c == nil || c.Replica == nil {
+		ops.Failf(nil, "layers: %s is called without the context of a step; a model calls its layers, Apply and Invoke call one alone", Name(l))
 	}
 	if c.Depth() == maxDepth {
 		ops.Failf(c.Graph(), "layers are nested more than %d deep; does a layer or model contain itself?", maxDepth)

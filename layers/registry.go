@@ -3,6 +3,7 @@ package layers
 import (
 	"encoding/json"
 	"fmt"
+	"github.com/gokeras/gokeras/keras/ops"
 	"reflect"
 	"slices"
 	"strings"
@@ -52,6 +53,9 @@ func Register[T any, P interface {
 
 // RegisteredName returns the name of a layer type from outside of this module in files, "package>Name"; "" for others.
 func RegisteredName(l Layer) string {
+	if l == nil {
+		ops.Fail(nil, errNilLayer)
+	}
 	t := reflect.TypeOf(l)
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()

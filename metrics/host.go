@@ -13,6 +13,9 @@ import (
 // UpdateState takes in one batch from host memory. sampleWeight may be nil. The batch is spread over the replicas of the
 // strategy that the metric's state belongs to, by default one on the CPU.
 func UpdateState(m Metric, yTrue, yPred kernels.Array, sampleWeight *kernels.Array) error {
+	if m == nil {
+		return errNilMetric
+	}
 	batch := distribute.HostBatch{X: []kernels.Array{yPred}, Y: []kernels.Array{yTrue}}
 	if sampleWeight != nil {
 		batch.SampleWeight = []kernels.Array{*sampleWeight}
@@ -80,6 +83,9 @@ func updateFunction(m Metric, s distribute.Strategy, weighted bool) *distribute.
 
 // ResultOf returns the metric's result over everything seen.
 func ResultOf(m Metric) (kernels.Array, error) {
+	if m == nil {
+		return kernels.Array{}, errNilMetric
+	}
 	s := strategyOf(m)
 	f := s.Function(func(r *distribute.Replica, _ distribute.Batch) *ops.Tensor { return m.Result(r) })
 	defer f.Close()

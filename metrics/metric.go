@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -127,8 +128,13 @@ func notBuilt(r *distribute.Replica, m Metric) {
 	ops.Failf(r.Graph(), "metric %q has no result before its first batch; update it first", m.MetricName())
 }
 
+var errNilMetric = errors.New("metrics: the metric is nil; make it first, as in &metrics.Mean{}")
+
 // Reset forgets everything that the metric has seen. It must not run while a step does.
 func Reset(m Metric) error {
+	if m == nil {
+		return errNilMetric
+	}
 	for _, v := range m.Variables() {
 		if err := v.SetValue(kernels.NewArray(v.Type())); err != nil {
 			return fmt.Errorf("metrics: resetting %q: %w", m.MetricName(), err)

@@ -1,6 +1,7 @@
 package optimizers
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -71,6 +72,9 @@ func ServerGradients(o Optimizer, grads []*ops.Tensor) []*ops.Tensor {
 
 // ServerRate is the learning rate of the update with a number, from 0, and the variables of the optimizer's count and rate.
 func ServerRate(o Optimizer, update int64) (float64, error) {
+	if o == nil {
+		return 0, errors.New("optimizers: ServerRate: the optimizer is nil")
+	}
 	if b, ok := o.(based); ok && b.base().schedule != nil {
 		return b.base().schedule.At(update), nil
 	}

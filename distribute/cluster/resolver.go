@@ -28,6 +28,9 @@ type Resolver interface {
 // Resolve asks a resolver for the cluster and this process's task, and checks them by the rules of [Validate]. A cluster without
 // a task is an error; an empty cluster comes back with an Unknown task.
 func Resolve(r Resolver) (*Spec, Task, error) {
+	if r == nil {
+		return nil, Unknown, errors.New("cluster: Resolve: the resolver is nil; make one, as with NewTFConfigResolver")
+	}
 	s, err := r.Spec()
 	if err != nil {
 		return nil, Unknown, err

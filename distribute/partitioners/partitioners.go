@@ -6,6 +6,7 @@
 package partitioners
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -23,6 +24,9 @@ type Func func(shape ir.Shape, elementBytes int) ([]int, error)
 
 // Partition calls the function.
 func (f Func) Partition(shape ir.Shape, elementBytes int) ([]int, error) {
+	if f == nil {
+		return nil, errors.New("partitioners: the function is nil")
+	}
 	return f(shape, elementBytes)
 }
 

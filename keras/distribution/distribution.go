@@ -24,7 +24,7 @@ type DataParallel struct{ parallel }
 
 // NewDataParallel cuts batches along the first axis of the mesh.
 func NewDataParallel(mesh *DeviceMesh) (*DataParallel, error) {
-	if mesh == nil {
+	if mesh == nil || len(mesh.devices) == 0 {
 		return nil, errors.New("distribution: DataParallel needs a mesh; make one with NewDeviceMesh")
 	}
 	d := &DataParallel{parallel{mesh: mesh, batch: mesh.names[0], layouts: NewLayoutMap(mesh)}}

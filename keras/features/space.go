@@ -55,7 +55,9 @@ func AsDict() Option { return func(s *Space) { s.dict = true } }
 func New(features map[string]Feature, options ...Option) (*Space, error) {
 	s := &Space{features: maps.Clone(features), names: slices.Sorted(maps.Keys(features)), defaults: [3]int{32, 32, 32}}
 	for _, o := range options {
-		o(s)
+		if o != nil {
+			o(s)
+		}
 	}
 	if err := s.check(); err != nil {
 		return nil, fmt.Errorf("features: %w", err)

@@ -42,7 +42,7 @@ func CollectiveBroadcast(x *Tensor, root, replicas int) *Tensor {
 
 // ReplicaID returns the number of the replica that runs the program, a uint32 scalar from 0.
 func ReplicaID(t Traced, replicas int) *Tensor {
-	return t.Graph().add(ir.ReplicaID, ir.CollectiveAttrs{Replicas: replicas})[0]
+	return graphFor(t).add(ir.ReplicaID, ir.CollectiveAttrs{Replicas: replicas})[0]
 }
 
 func init() {

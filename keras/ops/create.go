@@ -10,8 +10,8 @@ import (
 
 // Full returns a tensor filled with value. Graph comes first because a tensor with no operands belongs to no graph by itself.
 func Full(t Traced, dtype ir.DType, value float64, shape ...int) *Tensor {
-	t.Graph().checkNumber(value)
-	return t.Graph().add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(dtype, value, shape...)})[0]
+	graphFor(t).checkNumber(value)
+	return graphFor(t).add(ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(dtype, value, shape...)})[0]
 }
 
 // Zeros returns a tensor of zeros.
@@ -34,7 +34,7 @@ func Scalar(like *Tensor, value float64) *Tensor { return Full(like, like.DType(
 
 // Constant returns a tensor with the given elements, row-major, converted to dtype.
 func Constant(t Traced, dtype ir.DType, shape ir.Shape, values []float64) *Tensor {
-	g := t.Graph()
+	g := graphFor(t)
 	if g.Root().open {
 		for _, v := range values {
 			g.checkNumber(v)
@@ -49,7 +49,7 @@ func Constant(t Traced, dtype ir.DType, shape ir.Shape, values []float64) *Tenso
 
 // Iota returns 0, 1, 2, ... along axis of the given shape, repeated along the other axes.
 func Iota(t Traced, dtype ir.DType, axis int, shape ...int) *Tensor {
-	g := t.Graph()
+	g := graphFor(t)
 	axis = normalizeAxis(g, axis, len(shape), shape)
 	return g.add(ir.Iota, ir.IotaAttrs{Type: ir.Type{DType: dtype, Shape: shape}, Axis: axis})[0]
 }
@@ -57,7 +57,7 @@ func Iota(t Traced, dtype ir.DType, axis int, shape ...int) *Tensor {
 // CheckTable reports a table that the trace is about to compute, with axes of the given lengths, if it would be too large.
 func CheckTable(t Traced, what string, lengths ...int) {
 	if n := ir.MulLengths(lengths...); !slices.ContainsFunc(lengths, func(d int) bool { return !dim.Known(d) }) && n > ir.MaxTable {
-		Failf(t.Graph(), "%s: needs a table of %v numbers; at most %d are possible, check the sizes that were given", what, ir.Shape(lengths), ir.MaxTable)
+		Failf(graphFor(t), "%s: needs a table of %v numbers; at most %d are possible, check the sizes that were given", what, ir.Shape(lengths), ir.MaxTable)
 	}
 }
 
@@ -66,7 +66,7 @@ func Arange(t Traced, dtype ir.DType, n int) *Tensor { return Iota(t, dtype, 0, 
 
 // ArangeBetween returns start, start+step, start+2·step, ... below stop (above it for a negative step).
 func ArangeBetween(t Traced, dtype ir.DType, start, stop, step float64) *Tensor {
-	g := t.Graph()
+	g := graphFor(t)
 	if step == 0 || math.IsNaN((stop-start)/step) || math.IsInf((stop-start)/step, 0) {
 		Failf(g, "arange: cannot go from %v to %v in steps of %v", start, stop, step)
 	}
@@ -92,7 +92,7 @@ func Logspace(t Traced, dtype ir.DType, start, stop float64, n int, base float64
 // Geomspace returns n numbers from start to stop, both included and of one sign, each the same multiple of the one before.
 func Geomspace(t Traced, dtype ir.DType, start, stop float64, n int) *Tensor {
 	if !(start*stop > 0) {
-		Failf(t.Graph(), "geomspace: start %v and stop %v must have one sign and not be zero", start, stop)
+		Failf(graphFor(t), "geomspace: start %v and stop %v must have one sign and not be zero", start, stop)
 	}
 	sign := math.Copysign(1, start)
 	x := spaced(t, "geomspace", ir.Float64, math.Log(sign*start), math.Log(sign*stop), n, func(v float64) float64 { return sign * math.Exp(v) })
@@ -102,7 +102,7 @@ func Geomspace(t Traced, dtype ir.DType, start, stop float64, n int) *Tensor {
 // spaced returns f of n numbers at equal distances from start to stop.
 func spaced(t Traced, what string, dtype ir.DType, start, stop float64, n int, f func(float64) float64) *Tensor {
 	if n < 0 {
-		Failf(t.Graph(), "%s: the count must not be negative, received %d", what, n)
+		Failf(graphFor(t), "%s: the count must not be negative, received %d", what, n)
 	}
 	CheckTable(t, what, n)
 	values := make([]float64, n)

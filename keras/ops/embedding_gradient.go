@@ -10,7 +10,7 @@ func EmbeddingGrad(table, indices, dy *Tensor) *Tensor {
 
 // EmbeddingGradient takes a gradient apart that was made by EmbeddingGrad, so that it can be sent as rows; ok is false for all others.
 func EmbeddingGradient(gradient *Tensor) (table, indices, dy *Tensor, ok bool) {
-	g := gradient.g
+	g := gradient.Graph()
 	for i := range g.program.Nodes {
 		n := &g.program.Nodes[i]
 		if n.Op == ir.EmbeddingGrad && n.Outputs[0] == gradient.v {

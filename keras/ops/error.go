@@ -33,6 +33,9 @@ func Failf(g *Graph, format string, args ...any) {
 
 // Fail is Failf with a ready error. An error that already has a path is passed on as it is.
 func Fail(g *Graph, err error) {
+	if err == nil {
+		err = errors.New("failed for a reason that was not given")
+	}
 	if text := err.Error(); dim.Readable(text) != text {
 		err = &readable{err, dim.Readable(text)}
 	}

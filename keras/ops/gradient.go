@@ -16,7 +16,7 @@ type Sources interface {
 type Tape struct{ g *Graph }
 
 // NewTape returns a tape for the trace that t belongs to.
-func NewTape(t Traced) *Tape { return &Tape{t.Graph()} }
+func NewTape(t Traced) *Tape { return &Tape{graphFor(t)} }
 
 // Gradients returns d target / d source for each source. A target that is not a scalar is summed. A source that the target
 // does not depend on has a nil gradient.
@@ -291,6 +291,9 @@ func StopGradient(x *Tensor) *Tensor { return apply1(ir.Identity, nil, x).WithMa
 // Second derivatives are those of backward's own operations. Where a gradient inside a loop is differentiated once more, the
 // nodes of f and not a nested custom gradient of backward count.
 func CustomGradient(f func(xs ...*Tensor) (ys []*Tensor, backward func(dys []*Tensor) []*Tensor), xs ...*Tensor) []*Tensor {
+	if f == nil {
+		Failf(nil, "custom gradient: the function is nil")
+	}
 	ys, backward := f(xs...)
 	g := graphOf(append(slices.Clone(xs), ys...)...).place()
 	rule := &customRule{backward: backward}

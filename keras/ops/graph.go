@@ -47,6 +47,17 @@ func (g *Graph) Graph() *Graph { return g }
 // Traced is anything that belongs to a graph under construction.
 type Traced interface{ Graph() *Graph }
 
+// graphFor returns the graph that t belongs to, and fails where there is none.
+func graphFor(t Traced) *Graph {
+	if t != nil {
+		if g := t.Graph(); g != nil {
+			return g
+		}
+	}
+	Failf(nil, "the graph, or what stands for it (a tensor, a replica, a layer's context), is nil")
+	return nil
+}
+
 // Input adds a parameter of the given type.
 func (g *Graph) Input(name string, dtype ir.DType, shape ...int) *Tensor {
 	if !dim.AllKnown(shape) {

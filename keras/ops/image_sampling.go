@@ -42,7 +42,7 @@ type tap struct {
 // SampleImages reads images x (batch, height, width, channels), which have a float type, at rows and columns (batch, height', width'), which
 // need not be whole: (batch, height', width', channels).
 func SampleImages(x, rows, columns *Tensor, s ImageSampling) *Tensor {
-	s.check(x.g)
+	s.check(x.Graph())
 	n, h, w, channels := x.Dim(0), x.Dim(1), x.Dim(2), x.Dim(3)
 	flat := Reshape(x, dim.Mul(n, h, w), channels)
 	index := ir.Int32

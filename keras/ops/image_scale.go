@@ -40,7 +40,7 @@ func lanczosKernel(x *Tensor, radius float64) *Tensor {
 func ScaleAndTranslate(x *Tensor, shape []int, scale, translation *Tensor, axes []int, method string, antialias bool) *Tensor {
 	kernel := resamplers[method]
 	if kernel == nil {
-		Failf(x.g, "scale and translate: unknown method %q; known: linear, cubic, lanczos3, lanczos5", method)
+		Failf(x.Graph(), "scale and translate: unknown method %q; known: linear, cubic, lanczos3, lanczos5", method)
 	}
 	want := ir.Shape{len(axes)}
 	if len(shape) != x.Rank() || !scale.Shape().Equal(want) || !translation.Shape().Equal(want) {

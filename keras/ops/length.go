@@ -58,7 +58,7 @@ func CompareLength(d ir.Direction, x *Tensor, n int) *Tensor {
 func Fixed(t Traced, what string, lengths ...int) {
 	for _, n := range lengths {
 		if !dim.Known(n) {
-			Failf(t.Graph(), "%s needs axes of a fixed length here, received an open one (%s); give the axis a length in the shape of the input", what, dim.String(n))
+			Failf(graphFor(t), "%s needs axes of a fixed length here, received an open one (%s); give the axis a length in the shape of the input", what, dim.String(n))
 		}
 	}
 }
@@ -66,19 +66,25 @@ func Fixed(t Traced, what string, lengths ...int) {
 // Number returns f(), a number that follows from lengths and decides no shape. Where one of the lengths is open it is not known: the
 // result is 1 and the graph good for its shapes alone, see [Graph.ShapesOnly].
 func Number(t Traced, f func() float64, lengths ...int) float64 {
+	if f == nil {
+		Failf(nil, "number: the function is nil")
+	}
 	if dim.AllKnown(lengths) {
 		return f()
 	}
-	t.Graph().OnlyShapes()
+	graphFor(t).OnlyShapes()
 	return 1
 }
 
 // Table returns a constant of the given shape whose elements, row-major, f works out from lengths. Where one of them, or of the shape,
 // is open, the elements are zeros and the graph good for its shapes alone, see [Graph.ShapesOnly].
 func Table(t Traced, dtype ir.DType, shape ir.Shape, f func() []float64, lengths ...int) *Tensor {
+	if f == nil {
+		Failf(nil, "table: the function is nil")
+	}
 	if dim.AllKnown(shape) && dim.AllKnown(lengths) {
 		return Constant(t, dtype, shape, f())
 	}
-	t.Graph().OnlyShapes()
+	graphFor(t).OnlyShapes()
 	return Zeros(t, dtype, shape...)
 }

@@ -3,6 +3,7 @@ package ops
 import (
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/ir/dim"
+	"slices"
 )
 
 // ForiLoop runs body for i = low ... high-1 on the carried tensors and returns the last ones. The number of steps is known, so it is
@@ -46,6 +47,9 @@ func AssociativeScan(f func(a, b *Tensor) *Tensor, x *Tensor, axis int, reverse 
 // Switch runs branches[i] on the operands, i being an integer scalar that is moved into range, and returns its results; all branches
 // return tensors of the same types.
 func Switch(i *Tensor, branches []func(xs []*Tensor) []*Tensor, xs ...*Tensor) []*Tensor {
+	if slices.ContainsFunc(branches, func(f func([]*Tensor) []*Tensor) bool { return f == nil }) {
+		Failf(i.Graph(), "switch: a branch is nil")
+	}
 	switch len(branches) {
 	case 0:
 		Failf(i.Graph(), "switch: needs at least one branch, received none")

@@ -11,14 +11,14 @@ import (
 // "Parallel Random Numbers: As Easy as 1, 2, 3", SC 2011): the same program draws the same numbers on every backend. Inside the
 // body of a loop every step draws the same numbers.
 func RandomBits(t Traced, seed uint64, shape ...int) *Tensor {
-	g := t.Graph()
+	g := graphFor(t)
 	return g.add(ir.RngBits, ir.RngAttrs{Shape: append(ir.Shape{}, shape...), Stream: g.Stream(seed)}, g.RandomState())[0]
 }
 
 // RandomUniform returns numbers distributed evenly in [low, high): new ones in every step, on every replica, and for every call, also
 // where calls have the same seed (0 will do). Models that are made with equal seeds draw equal numbers. See [RandomBits].
 func RandomUniform(t Traced, dtype ir.DType, low, high float64, seed uint64, shape ...int) *Tensor {
-	g := t.Graph()
+	g := graphFor(t)
 	needFloat(g, "random uniform", dtype)
 	if !(low < high) {
 		Failf(g, "random uniform: the range [%v, %v) is empty; low must be below high", low, high)
@@ -39,7 +39,7 @@ func RandomUniform(t Traced, dtype ir.DType, low, high float64, seed uint64, sha
 //
 // Models that are made with equal seeds draw equal numbers. See [RandomBits].
 func RandomNormal(t Traced, dtype ir.DType, mean, stddev float64, seed uint64, shape ...int) *Tensor {
-	g := t.Graph()
+	g := graphFor(t)
 	needFloat(g, "random normal", dtype)
 	wide := wider(dtype)
 	z := MultiplyScalar(Erfinv(openInterval(g, wide, seed, shape)), math.Sqrt2)
@@ -49,7 +49,7 @@ func RandomNormal(t Traced, dtype ir.DType, mean, stddev float64, seed uint64, s
 // TruncatedNormal returns numbers of the normal distribution without those farther than two standard deviations from the mean:
 // mean + stddev · sqrt(2) · erfinv(u) for u even between erf(-2/sqrt(2)) and erf(2/sqrt(2)).
 func TruncatedNormal(t Traced, dtype ir.DType, mean, stddev float64, seed uint64, shape ...int) *Tensor {
-	g := t.Graph()
+	g := graphFor(t)
 	needFloat(g, "truncated normal", dtype)
 	wide := wider(dtype)
 	u := MultiplyScalar(openInterval(g, wide, seed, shape), math.Erf(math.Sqrt2))
@@ -60,7 +60,7 @@ func TruncatedNormal(t Traced, dtype ir.DType, mean, stddev float64, seed uint64
 // Dropout zeroes each element with probability rate and multiplies the others by 1/(1-rate), so that the expected value stays.
 // The gradient passes through the same elements with the same factor. Source: Srivastava et al., JMLR 2014.
 func Dropout(x *Tensor, rate float64, seed uint64) *Tensor {
-	g := x.g
+	g := x.Graph()
 	if !(rate >= 0 && rate < 1) {
 		Failf(g, "dropout: the rate must be at least 0 and below 1, received %v", rate)
 	}

@@ -10,7 +10,7 @@ import (
 // = high - low and b even in [0, 2^32), so that the chances differ by less than n/2^32. Behaviour of keras.random.randint; the
 // numbers are those of [RandomBits].
 func RandomInt(t Traced, dtype ir.DType, low, high int, seed uint64, shape ...int) *Tensor {
-	g := t.Graph()
+	g := graphFor(t)
 	if dtype.IsFloat() || dtype == ir.Bool {
 		Failf(g, "random int: needs an integer type, received %v", dtype)
 	}

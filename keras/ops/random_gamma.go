@@ -34,14 +34,14 @@ func RandomBeta(alpha, beta *Tensor, seed uint64, shape ...int) *Tensor {
 // divided by their sum, computed from their logarithms.
 func RandomDirichlet(alpha *Tensor, seed uint64, shape ...int) *Tensor {
 	if len(shape) == 0 || shape[len(shape)-1] < 1 {
-		Failf(alpha.g, "random dirichlet: needs a shape whose last axis has at least one element, received %v", shape)
+		Failf(alpha.Graph(), "random dirichlet: needs a shape whose last axis has at least one element, received %v", shape)
 	}
 	return Cast(Softmax(logGamma("random dirichlet", alpha, seed, shape), -1), alpha.DType())
 }
 
 // logGamma returns logarithms of numbers of the gamma distribution, in at least single precision.
 func logGamma(what string, alpha *Tensor, seed uint64, shape []int) *Tensor {
-	g := alpha.g
+	g := alpha.Graph()
 	needFloat(g, what, alpha.DType())
 	if s, err := ir.BroadcastShapes(alpha.Shape(), shape); err != nil || !s.Equal(shape) {
 		Failf(g, "%s: parameters of shape %v do not fit the shape %v", what, alpha.Shape(), shape)

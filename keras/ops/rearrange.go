@@ -13,7 +13,7 @@ import (
 func Rearrange(x *Tensor, pattern string, lengths map[string]int) *Tensor {
 	left, right, ok := strings.Cut(pattern, "->")
 	if !ok {
-		Failf(x.g, "rearrange: the pattern %q has no \"->\"; write it like \"b h w -> b (h w)\"", pattern)
+		Failf(x.Graph(), "rearrange: the pattern %q has no \"->\"; write it like \"b h w -> b (h w)\"", pattern)
 	}
 	from, to := axisGroups(x.g, pattern, left), axisGroups(x.g, pattern, right)
 	if len(from) != x.Rank() {

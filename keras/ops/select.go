@@ -8,7 +8,7 @@ import (
 // Select takes, element by element, the choice of the first condition that holds, and otherwise where none does.
 func Select(conditions, choices []*Tensor, otherwise *Tensor) *Tensor {
 	if len(conditions) != len(choices) || len(choices) == 0 {
-		Failf(otherwise.g, "select: needs as many conditions as choices, and at least one; received %d and %d", len(conditions), len(choices))
+		Failf(otherwise.Graph(), "select: needs as many conditions as choices, and at least one; received %d and %d", len(conditions), len(choices))
 	}
 	y := otherwise
 	for i := len(choices) - 1; i >= 0; i-- {

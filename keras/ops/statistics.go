@@ -152,7 +152,7 @@ func Digitize(x, borders *Tensor) *Tensor { return Searchsorted(borders, x, true
 // the bins+1 borders; the last bin includes high. Elements outside are left out.
 func Histogram(x *Tensor, bins int, low, high float64) (counts, borders *Tensor) {
 	if bins < 1 || !(low < high) {
-		Failf(x.g, "histogram: needs at least one bin and low below high, received %d bins in [%v, %v]", bins, low, high)
+		Failf(x.Graph(), "histogram: needs at least one bin and low below high, received %d bins in [%v, %v]", bins, low, high)
 	}
 	x = Ravel(float(x))
 	borders = Linspace(x, x.DType(), low, high, bins+1)

@@ -14,7 +14,12 @@ type Tensor struct {
 }
 
 // Graph returns the graph that the tensor belongs to.
-func (t *Tensor) Graph() *Graph { return t.g }
+func (t *Tensor) Graph() *Graph {
+	if t == nil {
+		Failf(nil, "an operand is nil; every operation needs all of its tensors")
+	}
+	return t.g
+}
 
 // Value returns the name of the tensor in the program of its graph.
 func (t *Tensor) Value() ir.Value { return t.v }

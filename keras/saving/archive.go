@@ -63,6 +63,9 @@ func OpenArchive(name string) (*Archive, error) {
 
 // NewArchive opens a .keras file that is held in memory or elsewhere, of the given size in bytes.
 func NewArchive(r io.ReaderAt, size int64) (*Archive, error) {
+	if r == nil {
+		return nil, errors.New("the reader is nil")
+	}
 	a := &Archive{r: r, size: size, members: map[string]*zip.File{}}
 	return a, a.list()
 }

@@ -85,6 +85,9 @@ func addArrays(w *hdf5.Writer, o Object) error {
 
 // LoadAssets gives the files of an archive to the layers that they belong to.
 func LoadAssets(a *Archive, objects []Object) error {
+	if a == nil {
+		return errors.New("the archive is nil")
+	}
 	names, err := a.Assets()
 	if err != nil {
 		return err

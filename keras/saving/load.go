@@ -1,6 +1,7 @@
 package saving
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -57,6 +58,9 @@ type assignment struct {
 // all of it. With skipMismatch what does not fit is passed over: the variables of an object before the first one that does not fit
 // are loaded and the others not, as Keras does.
 func Load(source Source, objects []Object, skipMismatch bool) (*Report, error) {
+	if source == nil {
+		return nil, errors.New("the source is nil; open one, as with NewArchive")
+	}
 	report := &Report{}
 	var todo []assignment
 	var mistakes []string

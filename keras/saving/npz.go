@@ -3,8 +3,10 @@ package saving
 import (
 	"archive/zip"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/gokeras/gokeras/distribute"
@@ -22,6 +24,9 @@ var npyCodes = map[ir.DType]string{
 // WriteNPZ writes variables as a NumPy archive, one member for each, named by its path. Scalars keep their shape; bfloat16, which
 // NumPy does not know, becomes float32. Variables without elements are left out.
 func WriteNPZ(w io.Writer, variables distribute.Variables) error {
+	if err := checkWrite(w, variables); err != nil {
+		return err
+	}
 	archive := zip.NewWriter(w)
 	seen := map[string]bool{}
 	for _, v := range variables {
@@ -76,4 +81,14 @@ func writeNPY(w io.Writer, a kernels.Array) error {
 	}
 	_, err := w.Write(a.Data)
 	return err
+}
+
+func checkWrite(w io.Writer, variables distribute.Variables) error {
+	if w == nil {
+		return errors.New("the writer is nil")
+	}
+	if i := slices.Index(variables, nil); i >= 0 {
+		return fmt.Errorf("variable %d is nil", i)
+	}
+	return nil
 }

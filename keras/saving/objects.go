@@ -1,6 +1,7 @@
 package saving
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -59,6 +60,9 @@ func Missing(model layers.Layer, objects []Object) distribute.Variables {
 
 // CheckComplete returns an error where objects lack variables of a model, or two objects have one path.
 func CheckComplete(model layers.Layer, objects []Object) error {
+	if layers.IsNil(model) {
+		return errors.New("the model is nil")
+	}
 	if missing := Missing(model, objects); len(missing) > 0 {
 		return fmt.Errorf("variable %s has no place in a file (and %d more): the layer that owns it is in no exported field, and none names or adopts it; see layers.Builder.Adopt and layers.AttributeNamer", missing[0].Path(), len(missing)-1)
 	}

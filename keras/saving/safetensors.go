@@ -27,6 +27,9 @@ var safeNames = func() map[ir.DType]safetensors.DType {
 
 // WriteSafetensors writes variables as a safetensors file, one tensor for each, named by its path.
 func WriteSafetensors(w io.Writer, variables distribute.Variables) error {
+	if err := checkWrite(w, variables); err != nil {
+		return err
+	}
 	var file safetensors.Writer
 	for _, v := range variables {
 		dtype, ok := safeNames[v.Type().DType]

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"reflect"
@@ -13,6 +14,9 @@ import (
 
 // MapStructure returns the structure with f applied to each leaf. Maps are gone through in the order of their keys; path names the place.
 func MapStructure(v any, f func(path string, leaf any) (any, error)) (any, error) {
+	if f == nil {
+		return nil, errors.New("MapStructure: the function is nil")
+	}
 	return mapStructure("", v, f)
 }
 

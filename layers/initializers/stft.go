@@ -86,6 +86,9 @@ var cosineWindows = map[string][]float64{
 // Window returns a window of n weights by its name in SciPy: "hann", "hamming", "blackman", "blackmanharris", "nuttall", "flattop", "boxcar",
 // "bartlett" or "cosine"; "" is "hann". A periodic one is the first n of n+1 weights.
 func Window(name string, n int, periodic bool) ([]float64, error) {
+	if n < 0 {
+		return nil, fmt.Errorf("initializers: a window of %d numbers; expected 0 or more", n)
+	}
 	total := n
 	if periodic {
 		total++
