@@ -1,6 +1,7 @@
 package keras
 
 import (
+	"archive/zip"
 	"fmt"
 	"io"
 	"slices"
@@ -14,6 +15,9 @@ import (
 
 // loadNPZ reads a NumPy archive whose members are named by the paths of variables ("dense/kernel").
 func (m *Model) loadNPZ(r io.ReaderAt, size int64, c *fileConfig) error {
+	if archive, err := zip.NewReader(r, size); err == nil && len(archive.File) == 0 {
+		return m.loadNamed(nil, nil, c) // of a model without weights; as data it is a mistake
+	}
 	t, err := data.ReadNPZ(r, size)
 	if err != nil {
 		return err

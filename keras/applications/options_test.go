@@ -37,7 +37,7 @@ func TestErrors(t *testing.T) {
 		{applications.Options{Classes: -1}, `Classes must be positive, received -1`},
 		{applications.Options{ClassifierActivation: "soft"}, `unknown activation "soft"`},
 		{applications.Options{InputTensor: keras.Input(keras.Shape(10))}, `InputTensor must have the shape (batch, height, width, channels), received (None, 10) float32`},
-		{applications.Options{InputTensor: keras.Input(keras.Shape(-5, 3, 3))}, `expected a positive length`},
+		{applications.Options{InputTensor: keras.Input(keras.Shape(-5, 3, 3))}, `expected a length of at least 0`},
 	} {
 		_, err := applications.NewResNet50(c.o)
 		require.ErrorContains(t, err, c.want)
