@@ -41,7 +41,7 @@ type packing struct {
 	scale   ir.Shape // without groups
 	grouped ir.Shape // with them
 	zero    ir.DType // type of the zeros
-	length  int      // of the index of groups; 0: none
+	length  int      // of the index of groups
 }
 
 // quantization reads policy and configuration of a layer that is being built; activations is the quantizer of those where the configuration says
@@ -123,9 +123,7 @@ func (b *Builder) addMatrix(q *quantized, p packing) *distribute.Variable {
 	q.scale = b.AddWeight(p.name+"_scale", p.scale, WeightOptions{Initializer: "ones", Frozen: true})
 	if q.grouped() {
 		q.zero = b.AddWeight(p.name+"_zero", p.scale, WeightOptions{Initializer: "zeros", DType: p.zero, Frozen: true})
-		if p.length > 0 {
-			q.index = b.AddWeight("g_idx", ir.Shape{p.length}, WeightOptions{Initializer: blockIndex(q.block), DType: ir.Float32, Frozen: true})
-		}
+		q.index = b.AddWeight("g_idx", ir.Shape{p.length}, WeightOptions{Initializer: blockIndex(q.block), DType: ir.Float32, Frozen: true})
 	}
 	return matrix
 }

@@ -46,6 +46,10 @@ func BackwardData[T Float](p *pool.Pool, s *Shape, dy, kernel, dx, scratch []T) 
 	n.need("kernel", len(kernel), n.sizeKernel())
 	n.need("dy", len(dy), n.sizeY())
 	n.need("scratch", len(scratch), BackwardDataScratch[T](&n, p.Size()))
+	if n.without() {
+		clear(dx[:n.sizeX()])
+		return
+	}
 	if n.pointwise() {
 		runProduct(p, pointwiseData(&n, dy, kernel, dx), scratch)
 		return

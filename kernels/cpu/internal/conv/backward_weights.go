@@ -141,6 +141,9 @@ func BackwardWeights[T Float](p *pool.Pool, s *Shape, x, dy, dkernel, scratch []
 	n.need("dkernel", len(dkernel), n.sizeKernel())
 	n.need("dy", len(dy), n.sizeY())
 	n.need("scratch", len(scratch), BackwardWeightsScratch[T](&n, p.Size()))
+	if n.without() {
+		return // the kernel has no elements
+	}
 	if n.pointwiseWeights() {
 		runProduct(p, pointwiseGradient(&n, x, dy, dkernel), scratch)
 		return

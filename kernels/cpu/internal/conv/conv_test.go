@@ -150,6 +150,29 @@ func TestOneChannelGroups(t *testing.T) {
 	})
 }
 
+// TestNoChannels: inputs without channels and results without channels, which have no elements, or only the bias.
+func TestNoChannels(t *testing.T) {
+	forLevels(t, func(t *testing.T, p *pool.Pool) {
+		for seed := range uint64(60) {
+			rng := rand.New(rand.NewPCG(seed, 5))
+			s := Shape{Batch: 1 + rng.IntN(3), In: [3]int{1 + rng.IntN(2), 3 + rng.IntN(5), 3 + rng.IntN(30)}, Groups: 1, InChannels: 0, OutChannels: 1 + rng.IntN(40),
+				Kernel: [3]int{1, 1 + rng.IntN(3), 1 + rng.IntN(3)}, Strides: [3]int{1, 1 + rng.IntN(2), 1 + rng.IntN(2)}, Dilation: [3]int{1, 1, 1}}
+			check[float32](t, p, &s, seed)
+			check[float64](t, p, &s, seed)
+			require.Nil(t, NewMoments[float32](&s))
+			plan := NewPlan[float32](&s)
+			bias, y := random[float32](rng, s.OutChannels), scratchFor[float32](s.sizeY())
+			require.False(t, plan.RunPooled(nil, nil, bias, false, y, nil, false))
+			plan.Run(nil, nil, bias, false, y, scratchFor[float32](plan.Scratch()), false)
+			for i := range y {
+				require.Equal(t, bias[i%len(bias)], y[i])
+			}
+			s.InChannels, s.OutChannels = s.OutChannels, s.InChannels
+			check[float32](t, p, &s, seed)
+		}
+	})
+}
+
 // TestSlidingRows covers depthwise kernels of 3 and 5 taps along the width: whole vectors of channels and not, rows shorter and longer than a tile,
 // outputs that see all taps, some or none, several blocks of channels.
 func TestSlidingRows(t *testing.T) {

@@ -64,6 +64,10 @@ func forward[T Float](p *pool.Pool, s *Shape, x, kernel, bias []T, relu bool, y,
 	if bias != nil {
 		n.need("bias", len(bias), n.OutChannels)
 	}
+	if n.without() {
+		onlyBias(y[:n.sizeY()], bias, relu)
+		return
+	}
 	if n.pointwise() {
 		a := pointwiseForward(&n, x, kernel, bias, relu, y)
 		a.Packed = packed

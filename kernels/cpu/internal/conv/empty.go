@@ -1,0 +1,20 @@
+package conv
+
+// without reports whether there are no channels to sum over or to give. The kernel has no elements then, and what is left is the bias.
+func (s *Shape) without() bool { return s.InChannels == 0 || s.OutChannels == 0 }
+
+// onlyBias is the result of a convolution without input channels.
+func onlyBias[T Float](y, bias []T, relu bool) {
+	clear(y)
+	if len(bias) == 0 {
+		return
+	}
+	for i := 0; i+len(bias) <= len(y); i += len(bias) {
+		copy(y[i:], bias)
+	}
+	if relu {
+		for i := range y {
+			y[i] = max(y[i], 0)
+		}
+	}
+}
