@@ -267,6 +267,11 @@ func (f *serverFit) place(ctx context.Context) error {
 			return fmt.Errorf("keras: Fit: %w", err)
 		}
 		w.remote = v
+		if created && w.trained {
+			if err := f.sendSlots(ctx, w); err != nil {
+				return fmt.Errorf("keras: Fit: %w", err)
+			}
+		}
 		if !created && !first {
 			now, err := value()
 			if err == nil {
@@ -351,6 +356,27 @@ func (f *serverFit) fetch(ctx context.Context, slots bool) error {
 		}
 	}
 	return f.fetchTables(ctx)
+}
+
+// sendSlots gives the servers the state of an optimizer that has trained before.
+func (f *serverFit) sendSlots(ctx context.Context, w *serverWeight) error {
+	o, ok := f.optimizer().(interface{ Iterations() *distribute.Variable })
+	if !ok || o.Iterations() == nil {
+		return nil
+	}
+	n, err := o.Iterations().Value()
+	if err != nil || n.At(0) == 0 {
+		return err
+	}
+	slots := map[string][]float32{}
+	for i, v := range optimizers.SlotsOf(f.optimizer(), w.local) {
+		a, err := v.Value()
+		if err != nil {
+			return err
+		}
+		slots[w.rule.SlotNames()[i]] = floats(a)
+	}
+	return f.job.SetSlots(ctx, w.remote, slots, uint64(n.At(0)))
 }
 
 func (f *serverFit) fetchSlots(ctx context.Context, w *serverWeight) error {

@@ -3,6 +3,7 @@ package keras_test
 import (
 	"context"
 	"math/rand/v2"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -206,6 +207,38 @@ func TestParameterServerFitIsFit(t *testing.T) {
 			require.NoError(t, err)
 		})
 	}
+}
+
+// TestParameterServerFitGoesOn: a model that was trained elsewhere goes on with the state of its optimizer.
+func TestParameterServerFitGoesOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "m.keras")
+	m := serverModel(t, "plain", distribute.Default())
+	_, err := fitServerModel(t.Context(), m, &optimizers.Adam{LearningRate: 0.05})
+	require.NoError(t, err)
+	require.NoError(t, m.Save(path))
+	more := func(ctx context.Context, s distribute.Strategy) (*keras.Model, error) {
+		m, err := keras.LoadModel(path, distribute.Scope(s))
+		if err != nil {
+			return nil, err
+		}
+		_, err = m.Fit(ctx, serverData(), keras.BatchSize(16), keras.StepsPerEpoch(6), keras.Shuffle(false))
+		return m, err
+	}
+	local, err := more(t.Context(), distribute.Default())
+	require.NoError(t, err)
+	require.NoError(t, onParameterServers(t, 1, 2, oneAtATime, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+		m, err := more(ctx, s)
+		if err != nil {
+			return err
+		}
+		for i, w := range valuesOfAll(t, local.Weights()) {
+			require.InDeltaSlice(t, w, valuesOfAll(t, m.Weights())[i], 2e-5, "weight %d", i)
+		}
+		if s.IsCoordinator() {
+			require.EqualValues(t, 24, valuesOfAll(t, distribute.Variables{m.Optimizer().(*optimizers.Adam).Iterations()})[0][0])
+		}
+		return nil
+	}))
 }
 
 // TestSynchronousRoundsKeepTheirBits: a round is the mean of the gradients of its batches, whoever computes them; so a run whose workers die and come

@@ -38,7 +38,6 @@ func TestFitOnParameterServers(t *testing.T) {
 func TestLaunchServerMistakes(t *testing.T) {
 	for words, args := range map[string][]string{
 		"--ps -1: expected": {"launch", "--ps", "-1", "--", "true"},
-		"no --evaluator":    {"launch", "--ps", "1", "--evaluator", "--", "true"},
 		"--replicas 3":      {"launch", "--ps", "3", "--replicas", "3", "--", "true"},
 		"at least two serv": {"launch", "--ps", "1", "--replicas", "2", "--", "true"},
 	} {

@@ -65,8 +65,8 @@ func newLaunch() *cobra.Command {
 			if f.workers < 1 || f.restarts < 0 || f.minWorkers < 0 || f.minWorkers > f.workers {
 				return usagef("launch: -n %d, --restarts %d, --min-workers %d: expected at least one worker, and at most as many as there are", f.workers, f.restarts, f.minWorkers)
 			}
-			if f.servers < 0 || f.servers > 0 && f.evaluator {
-				return usagef("launch: --ps %d: expected at least 1, or 0 for none, and no --evaluator beside it", f.servers)
+			if f.servers < 0 {
+				return usagef("launch: --ps %d: expected at least 1, or 0 for none", f.servers)
 			}
 			if f.replicas < 0 || f.replicas > 2 || f.replicas == 2 && f.servers < 2 {
 				return usagef("launch: --replicas %d, --ps %d: expected one copy of each variable, or two on at least two servers", f.replicas, f.servers)

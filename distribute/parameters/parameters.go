@@ -223,6 +223,8 @@ type Job interface {
 	Create(ctx context.Context, s Spec) (v *Variable, created bool, err error)
 	// Change changes variables outside of closures.
 	Change(ctx context.Context, changes ...Change) error
+	// SetSlots gives a variable the optimizer's state that it had elsewhere, by the names of its rule, after so many gradients.
+	SetSlots(ctx context.Context, v *Variable, slots map[string][]float32, steps uint64) error
 	// PutRows gives a dynamic table rows of another one; those that are there are replaced.
 	PutRows(ctx context.Context, v *Variable, of TableState, rows []Row) error
 	// SetNote keeps a note on the servers.

@@ -152,6 +152,13 @@ func (j *job) Change(ctx context.Context, changes ...parameters.Change) error {
 	return err
 }
 
+func (j *job) SetSlots(ctx context.Context, v *parameters.Variable, slots map[string][]float32, steps uint64) error {
+	if j.coordinator == nil {
+		return errNotCoordinator
+	}
+	return j.client.setSlots(ctx, j.coordinator.term, v, slots, steps)
+}
+
 func (j *job) SetNote(ctx context.Context, key string, value []byte) error {
 	if j.coordinator == nil {
 		return errNotCoordinator

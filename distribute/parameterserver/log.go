@@ -136,10 +136,11 @@ func (s *store) writeSnapshot(path string, state *protocol.State, identity uint6
 }
 
 func readSnapshot(path string, limits protocol.Limits) (*protocol.State, uint64, error) {
-	b, err := os.ReadFile(path)
+	b, done, err := openMapped(path)
 	if err != nil {
 		return nil, 0, err
 	}
+	defer func() { _ = done() }() // nothing of it is used any more; an error would only leave it mapped
 	head := len(snapshotMagic) + 8
 	if len(b) < head+4 || string(b[:len(snapshotMagic)]) != snapshotMagic {
 		return nil, 0, fmt.Errorf("%s is no snapshot of a parameter server", path)

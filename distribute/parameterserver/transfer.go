@@ -232,6 +232,29 @@ func (c *client) slots(ctx context.Context, v *parameters.Variable, names []stri
 	return out, steps, nil
 }
 
+// setSlots gives a variable the state of an optimizer. term is the coordinator's.
+func (c *client) setSlots(ctx context.Context, term uint64, v *parameters.Variable, slots map[string][]float32, steps uint64) error {
+	names, err := c.slotNames(ctx, v)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if n := len(slots[name]); n != v.Rows()*v.Width || len(slots) != len(names) {
+			return fmt.Errorf("parameterserver: variable %s: %d slots, of which %s has %d numbers; expected %v with %d numbers each", v.Name, len(slots), name, n, names, v.Rows()*v.Width)
+		}
+	}
+	for _, s := range v.Shards {
+		command := &protocol.Recall{Term: term, Table: s.Number, Step: steps}
+		for _, name := range names {
+			command.Slots = append(command.Slots, slots[name][s.First*v.Width:(s.First+s.Rows)*v.Width])
+		}
+		if _, err := c.execute(ctx, s.Server, command); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // slotNames lists the slots of a variable.
 func (c *client) slotNames(ctx context.Context, v *parameters.Variable) ([]string, error) {
 	all, err := c.list(ctx, v.Shards[0].Server, c.s.ServerTimeout)

@@ -9,6 +9,8 @@
 //
 //	keras launch -n 2 --evaluator --restarts 3 -- ./estimator -model mnist -strategy multiworker -model-dir DIR
 //
+//	keras launch --ps 2 -n 3 --evaluator -- ./estimator -model mnist -strategy parameterserver -model-dir DIR
+//
 // The chief writes checkpoints and summaries to DIR. A worker that is lost and started again goes on with the others from the latest checkpoint.
 package main
 
@@ -30,6 +32,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster"
 	"github.com/gokeras/gokeras/distribute/collective"
 	"github.com/gokeras/gokeras/distribute/multiworker"
+	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/keras/estimator"
 )
 
@@ -43,7 +46,7 @@ type flags struct {
 func main() {
 	var f flags
 	flag.StringVar(&f.model, "model", "linear", "linear or mnist")
-	flag.StringVar(&f.strategy, "strategy", "mirrored", "mirrored, central, one, default or multiworker")
+	flag.StringVar(&f.strategy, "strategy", "mirrored", "mirrored, central, one, default, multiworker or parameterserver")
 	flag.StringVar(&f.dir, "model-dir", "", "folder of the checkpoints; a temporary one that is removed at the end by default")
 	flag.StringVar(&f.data, "data", "", "of mnist: folder with the four IDX files; without it the cache or the built-in subset is used")
 	flag.IntVar(&f.steps, "steps", 300, "of mnist: steps to train")
@@ -72,9 +75,12 @@ func newStrategy(ctx context.Context, w io.Writer, name string) (distribute.Stra
 		return distribute.NewOneDeviceStrategy("cpu:0")
 	case "default":
 		return distribute.Default(), nil
-	case "multiworker":
+	case "multiworker", "parameterserver":
 		if task, err := (&cluster.TFConfig{}).TaskType(); err != nil || task == cluster.Evaluator {
 			return nil, err // it stands beside those that train
+		}
+		if name == "parameterserver" {
+			return parameterserver.NewStrategy(ctx, serverOptions()) // waits for the servers
 		}
 		o := multiworker.Options{Devices: []string{"cpu:0"}, Elastic: &distribute.Elastic{}, Observe: func(text string) { fmt.Fprintln(w, text) }}
 		if secret := os.Getenv(secretVariable); secret != "" {
@@ -82,10 +88,24 @@ func newStrategy(ctx context.Context, w io.Writer, name string) (distribute.Stra
 		}
 		return multiworker.NewStrategy(ctx, o) // waits for the others
 	}
-	return nil, fmt.Errorf("there is no strategy %q; use mirrored, central, one, default or multiworker", name)
+	return nil, fmt.Errorf("there is no strategy %q; use mirrored, central, one, default, multiworker or parameterserver", name)
+}
+
+// serverOptions are those of a process of a job with parameter servers.
+func serverOptions() parameterserver.Options {
+	o := parameterserver.Options{Observe: func(text string) { fmt.Fprintln(os.Stderr, text) }}
+	if secret := os.Getenv(secretVariable); secret != "" {
+		o.Security = &collective.Security{Secret: []byte(secret)}
+	}
+	return o
 }
 
 func run(ctx context.Context, w io.Writer, f flags) (err error) {
+	if f.strategy == "parameterserver" {
+		if task, err := (&cluster.TFConfig{}).TaskType(); err != nil || task == cluster.ParameterServer {
+			return errors.Join(err, parameterserver.Serve(ctx, serverOptions()))
+		}
+	}
 	strategy, err := newStrategy(ctx, w, f.strategy)
 	if errors.Is(err, distribute.ErrLeft) {
 		fmt.Fprintln(w, "the others have finished without this worker")
@@ -94,7 +114,7 @@ func run(ctx context.Context, w io.Writer, f flags) (err error) {
 	if err != nil {
 		return err
 	}
-	if s, ok := strategy.(*distribute.MultiWorkerMirroredStrategy); ok {
+	if s, ok := strategy.(io.Closer); ok {
 		defer func() { err = errors.Join(err, s.Close()) }()
 	}
 	if f.dir == "" {

@@ -141,6 +141,10 @@ func (c *Context) minimizeShare(optimizer optimizers.Optimizer, loss *ops.Tensor
 	if err != nil {
 		ops.Fail(c.Graph(), err)
 	}
+	if t := c.session.servers; t != nil {
+		t.take(c, kept, loss, variables)
+		return &TrainOp{applied: true}
+	}
 	kept.Apply(c.Replica, ops.NewTape(c).Gradients(kept.ScaleLoss(c.Replica, loss), variables))
 	return &TrainOp{applied: true}
 }

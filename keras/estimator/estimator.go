@@ -31,8 +31,9 @@ type Estimator struct {
 	// predicted works out the predictions of an example that a trace cannot make.
 	predicted func(prediction map[string]*tensor.Dense) error
 
-	mu       sync.Mutex
-	training bool
+	mu         sync.Mutex
+	training   bool
+	serverCall int // number of the first call of Train under a ParameterServerStrategy; 0: there was none
 }
 
 // New makes an estimator. params are handed to the ModelFn as they are.
@@ -111,6 +112,10 @@ func (e *Estimator) VariableValue(name string) (*tensor.Dense, error) {
 // Where the strategy is elastic (distribute.Elastic), a worker that is lost does not end it: the others form the next group, with the worker that
 // comes back or without it, as the strategy says, and all go on from the chief's latest checkpoint, with new data of the input function. A worker that
 // comes later is taken in after the step under way, which is saved for that.
+//
+// Under a ParameterServerStrategy workers compute steps, each on data of its own, and come and go as they like; servers keep and update the variables, each step
+// exactly once. The coordinator counts the steps of all workers, calls the hooks, in the order of the steps, and writes the checkpoints. It reads one batch, to know
+// the model. A new coordinator goes on with what the servers have.
 func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...Option) error {
 	o, err := collect("Train", list)
 	if err != nil {
@@ -120,6 +125,9 @@ func (e *Estimator) Train(ctx context.Context, inputFn InputFn, list ...Option) 
 		return err
 	}
 	defer e.unlock()
+	if s := e.onServers(); s != nil {
+		return e.trainOnServers(ctx, s, inputFn, &o)
+	}
 	for {
 		err := e.train(ctx, inputFn, &o)
 		if again, err := e.formAnew(ctx, err, &o); !again {

@@ -128,4 +128,4 @@ func (c RunConfig) roleIn(spec *cluster.Spec, task cluster.Task) (Role, error) {
 }
 
 // errServer is what a parameter server is told.
-var errServer = errors.New("estimator: TrainAndEvaluate: parameter servers are not used; give the job chief and worker tasks only")
+var errServer = errors.New("estimator: TrainAndEvaluate: this is a parameter server; let it run parameterserver.RunStrategy, which serves, and give the strategy of the others as TrainDistribute")

@@ -43,6 +43,8 @@ type Session struct {
 	hooks       []SessionRunHook
 	started     []SessionRunHook
 
+	servers *serverTraining // that variables lie on, in TRAIN; nil: they are here
+
 	step    int64 // finished steps
 	saved   int64 // step of the last checkpoint of this session, -1 for none
 	stop    bool
@@ -101,6 +103,16 @@ func (s *Session) VariableValue(name string) (*tensor.Dense, error) {
 // SaveCheckpoint writes a checkpoint of the current step and returns its path. It does nothing where this step has been saved, and in
 // processes that do not write checkpoints.
 func (s *Session) SaveCheckpoint() (string, error) {
+	if t := s.servers; t != nil && t.saves != nil {
+		at := s.step
+		s.step = t.done // hooks are called for each step of a window after the last one was made
+		defer func() { s.step = at }()
+		if s.saved != s.step {
+			if err := t.saves(); err != nil {
+				return "", err
+			}
+		}
+	}
 	path := s.estimator.checkpointPath(s.step)
 	if s.saved == s.step {
 		return path, nil
@@ -150,6 +162,9 @@ func (s *Session) trace(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
 	names = append(names, fetchNames...)
 	if s.mode == EVAL {
 		s.measure(r, spec.EvalMetricOps)
+	}
+	if s.servers != nil {
+		results = append(results, s.servers.results(r)...)
 	}
 	if s.mode == TRAIN {
 		r.AssignMirrored(s.globalStep, ops.AddScalar(r.Read(s.globalStep), 1))
@@ -273,20 +288,38 @@ func (s *Session) prepare(ctx context.Context) error {
 	return s.share(ctx, added)
 }
 
-// run computes one step and calls the hooks. What it read is in s.values and, for predictions, in the instance that f gets.
-func (s *Session) run(ctx context.Context, batch distribute.PerReplicaBatch, f func(*distribute.Instance) error) error {
-	types, sizes := make([][]ir.Type, len(batch)), make([]int, len(batch))
+// acquire takes an instance of the step for a batch, and gives it the batch. The caller releases it.
+func (s *Session) acquire(batch distribute.PerReplicaBatch) (inst *distribute.Instance, sizes []int, err error) {
+	types := make([][]ir.Type, len(batch))
+	sizes = make([]int, len(batch))
 	s.features = len(batch[0].X)
 	for i, b := range batch {
 		sizes[i] = b.Examples()
 		for j, a := range slices.Concat(b.X, b.Y) {
 			if a.Type.Shape[0] != sizes[i] {
-				return fmt.Errorf("estimator: array %d of a batch (features, then labels) has %d examples and array 0 has %d; all need the same number", j, a.Type.Shape[0], sizes[i])
+				return nil, nil, fmt.Errorf("estimator: array %d of a batch (features, then labels) has %d examples and array 0 has %d; all need the same number", j, a.Type.Shape[0], sizes[i])
 			}
 			types[i] = append(types[i], a.Type)
 		}
 	}
-	inst, err := s.function.Acquire(types, sizes)
+	inst, err = s.function.Acquire(types, sizes)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, b := range batch {
+		for j, a := range slices.Concat(b.X, b.Y) {
+			if err := inst.Input(i, j).Write(a.Data); err != nil {
+				s.function.Release(inst)
+				return nil, nil, err
+			}
+		}
+	}
+	return inst, sizes, nil
+}
+
+// run computes one step and calls the hooks. What it read is in s.values and, for predictions, in the instance that f gets.
+func (s *Session) run(ctx context.Context, batch distribute.PerReplicaBatch, f func(*distribute.Instance) error) error {
+	inst, sizes, err := s.acquire(batch)
 	if err != nil {
 		return err
 	}
@@ -301,13 +334,6 @@ func (s *Session) run(ctx context.Context, batch distribute.PerReplicaBatch, f f
 	for _, h := range s.started {
 		if err := h.BeforeRun(&run); err != nil {
 			return err
-		}
-	}
-	for i, b := range batch {
-		for j, a := range slices.Concat(b.X, b.Y) {
-			if err := inst.Input(i, j).Write(a.Data); err != nil {
-				return err
-			}
 		}
 	}
 	if err := inst.Run(ctx, s.estimator.config.TFRandomSeed, uint32(s.step)); err != nil {

@@ -86,7 +86,7 @@ func (s EvalSpec) options() []Option {
 //
 // Where RunConfig.Cluster names several tasks, or TrainDistribute is a strategy over several processes, the chief and the workers train and return nil, and the evaluator, a process beside them with
 // the same ModelDir, evaluates new checkpoints until one has MaxSteps, or without MaxSteps until ctx ends. Without an evaluator there is no
-// evaluation.
+// evaluation. With a ParameterServerStrategy it is the same: the chief is the coordinator, and tasks ps are served by parameterserver.RunStrategy.
 //
 // EvalSpec.Exporters are called after each evaluation. The last one is that of MaxSteps; without MaxSteps, that at the end of training.
 func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval EvalSpec) (map[string]float64, error) {
@@ -98,7 +98,7 @@ func TrainAndEvaluate(ctx context.Context, e *Estimator, train TrainSpec, eval E
 		return nil, err
 	}
 	a := &alternation{ctx: ctx, estimator: e, eval: eval, maxSteps: train.MaxSteps, evaluated: -1}
-	together := role.TaskType == chiefTask || !role.IsChief || distribute.WorkersOf(e.config.TrainDistribute) != nil
+	together := role.TaskType == chiefTask || !role.IsChief || distribute.WorkersOf(e.config.TrainDistribute) != nil || e.onServers() != nil
 	switch {
 	case role.TaskType == evaluatorTask:
 		return a.follow()

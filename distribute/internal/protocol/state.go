@@ -90,6 +90,7 @@ const (
 	noteKind
 	settleKind
 	putKind
+	recallKind
 )
 
 // Reply is what a command gives.
@@ -327,6 +328,11 @@ func SizeOf(c Command) int {
 			}
 		}
 	}
+	if p, ok := c.(*Recall); ok {
+		for _, slot := range p.Slots {
+			size += 16 + 4*len(slot)
+		}
+	}
 	if p, ok := c.(*Put); ok {
 		for i := range p.Rows {
 			size += 64 + len(p.Rows[i].Name) + 4*(len(p.Rows[i].Values)+len(p.Rows[i].Slots))
@@ -361,6 +367,8 @@ func DecodeCommand(b []byte) (Command, error) {
 		c = &Settle{}
 	case putKind:
 		c = &Put{}
+	case recallKind:
+		c = &Recall{}
 	default:
 		r.fail("the kind of a command is not known")
 		return nil, r.Err()
