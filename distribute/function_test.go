@@ -116,3 +116,27 @@ func TestNoGradientThroughAssignments(t *testing.T) {
 		require.Equal(t, want, total.At(0))
 	}
 }
+
+// TestGradientOfAllReads: of a variable that is assigned in between, the reads before and after count, as on TensorFlow's tape, and the assignment
+// itself passes nothing on.
+func TestGradientOfAllReads(t *testing.T) {
+	s := mirrored(t, 2)
+	v := distribute.NewVariable(distribute.VariableSpec{Name: "v", DType: ir.Float64})
+	require.NoError(t, v.Place(s, 0))
+	require.NoError(t, v.SetValue(array(t, ir.Float64, nil, 5)))
+	step := s.Function(func(r *distribute.Replica, in distribute.Batch) *ops.Tensor {
+		loss := ops.Square(r.Read(v)) // d/dv = 10
+		r.AssignMirrored(v, ops.MultiplyScalar(r.Read(v), 3))
+		loss = ops.Add(loss, ops.MultiplyScalar(r.Read(v), 7))
+		r.AssignMirrored(v, ops.MultiplyScalar(r.Read(v), 2)) // 30
+		loss = ops.Add(loss, ops.Square(r.Read(v)))           // 60
+		return ops.NewTape(r).Gradients(loss, distribute.Variables{v}).Values[0]
+	})
+	batch, err := distribute.SplitBatch(s, distribute.HostBatch{X: []kernels.Array{array(t, ir.Float64, ir.Shape{2}, 1, 1)}})
+	require.NoError(t, err)
+	got, err := s.Run(context.Background(), step, batch)
+	require.NoError(t, err)
+	total, err := s.Reduce(distribute.Mean, got)
+	require.NoError(t, err)
+	require.Equal(t, 77.0, total.At(0))
+}

@@ -186,6 +186,14 @@ func (s rowSources) Tensors(g *ops.Graph) []*ops.Tensor {
 	return append(out, s.rows...)
 }
 
+// EarlierTensors are the values of the variables before they were assigned; see [distribute.Variables.EarlierTensors].
+func (s rowSources) EarlierTensors(g *ops.Graph) [][]*ops.Tensor {
+	if len(s.variables) == 0 {
+		return nil
+	}
+	return s.variables.EarlierTensors(g)
+}
+
 // rowsOf picks the rows among the inputs of the program.
 func (m *Model) rowsOf(x []*ops.Tensor) []*ops.Tensor {
 	var out []*ops.Tensor

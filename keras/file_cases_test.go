@@ -52,8 +52,9 @@ type fileCase struct {
 	} `json:"expect"`
 }
 
-// caseArchives hold the cases: those of every kind of file, and random calls with constants and masks (call_arguments.py writes them).
-var caseArchives = []string{"files.zip", "call_arguments.zip"}
+// caseArchives hold the cases: those of every kind of file, random calls with constants and masks, and random graphs of layers that are called
+// several times (call_arguments.py writes these two).
+var caseArchives = []string{"files.zip", "call_arguments.zip", "layer_order.zip"}
 
 // fileCases lists the cases in the archives, or in the folder that GOKERAS_FILE_CASES names.
 func fileCases(t *testing.T) []fileCase {

@@ -98,7 +98,6 @@ func (f *functional) trace() error {
 		}
 	}
 	f.sortByDepth()
-	f.run = f.runOrder()
 	var err error
 	if f.host, err = newHostStage(f.in.list, f.out.list, f.nodes); err != nil {
 		return err

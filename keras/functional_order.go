@@ -31,25 +31,34 @@ func (f *functional) visit(tensors []*layers.KerasTensor, given map[*layers.Kera
 	return nil
 }
 
-// sortByDepth orders inputs and layers as Keras lists them: by distance from the outputs, the farthest first; where that is
-// equal, in the order in which a walk from the outputs meets them.
+// sortByDepth orders inputs, layers and calls as Keras's Function does: by distance from the outputs, the farthest first. Where that is equal, inputs
+// and layers stand in the order in which a walk from the outputs meets them, and calls in the order in which distances become known on the way
+// back through it. Files name layers by the order of layers; the order of calls decides how the state of a layer changes that is called several times.
+//
+// A layer is as far away as the farthest of its calls that the way back has come to, and so is each call that it comes to later. With layers that
+// are called several times the distances depend on the way, so it must be Keras's.
 func (f *functional) sortByDepth() {
-	depth := map[*layers.Node]int{}
-	layerDepth := map[layers.Layer]int{}
-	inputDepth := map[*layers.KerasTensor]int{}
-	for i := len(f.nodes) - 1; i >= 0; i-- {
-		n := f.nodes[i]
-		layerDepth[n.Layer] = max(layerDepth[n.Layer], depth[n])
-		depth[n] = layerDepth[n.Layer]
+	depth, layerDepth, inputDepth := map[*layers.Node]int{}, map[layers.Layer]int{}, map[*layers.KerasTensor]int{}
+	note := func(n *layers.Node, at int) {
+		old, is := depth[n]
+		if !is {
+			f.run = append(f.run, n)
+		}
+		depth[n] = max(old, at)
+	}
+	for _, n := range slices.Backward(f.postorder()) {
+		note(n, layerDepth[n.Layer])
+		layerDepth[n.Layer] = depth[n]
 		for _, t := range n.Inputs {
 			if slices.Contains(f.in.list, t) {
 				inputDepth[t] = max(inputDepth[t], depth[n]+1)
 				continue
 			}
 			from, _ := t.Node()
-			depth[from] = max(depth[from], depth[n]+1)
+			note(from, depth[n]+1)
 		}
 	}
+	slices.SortStableFunc(f.run, func(a, b *layers.Node) int { return depth[b] - depth[a] })
 	f.order = f.walk()
 	slices.SortStableFunc(f.order, func(a, b listed) int { return b.depth(layerDepth, inputDepth) - a.depth(layerDepth, inputDepth) })
 	for _, e := range f.order {
@@ -57,33 +66,6 @@ func (f *functional) sortByDepth() {
 			f.byDepth = append(f.byDepth, e.layer)
 		}
 	}
-}
-
-// runOrder lists the calls in the order in which Keras's Function makes them, which decides how the state of a layer changes that is
-// called several times: by distance from the outputs, the farthest first; where that is equal, in the order in which distances become
-// known on the way back through a depth-first walk.
-func (f *functional) runOrder() []*layers.Node {
-	depth, layerDepth := map[*layers.Node]int{}, map[layers.Layer]int{}
-	var known []*layers.Node
-	note := func(n *layers.Node, at int) {
-		old, is := depth[n]
-		if !is {
-			known = append(known, n)
-		}
-		depth[n] = max(old, at)
-	}
-	for _, n := range slices.Backward(f.postorder()) {
-		note(n, 0)
-		note(n, layerDepth[n.Layer])
-		layerDepth[n.Layer] = depth[n]
-		for _, t := range n.Inputs {
-			if from, _ := t.Node(); !slices.Contains(f.in.list, t) {
-				note(from, depth[n]+1)
-			}
-		}
-	}
-	slices.SortStableFunc(known, func(a, b *layers.Node) int { return depth[b] - depth[a] })
-	return known
 }
 
 // postorder lists the calls behind those that they depend on, as a depth-first walk from the outputs leaves them.
@@ -159,10 +141,11 @@ func (f *functional) walk() []listed {
 			pending = append(pending, in)
 		}
 	}
-	for _, t := range f.in.list { // inputs that no output depends on
+	var unused []listed // inputs that no output depends on; Keras lists them before what it met
+	for _, t := range f.in.list {
 		if !seen[t] {
-			order = append(order, listed{input: t})
+			unused = append(unused, listed{input: t})
 		}
 	}
-	return order
+	return append(unused, order...)
 }

@@ -190,6 +190,15 @@ func (s gradientSources) Tensors(g *ops.Graph) []*ops.Tensor {
 	return append(out, s.rows...)
 }
 
+// EarlierTensors are the values of the weights before they were assigned; see [distribute.Variables.EarlierTensors].
+func (s gradientSources) EarlierTensors(g *ops.Graph) [][]*ops.Tensor {
+	var out [][]*ops.Tensor
+	for _, w := range s.weights {
+		out = append(out, distribute.Variables{w.local}.EarlierTensors(g)...)
+	}
+	return out
+}
+
 func (w *serverWorker) sources(rows []*ops.Tensor) ops.Sources {
 	return gradientSources{w.trained, rows}
 }

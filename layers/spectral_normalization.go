@@ -80,7 +80,7 @@ func (l *SpectralNormalization) normalizeKernel(c *Context) {
 	zero := ops.LogicalNot(ops.Any(kernel))
 	sigma = ops.Where(zero, ops.OnesLike(sigma), sigma)
 	c.AssignMirrored(l.u, ops.Where(zero, u, next))
-	c.AssignDifferentiable(l.kernel, ops.Divide(kernel, sigma))
+	c.AssignMirrored(l.kernel, ops.Divide(kernel, sigma))
 }
 
 // MemberAttributes names the layer as Keras files do.

@@ -18,10 +18,38 @@ type Tape struct{ g *Graph }
 // NewTape returns a tape for the trace that t belongs to.
 func NewTape(t Traced) *Tape { return &Tape{graphFor(t)} }
 
+// replacedSources are sources that may have been replaced within the trace, as variables are by assignments.
+type replacedSources interface {
+	// EarlierTensors returns for each source the tensors that stood for it in g before it was replaced.
+	EarlierTensors(g *Graph) [][]*Tensor
+}
+
 // Gradients returns d target / d source for each source. A target that is not a scalar is summed. A source that the target
-// does not depend on has a nil gradient.
+// does not depend on has a nil gradient. Of a variable that was assigned within the trace all reads count, before and after, as on a tape of
+// TensorFlow's.
 func (t *Tape) Gradients(target *Tensor, sources Sources) Gradients {
-	return Gradients{sources, Grad(target, sources.Tensors(t.g)...)}
+	all := sources.Tensors(t.g)
+	n := len(all)
+	var of []int // source of each tensor from n on
+	if s, ok := sources.(replacedSources); ok {
+		all = slices.Clip(all)
+		for i, earlier := range s.EarlierTensors(t.g) {
+			for _, x := range earlier {
+				all, of = append(all, x), append(of, i)
+			}
+		}
+	}
+	grads := Grad(target, all...)
+	for j, i := range of {
+		switch d := grads[n+j]; {
+		case d == nil:
+		case grads[i] == nil:
+			grads[i] = d
+		default:
+			grads[i] = Add(grads[i], d)
+		}
+	}
+	return Gradients{sources, grads[:n:n]}
 }
 
 // Gradients are derivatives together with what they are taken of, in the order of the sources; a nil value means that the

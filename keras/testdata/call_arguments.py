@@ -2,6 +2,7 @@
 """Writes call_arguments.zip: random calls of layers in real Keras, with constants and masks of every type in random places.
 
     call_arguments.py OUT.zip [--count 12] [--seed 1]
+    call_arguments.py layer_order.zip --only order --seed 5 --cases 0,1,2,3,44,48
 
 Each case is a Functional model around one such call, trained for two epochs, in the form of the cases in files.zip: model.keras,
 inputs.npz, expected.npz, expected.json, case.json. A call that Keras refuses is left out.
@@ -210,8 +211,29 @@ def shared(c):
     return layers.Add()(values)
 
 
+def order(c):
+    """A random graph of layers called several times, at very different distances from the output, some outside the model: files name layers by their
+    order. Kernels of spectral normalization change with each call, and gradients reach each of them."""
+    def inner():
+        i = keras.Input((F,))
+        return keras.Model(i, layers.BatchNormalization(momentum=0.4)(layers.Dense(F)(i)))
+    several = [layers.BatchNormalization(momentum=0.5), layers.SpectralNormalization(layers.Dense(F)), layers.Dense(F), inner(),
+               keras.Sequential([layers.Dense(F, activation="tanh"), layers.BatchNormalization(momentum=0.3)])]
+    values = [c.tensor(B, F, symbolic=True)]
+    for _ in range(c.rng.randint(6, 12)):
+        x = c.rng.choice(values)
+        kind = c.rng.random()
+        if kind < 0.5:
+            values.append(c.rng.choice(several)(x))
+        elif kind < 0.8:
+            values.append(layers.Dense(F)(x))
+        else:
+            values.append(layers.Add()(c.rng.sample(values, min(2, len(values)))) if len(values) > 1 else layers.ReLU()(x))
+    return layers.Add()(c.rng.sample(values, min(len(values), c.rng.randint(2, 5))))
+
+
 KINDS = {
-    "shared": shared,
+    "shared": shared, "order": order,
     "add": merge(layers.Add), "subtract": merge(layers.Subtract, 2, 2), "multiply": merge(layers.Multiply),
     "average": merge(layers.Average), "maximum": merge(layers.Maximum), "minimum": merge(layers.Minimum),
     "concatenate": merge(layers.Concatenate, axis=1), "concatenate_last": merge(layers.Concatenate, axis=-1),
@@ -291,11 +313,12 @@ def main():
     p.add_argument("--count", type=int, default=12)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--only", default="")
+    p.add_argument("--cases", default="", help="numbers of the cases, in place of the first COUNT")
     a = p.parse_args()
     kept, refused = 0, {}
     with zipfile.ZipFile(a.out, "w", zipfile.ZIP_DEFLATED) as z, tempfile.TemporaryDirectory() as folder:
         for kind in KINDS:
-            for i in range(a.count):
+            for i in [int(n) for n in a.cases.split(",") if n] or range(a.count):
                 if a.only not in kind:
                     continue
                 try:

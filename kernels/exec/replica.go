@@ -42,7 +42,23 @@ type tracedVariable struct {
 	current  *ops.Tensor // of a sharded variable this replica's piece
 	assigned bool
 	sharded  bool
-	whole    *ops.Tensor // of a sharded variable, where it was gathered or assigned
+	whole    *ops.Tensor   // of a sharded variable, where it was gathered or assigned
+	earlier  []*ops.Tensor // what was read before assignments
+}
+
+// replaced notes that the value gives way to another one, of which gradients know nothing.
+func (e *tracedVariable) replaced() {
+	if x := e.read(); x != nil {
+		e.earlier = append(e.earlier, x)
+	}
+}
+
+// read is what readers of the variable were given; nil where a sharded one was not gathered.
+func (e *tracedVariable) read() *ops.Tensor {
+	if e.sharded {
+		return e.whole
+	}
+	return e.current
 }
 
 // NewReplica starts a trace for one of n replicas. The batch sizes are known when the program is traced: local examples on

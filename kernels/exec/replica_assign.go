@@ -99,7 +99,9 @@ func (r *Replica) needsAggregation(v *Variable) {
 
 // set makes value the variable's from here on; to gradients it is a number.
 func (r *Replica) set(v *Variable, value *ops.Tensor) {
-	r.bind(v, ops.StopGradient(r.fitting(v, value)))
+	value = ops.StopGradient(r.fitting(v, value))
+	r.entry(v).replaced()
+	r.bind(v, value)
 }
 
 func (r *Replica) bind(v *Variable, value *ops.Tensor) {

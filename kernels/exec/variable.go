@@ -451,6 +451,16 @@ func (vs Variables) Tensors(g *ops.Graph) []*ops.Tensor {
 	return out
 }
 
+// EarlierTensors returns for each variable the values that it had in g before it was assigned.
+func (vs Variables) EarlierTensors(g *ops.Graph) [][]*ops.Tensor {
+	r := ReplicaOf(g)
+	out := make([][]*ops.Tensor, len(vs))
+	for i, v := range vs {
+		out[i] = r.entry(v).earlier
+	}
+	return out
+}
+
 // Count returns the number of elements of all variables.
 func (vs Variables) Count() int {
 	n := 0
