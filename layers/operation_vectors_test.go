@@ -30,7 +30,7 @@ var otherResults = map[string]string{
 
 // TestOperationsLikeKeras calls every function of keras.ops as an operation and compares results and gradients with Keras's.
 func TestOperationsLikeKeras(t *testing.T) {
-	called := map[string]bool{}
+	called, withGradients := map[string]bool{}, 0
 	first, more := vectors.Load(t, "ops").Cases, vectors.Load(t, "ops_more").Cases
 	for i, c := range slices.Concat(first, more) {
 		name := c.Class[strings.LastIndex(c.Class, ".")+1:]
@@ -38,6 +38,9 @@ func TestOperationsLikeKeras(t *testing.T) {
 			continue
 		}
 		called[name] = true
+		if i >= len(first) && len(c.Gradients) > 0 {
+			withGradients++
+		}
 		t.Run(c.Name, func(t *testing.T) {
 			if why := otherResults[strings.TrimSuffix(c.Name, "/"+c.DType)]; why != "" {
 				t.Skip(why)
@@ -46,6 +49,7 @@ func TestOperationsLikeKeras(t *testing.T) {
 		})
 	}
 	require.Greater(t, len(called), 240)
+	require.Greater(t, withGradients, 100, "cases of ops_more with gradients of Keras's")
 }
 
 func checkOperation(t *testing.T, c *vectors.Case, name string, numpy bool) {

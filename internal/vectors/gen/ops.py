@@ -517,7 +517,7 @@ def shape_of(structure):
 
 
 def is_float(a):
-    return str(a.dtype).startswith(("float", "bfloat"))
+    return keras.backend.standardize_dtype(a.dtype).startswith(("float", "bfloat"))
 
 
 def lists_to_tuples(name, value):
@@ -558,21 +558,32 @@ def run(w, row):
     floats = {n: t for n, t in tensors.items() if is_float(t)}
     cotangents, gradients = [], []
     differentiable = bool(grad and floats and any(is_float(o) for _, o in outputs))
-    if differentiable and common.BACKEND == "jax":
+    if differentiable and common.BACKEND != "numpy":
         cotangents = [(n.replace("output", "cotangent"), common.grid(r, o.shape, 1.0, 2).astype(D)) for n, o in outputs if is_float(o)]
 
         def objective(inputs):
             kept = [o for o in tree.flatten(call(inputs)) if is_float(o)]
-            return sum((o * c).sum() for o, (_, c) in zip(kept, cotangents))
+            return sum(keras.ops.sum(o * c) for o, (_, c) in zip(kept, cotangents))
 
-        g = jax.grad(objective)(floats)
+        g = gradient(objective, floats)
         gradients = list(g.items())
         if D == "float64" and name != "stop_gradient":
             check(w, full, objective, floats, g, r)
-    # NumPy's functions of images compute in float32.
-    wide = {"rtol": 1e-5, "atol": 1e-6} if common.BACKEND == "numpy" and name.startswith("image.") else {}
+    # NumPy's functions of images compute in float32, TensorFlow's here and there.
+    wide = {"rtol": 1e-5, "atol": 1e-6} if common.BACKEND != "jax" and name.startswith("image.") else {}
     w.case(full, name, None, D, **wide, inputs=list(values.items()) + cotangents, outputs=outputs, gradients=gradients,
            extra={"call": {"args": call_args, "kwargs": call_kwargs}, **({"differentiable": True} if differentiable and not gradients else {})})
+
+
+def gradient(objective, floats):
+    if common.BACKEND == "jax":
+        return jax.grad(objective)(floats)
+    import tensorflow as tf
+
+    with tf.GradientTape() as tape:
+        tape.watch(list(floats.values()))
+        total = objective(floats)
+    return dict(zip(floats, map(tf.convert_to_tensor, tape.gradient(total, list(floats.values()), unconnected_gradients="zero"))))
 
 
 def check(w, full, objective, floats, g, r):

@@ -1,7 +1,8 @@
 """Vectors of keras.ops, the second part: signals, decoding, bits, warped images, and arguments that ops.py leaves out.
 
-Run: KERAS_BACKEND=numpy python gen/ops_more.py <output directory>
-Versions: see common.py. The format is that of ops.py, without gradients: where extra has "differentiable", the test
+Run: KERAS_BACKEND=numpy python gen/ops_more.py one; KERAS_BACKEND=tensorflow python gen/ops_more.py two
+     python gen/ops_more_join.py one two <output directory>
+Versions: see common.py. The format is that of ops.py. Where extra has "differentiable", there are no gradients, and the test
 compares with central differences in float64.
 """
 
