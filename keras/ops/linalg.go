@@ -16,7 +16,7 @@ func squareMatrix(what string, x *Tensor) (*Tensor, int) {
 // adjoint exchanges the last two axes.
 func adjoint(x *Tensor) *Tensor { return SwapAxes(x, -1, -2) }
 
-// Solve returns x with a·x = b, for a (..., n, n) and b (..., n, m) or a vector (..., n). It is Gauss-Jordan elimination with the
+// Solve returns x with a·x = b, for a (..., n, n) and b (..., n, m) or a vector (..., n). It is elimination with the
 // largest element of the column as pivot; a singular matrix gives infinities and NaN. Gradients: db = solve(aᵀ, dx), da = -db·xᵀ.
 // The result has the float type in which a and b meet.
 func Solve(a, b *Tensor) *Tensor {
@@ -29,14 +29,8 @@ func Solve(a, b *Tensor) *Tensor {
 		Failf(graphOf(a, b), "solve: needs a right side (..., %d, m) or (..., %d) for matrices %v, received shape %v", n, n, a.Shape(), b.Shape())
 	}
 	a, b = sameBatch(a, b)
-	return CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
-		a := xs[0]
-		x, _, _ := eliminate(a, xs[1])
-		return []*Tensor{x}, func(dys []*Tensor) []*Tensor {
-			db := Solve(adjoint(a), dys[0])
-			return []*Tensor{Negative(Matmul(db, adjoint(x))), db}
-		}
-	}, a, b)[0]
+	x, _, _ := eliminate(a, b)
+	return x
 }
 
 // sameBatch broadcasts the axes before the last two.
@@ -53,38 +47,30 @@ func sameBatch(a, b *Tensor) (*Tensor, *Tensor) {
 
 // eliminate returns a⁻¹·b, and of a the sign of the determinant and the logarithm of its absolute value.
 func eliminate(a, b *Tensor) (x, sign, logDet *Tensor) {
-	n, d := a.Dim(-1), a.DType()
-	lead := a.Shape()[:a.Rank()-2]
-	whole := Concatenate(-1, a, b)
-	sign, logDet = Ones(a, d, lead...), Zeros(a, d, lead...)
-	if n == 0 {
-		return b, sign, logDet
-	}
-	row, zero := Arange(a, ir.Int32, n), Zeros(a, d)
-	final, _ := Scan(func(carry, xs []*Tensor) (next, ys []*Tensor) {
-		m, sign, logDet := carry[0], carry[1], carry[2]
-		isK := Equal(row, xs[0])
-		column := Sum(Where(isK, SliceAxis(m, -1, 0, n), zero), -1)
-		size := Where(Less(row, xs[0]), FullLike(column, -1), Abs(column))
-		p := ExpandDims(Argmax(size, -1), -1)
-		isP := Equal(row, p)
-		element := func(which *Tensor) *Tensor { return Sum(Where(which, column, zero), -1) }
-		line := func(which *Tensor) *Tensor { return Sum(Where(ExpandDims(which, -1), m, zero), -2) }
-		pivot, moved := element(isP), Squeeze(NotEqual(p, xs[0]), -1)
-		sign = Multiply(sign, Multiply(Sign(pivot), Where(moved, FullLike(sign, -1), OnesLike(sign))))
-		logDet = Add(logDet, Log(Abs(pivot)))
-		// The row of the pivot changes places with row k and is divided by the pivot; its multiples are taken from all others.
-		divisor := pivot
-		if b.Dim(-1) == 0 { // for the determinant alone, a pivot of 0 has said everything, and must not make NaN of the rest
-			divisor = Where(Equal(pivot, zero), OnesLike(pivot), pivot)
+	out := apply(ir.Eliminate, nil, a, b)
+	return out[0], out[1], out[2]
+}
+
+func init() {
+	rules[ir.Eliminate] = func(c *vjp) []*Tensor {
+		if c.dys[0] == nil && c.dys[2] == nil {
+			return []*Tensor{ZerosLike(c.in(0)), nil}
 		}
-		top := ExpandDims(Divide(line(isP), ExpandDims(divisor, -1)), -2)
-		swapped := Where(ExpandDims(isP, -1), ExpandDims(line(isK), -2), m)
-		factor := Where(isP, ExpandDims(element(isK), -1), column)
-		reduced := Subtract(swapped, Multiply(ExpandDims(factor, -1), top))
-		return []*Tensor{Where(ExpandDims(isK, -1), top, reduced), sign, logDet}, nil
-	}, []*Tensor{whole, sign, logDet}, []*Tensor{row}, ScanOptions{})
-	return SliceAxis(final[0], -1, n, whole.Dim(-1)), final[1], final[2]
+		var da, db *Tensor
+		if c.dys[0] != nil {
+			db = Solve(adjoint(c.in(0)), c.dy(0))
+			da = Negative(Matmul(db, adjoint(c.out(0))))
+		}
+		if c.dys[2] != nil {
+			d := Multiply(ExpandDims(ExpandDims(c.dy(2), -1), -1), adjoint(Inv(c.in(0))))
+			if da == nil {
+				da = d
+			} else {
+				da = Add(da, d)
+			}
+		}
+		return []*Tensor{da, db}
+	}
 }
 
 // Inv returns the inverses of the matrices x (..., n, n); see [Solve].
@@ -97,13 +83,8 @@ func Inv(x *Tensor) *Tensor {
 // for a singular matrix. The gradient of the logarithm is the transposed inverse.
 func Slogdet(x *Tensor) (sign, logarithm *Tensor) {
 	x, _ = squareMatrix("slogdet", x)
-	out := CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
-		_, sign, logDet := eliminate(xs[0], SliceAxis(xs[0], -1, 0, 0))
-		return []*Tensor{sign, logDet}, func(dys []*Tensor) []*Tensor {
-			return []*Tensor{Multiply(ExpandDims(ExpandDims(dys[1], -1), -1), adjoint(Inv(xs[0])))}
-		}
-	}, x)
-	return out[0], out[1]
+	_, sign, logarithm = eliminate(x, SliceAxis(x, -1, 0, 0))
+	return sign, logarithm
 }
 
 // Det returns the determinants of the matrices x (..., n, n). The gradient is det(x)·(x⁻¹)ᵀ, NaN for a singular matrix.

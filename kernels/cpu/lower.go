@@ -35,7 +35,7 @@ func init() {
 		ir.Scan: buildScan, ir.While: buildWhile, ir.Cond: buildCond,
 		ir.Conv: buildConv, ir.ConvInputGrad: buildConvInputGrad, ir.ConvKernelGrad: buildConvKernelGrad,
 		ir.MaxPool: buildMaxPool, ir.MaxPoolGrad: buildMaxPoolGrad, ir.AvgPool: buildAvgPool, ir.AvgPoolGrad: buildAvgPoolGrad,
-		ir.Resample:  buildResample,
+		ir.Resample: buildResample, ir.Eliminate: buildEliminate,
 		ir.BatchNorm: buildBatchNorm, ir.BatchNormGrad: buildBatchNormGrad,
 		ir.LayerNorm: buildLayerNorm, ir.LayerNormGrad: buildLayerNormGrad,
 		ir.GroupNorm: buildGroupNorm, ir.GroupNormGrad: buildGroupNormGrad,

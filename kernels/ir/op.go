@@ -128,6 +128,7 @@ const (
 	LstmCellGrad                  // (gates, carry, dh, dnext) -> dz, dcarry
 	GruCell                       // (gates of x [... 3U], gates of h [... 3U], h [... U]) -> next h, gates after sigmoid and tanh [... 3U], in the order update, reset, candidate
 	GruCellGrad                   // (gates, gates of h, h, dnext) -> gradients of the three operands of GruCell
+	Eliminate                     // (a[... N N], b[... N M]) -> a⁻¹·b, sign of the determinant of a [...], logarithm of its absolute value [...]
 	RnnScan                       // see RnnAttrs: (x·W+b [B T G·U], recurrent kernel, [recurrent bias], states..., [mask bool [B T]]) -> ys[B T U], final states...
 	OptimizerUpdate               // (w, g, learning rate, step, slots...) -> w, slots...; see OptimizerAttrs
 
@@ -265,6 +266,7 @@ func init() {
 		AttentionGrad:                 {"attention_grad", "", 6, 7, inferAttentionGrad},
 		Embedding:                     {"embedding", "gather", 2, 2, inferEmbedding},
 		EmbeddingGrad:                 {"embedding_grad", "scatter", 3, 3, inferEmbeddingGrad},
+		Eliminate:                     {"eliminate", "", 2, 2, inferEliminate},
 		RnnScan:                       {"rnn_scan", "", 3, -1, inferRnnScan},
 		OptimizerUpdate:               {"optimizer_update", "", 4, -1, inferOptimizerUpdate},
 

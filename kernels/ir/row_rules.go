@@ -34,6 +34,11 @@ func rowsAlignedOffLast(r rows, n *Node, in, out []int) bool {
 
 func rowsOffLast(r rows, n *Node, in, _ []int) bool { return in[0] != len(r.operand(n, 0))-1 }
 
+// rowsOffMatrix: operands and results have the examples on the same axis, before the last two of the operands.
+func rowsOffMatrix(r rows, n *Node, in, out []int) bool {
+	return rowsAligned(r, n, in, out) && in[0] < len(r.operand(n, 0))-2
+}
+
 // rowsFirst: the examples are the first axis of what has any.
 func rowsFirst(_ rows, _ *Node, in, _ []int) bool {
 	return in[0] == 0 && !slices.ContainsFunc(in, func(k int) bool { return k > 0 })

@@ -164,6 +164,7 @@ func init() {
 		AttentionGrad:                 {rows: rowsFirst, flops: attentionGradFLOPs},
 		Embedding:                     {MayFail: true, Moves: true, rows: rowsOfEmbedding},
 		EmbeddingGrad:                 {rows: rowsAcross}, // the indices that Embedding has looked at
+		Eliminate:                     {rows: rowsOffMatrix},
 		RnnScan:                       {rows: rowsFirst},
 		OptimizerUpdate:               {rows: rowsAcross, InPlace: []int{0, 4, 5, 6, 7}},
 

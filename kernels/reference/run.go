@@ -179,6 +179,7 @@ func init() {
 		ir.AvgPool:                       (*call).avgPool,
 		ir.AvgPoolGrad:                   (*call).avgPoolGrad,
 		ir.Resample:                      (*call).resample,
+		ir.Eliminate:                     (*call).eliminate,
 		ir.BatchNorm:                     (*call).batchNorm,
 		ir.BatchNormGrad:                 (*call).batchNormGrad,
 		ir.LayerNorm:                     (*call).layerNorm,

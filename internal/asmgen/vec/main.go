@@ -220,6 +220,7 @@ func main() {
 		m.fetchRows()
 		m.lstm()
 		m.gru()
+		m.lanes()
 	}
 	if err := os.WriteFile(*dispatch, []byte(goFile()), 0o644); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -37,6 +37,8 @@ func layerNormGrad32(_, _, _, _, _, _, _, _ []float32) bool              { retur
 func within32([]float32, float32) bool                                   { return false }
 func quotients32(_, _ []float32, _ float32) bool                         { return false }
 func vectorized() bool                                                   { return false }
+func addOuter32(_, _, _ []float32, _, _, _, _ int) bool                  { return false }
+func butterfly32(_, _, _, _, _ []float32, _, _, _ int) bool              { return false }
 
 func compareWords[T any](compareOp, []uint8, []T, []T) bool        { return false }
 func test32(testOp, []uint8, []float32) bool                       { return false }

@@ -13045,6 +13045,266 @@ end1:
 	VZEROUPPER
 	RET
 
+// func addOuterAVX2(dst uintptr, f uintptr, x uintptr, rows uintptr, cols uintptr, dstStride uintptr, fStride uintptr)
+// Requires: AVX, FMA3
+TEXT ·addOuterAVX2(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ cols+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+
+row:
+	VMOVUPS (CX), Y0
+	VMOVUPS 32(CX), Y1
+	ADDQ    R8, CX
+	MOVQ    AX, R9
+	MOVQ    DX, R10
+	MOVQ    SI, R11
+
+column:
+	VMOVUPS     (R9), Y2
+	VFMADD231PS (R10), Y0, Y2
+	VMOVUPS     Y2, (R9)
+	VMOVUPS     32(R9), Y2
+	VFMADD231PS 32(R10), Y1, Y2
+	VMOVUPS     Y2, 32(R9)
+	ADDQ        $0x00000040, R9
+	ADDQ        $0x00000040, R10
+	DECQ        R11
+	JNE         column
+	ADDQ        DI, AX
+	DECQ        BX
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func butterfly2AVX2(yre uintptr, yim uintptr, xre uintptr, xim uintptr, w uintptr, count uintptr, run uintptr, in uintptr)
+// Requires: AVX, FMA3
+TEXT ·butterfly2AVX2(SB), NOSPLIT, $0-64
+	MOVQ yre+0(FP), AX
+	MOVQ yim+8(FP), CX
+	MOVQ xre+16(FP), DX
+	MOVQ xim+24(FP), BX
+	MOVQ w+32(FP), SI
+	MOVQ count+40(FP), DI
+	MOVQ run+48(FP), R8
+	MOVQ in+56(FP), R9
+
+factor:
+	MOVQ R8, R10
+
+run:
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
+	VMOVUPS      (DX)(R9*1), Y2
+	VMOVUPS      (BX)(R9*1), Y3
+	VADDPS       Y2, Y0, Y4
+	VSUBPS       Y2, Y0, Y2
+	VADDPS       Y3, Y1, Y0
+	VSUBPS       Y3, Y1, Y3
+	VMOVUPS      Y4, (AX)
+	VMOVUPS      Y0, (CX)
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+	VMULPS       Y0, Y2, Y4
+	VMULPS       Y1, Y2, Y2
+	VFNMADD231PS Y1, Y3, Y4
+	VFMADD231PS  Y0, Y3, Y2
+	VMOVUPS      Y4, (AX)(R8*1)
+	VMOVUPS      Y2, (CX)(R8*1)
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000020, R10
+	JNE          run
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         $0x00000008, SI
+	DECQ         DI
+	JNE          factor
+	VZEROUPPER
+	RET
+
+// func butterfly3AVX2(yre uintptr, yim uintptr, xre uintptr, xim uintptr, w uintptr, count uintptr, run uintptr, in uintptr)
+// Requires: AVX, FMA3
+TEXT ·butterfly3AVX2(SB), NOSPLIT, $0-64
+	MOVQ yre+0(FP), AX
+	MOVQ yim+8(FP), CX
+	MOVQ xre+16(FP), DX
+	MOVQ xim+24(FP), BX
+	MOVQ w+32(FP), SI
+	MOVQ count+40(FP), DI
+	MOVQ run+48(FP), R8
+	MOVQ in+56(FP), R9
+
+factor:
+	MOVQ R8, R10
+
+run:
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
+	VMOVUPS      (DX)(R9*1), Y2
+	VMOVUPS      (BX)(R9*1), Y3
+	VMOVUPS      (DX)(R9*2), Y4
+	VMOVUPS      (BX)(R9*2), Y5
+	VADDPS       Y4, Y2, Y6
+	VSUBPS       Y4, Y2, Y4
+	VADDPS       Y6, Y0, Y2
+	VMULPS       half<>+0(SB), Y6, Y6
+	VSUBPS       Y6, Y0, Y6
+	VMULPS       sin60<>+0(SB), Y4, Y4
+	VADDPS       Y5, Y3, Y0
+	VSUBPS       Y5, Y3, Y5
+	VADDPS       Y0, Y1, Y3
+	VMULPS       half<>+0(SB), Y0, Y0
+	VSUBPS       Y0, Y1, Y0
+	VMULPS       sin60<>+0(SB), Y5, Y5
+	VADDPS       Y5, Y6, Y1
+	VSUBPS       Y5, Y6, Y5
+	VADDPS       Y4, Y0, Y6
+	VSUBPS       Y4, Y0, Y4
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, (CX)
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y2
+	VMULPS       Y0, Y1, Y3
+	VMULPS       Y2, Y1, Y1
+	VFNMADD231PS Y2, Y4, Y3
+	VFMADD231PS  Y0, Y4, Y1
+	VMOVUPS      Y3, (AX)(R8*1)
+	VMOVUPS      Y1, (CX)(R8*1)
+	VBROADCASTSS 8(SI), Y0
+	VBROADCASTSS 12(SI), Y1
+	VMULPS       Y0, Y5, Y2
+	VMULPS       Y1, Y5, Y3
+	VFNMADD231PS Y1, Y6, Y2
+	VFMADD231PS  Y0, Y6, Y3
+	VMOVUPS      Y2, (AX)(R8*2)
+	VMOVUPS      Y3, (CX)(R8*2)
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000020, R10
+	JNE          run
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         $0x00000010, SI
+	DECQ         DI
+	JNE          factor
+	VZEROUPPER
+	RET
+
+DATA sin60<>+0(SB)/4, $0x3f5db3d7
+DATA sin60<>+4(SB)/4, $0x3f5db3d7
+DATA sin60<>+8(SB)/4, $0x3f5db3d7
+DATA sin60<>+12(SB)/4, $0x3f5db3d7
+DATA sin60<>+16(SB)/4, $0x3f5db3d7
+DATA sin60<>+20(SB)/4, $0x3f5db3d7
+DATA sin60<>+24(SB)/4, $0x3f5db3d7
+DATA sin60<>+28(SB)/4, $0x3f5db3d7
+DATA sin60<>+32(SB)/4, $0x3f5db3d7
+DATA sin60<>+36(SB)/4, $0x3f5db3d7
+DATA sin60<>+40(SB)/4, $0x3f5db3d7
+DATA sin60<>+44(SB)/4, $0x3f5db3d7
+DATA sin60<>+48(SB)/4, $0x3f5db3d7
+DATA sin60<>+52(SB)/4, $0x3f5db3d7
+DATA sin60<>+56(SB)/4, $0x3f5db3d7
+DATA sin60<>+60(SB)/4, $0x3f5db3d7
+GLOBL sin60<>(SB), RODATA|NOPTR, $64
+
+// func butterfly4AVX2(yre uintptr, yim uintptr, xre uintptr, xim uintptr, w uintptr, count uintptr, run uintptr, in uintptr)
+// Requires: AVX, FMA3
+TEXT ·butterfly4AVX2(SB), NOSPLIT, $0-64
+	MOVQ yre+0(FP), AX
+	MOVQ yim+8(FP), CX
+	MOVQ xre+16(FP), DX
+	MOVQ xim+24(FP), BX
+	MOVQ w+32(FP), SI
+	MOVQ count+40(FP), DI
+	MOVQ run+48(FP), R8
+	MOVQ in+56(FP), R9
+	LEAQ (R9)(R9*2), R11
+	LEAQ (R8)(R8*2), R12
+
+factor:
+	MOVQ R8, R10
+
+run:
+	VMOVUPS      (DX), Y0
+	VMOVUPS      (BX), Y1
+	VMOVUPS      (DX)(R9*1), Y2
+	VMOVUPS      (BX)(R9*1), Y3
+	VMOVUPS      (DX)(R9*2), Y4
+	VMOVUPS      (BX)(R9*2), Y5
+	VMOVUPS      (DX)(R11*1), Y6
+	VMOVUPS      (BX)(R11*1), Y7
+	VADDPS       Y4, Y0, Y8
+	VSUBPS       Y4, Y0, Y4
+	VADDPS       Y6, Y2, Y0
+	VSUBPS       Y6, Y2, Y6
+	VADDPS       Y0, Y8, Y2
+	VSUBPS       Y0, Y8, Y0
+	VADDPS       Y5, Y1, Y8
+	VSUBPS       Y5, Y1, Y5
+	VADDPS       Y7, Y3, Y1
+	VSUBPS       Y7, Y3, Y7
+	VADDPS       Y1, Y8, Y3
+	VSUBPS       Y1, Y8, Y1
+	VADDPS       Y7, Y4, Y8
+	VSUBPS       Y7, Y4, Y7
+	VADDPS       Y6, Y5, Y4
+	VSUBPS       Y6, Y5, Y6
+	VMOVUPS      Y2, (AX)
+	VMOVUPS      Y3, (CX)
+	VBROADCASTSS (SI), Y2
+	VBROADCASTSS 4(SI), Y3
+	VMULPS       Y2, Y8, Y5
+	VMULPS       Y3, Y8, Y8
+	VFNMADD231PS Y3, Y6, Y5
+	VFMADD231PS  Y2, Y6, Y8
+	VMOVUPS      Y5, (AX)(R8*1)
+	VMOVUPS      Y8, (CX)(R8*1)
+	VBROADCASTSS 8(SI), Y2
+	VBROADCASTSS 12(SI), Y3
+	VMULPS       Y2, Y0, Y5
+	VMULPS       Y3, Y0, Y0
+	VFNMADD231PS Y3, Y1, Y5
+	VFMADD231PS  Y2, Y1, Y0
+	VMOVUPS      Y5, (AX)(R8*2)
+	VMOVUPS      Y0, (CX)(R8*2)
+	VBROADCASTSS 16(SI), Y0
+	VBROADCASTSS 20(SI), Y1
+	VMULPS       Y0, Y7, Y2
+	VMULPS       Y1, Y7, Y3
+	VFNMADD231PS Y1, Y4, Y2
+	VFMADD231PS  Y0, Y4, Y3
+	VMOVUPS      Y2, (AX)(R12*1)
+	VMOVUPS      Y3, (CX)(R12*1)
+	ADDQ         $0x00000020, DX
+	ADDQ         $0x00000020, BX
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x00000020, R10
+	JNE          run
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         $0x00000018, SI
+	DECQ         DI
+	JNE          factor
+	VZEROUPPER
+	RET
+
 // func addAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
 // Requires: AVX, AVX512F
 TEXT ·addAVX512(SB), NOSPLIT, $0-32
@@ -23833,5 +24093,243 @@ loop1:
 	JMP          loop1
 
 end1:
+	VZEROUPPER
+	RET
+
+// func addOuterAVX512(dst uintptr, f uintptr, x uintptr, rows uintptr, cols uintptr, dstStride uintptr, fStride uintptr)
+// Requires: AVX, AVX512F
+TEXT ·addOuterAVX512(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ f+8(FP), CX
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), BX
+	MOVQ cols+32(FP), SI
+	MOVQ dstStride+40(FP), DI
+	MOVQ fStride+48(FP), R8
+
+row:
+	VMOVUPS (CX), Z0
+	ADDQ    R8, CX
+	MOVQ    AX, R9
+	MOVQ    DX, R10
+	MOVQ    SI, R11
+
+column:
+	VMOVUPS     (R9), Z1
+	VFMADD231PS (R10), Z0, Z1
+	VMOVUPS     Z1, (R9)
+	ADDQ        $0x00000040, R9
+	ADDQ        $0x00000040, R10
+	DECQ        R11
+	JNE         column
+	ADDQ        DI, AX
+	DECQ        BX
+	JNE         row
+	VZEROUPPER
+	RET
+
+// func butterfly2AVX512(yre uintptr, yim uintptr, xre uintptr, xim uintptr, w uintptr, count uintptr, run uintptr, in uintptr)
+// Requires: AVX, AVX512F
+TEXT ·butterfly2AVX512(SB), NOSPLIT, $0-64
+	MOVQ yre+0(FP), AX
+	MOVQ yim+8(FP), CX
+	MOVQ xre+16(FP), DX
+	MOVQ xim+24(FP), BX
+	MOVQ w+32(FP), SI
+	MOVQ count+40(FP), DI
+	MOVQ run+48(FP), R8
+	MOVQ in+56(FP), R9
+
+factor:
+	MOVQ R8, R10
+
+run:
+	VMOVUPS      (DX), Z0
+	VMOVUPS      (BX), Z1
+	VMOVUPS      (DX)(R9*1), Z2
+	VMOVUPS      (BX)(R9*1), Z3
+	VADDPS       Z2, Z0, Z4
+	VSUBPS       Z2, Z0, Z2
+	VADDPS       Z3, Z1, Z0
+	VSUBPS       Z3, Z1, Z3
+	VMOVUPS      Z4, (AX)
+	VMOVUPS      Z0, (CX)
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+	VMULPS       Z0, Z2, Z4
+	VMULPS       Z1, Z2, Z2
+	VFNMADD231PS Z1, Z3, Z4
+	VFMADD231PS  Z0, Z3, Z2
+	VMOVUPS      Z4, (AX)(R8*1)
+	VMOVUPS      Z2, (CX)(R8*1)
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000040, R10
+	JNE          run
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         $0x00000008, SI
+	DECQ         DI
+	JNE          factor
+	VZEROUPPER
+	RET
+
+// func butterfly3AVX512(yre uintptr, yim uintptr, xre uintptr, xim uintptr, w uintptr, count uintptr, run uintptr, in uintptr)
+// Requires: AVX, AVX512F
+TEXT ·butterfly3AVX512(SB), NOSPLIT, $0-64
+	MOVQ yre+0(FP), AX
+	MOVQ yim+8(FP), CX
+	MOVQ xre+16(FP), DX
+	MOVQ xim+24(FP), BX
+	MOVQ w+32(FP), SI
+	MOVQ count+40(FP), DI
+	MOVQ run+48(FP), R8
+	MOVQ in+56(FP), R9
+
+factor:
+	MOVQ R8, R10
+
+run:
+	VMOVUPS      (DX), Z0
+	VMOVUPS      (BX), Z1
+	VMOVUPS      (DX)(R9*1), Z2
+	VMOVUPS      (BX)(R9*1), Z3
+	VMOVUPS      (DX)(R9*2), Z4
+	VMOVUPS      (BX)(R9*2), Z5
+	VADDPS       Z4, Z2, Z6
+	VSUBPS       Z4, Z2, Z4
+	VADDPS       Z6, Z0, Z2
+	VMULPS       half<>+0(SB), Z6, Z6
+	VSUBPS       Z6, Z0, Z6
+	VMULPS       sin60<>+0(SB), Z4, Z4
+	VADDPS       Z5, Z3, Z0
+	VSUBPS       Z5, Z3, Z5
+	VADDPS       Z0, Z1, Z3
+	VMULPS       half<>+0(SB), Z0, Z0
+	VSUBPS       Z0, Z1, Z0
+	VMULPS       sin60<>+0(SB), Z5, Z5
+	VADDPS       Z5, Z6, Z1
+	VSUBPS       Z5, Z6, Z5
+	VADDPS       Z4, Z0, Z6
+	VSUBPS       Z4, Z0, Z4
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z3, (CX)
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z2
+	VMULPS       Z0, Z1, Z3
+	VMULPS       Z2, Z1, Z1
+	VFNMADD231PS Z2, Z4, Z3
+	VFMADD231PS  Z0, Z4, Z1
+	VMOVUPS      Z3, (AX)(R8*1)
+	VMOVUPS      Z1, (CX)(R8*1)
+	VBROADCASTSS 8(SI), Z0
+	VBROADCASTSS 12(SI), Z1
+	VMULPS       Z0, Z5, Z2
+	VMULPS       Z1, Z5, Z3
+	VFNMADD231PS Z1, Z6, Z2
+	VFMADD231PS  Z0, Z6, Z3
+	VMOVUPS      Z2, (AX)(R8*2)
+	VMOVUPS      Z3, (CX)(R8*2)
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000040, R10
+	JNE          run
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         $0x00000010, SI
+	DECQ         DI
+	JNE          factor
+	VZEROUPPER
+	RET
+
+// func butterfly4AVX512(yre uintptr, yim uintptr, xre uintptr, xim uintptr, w uintptr, count uintptr, run uintptr, in uintptr)
+// Requires: AVX, AVX512F
+TEXT ·butterfly4AVX512(SB), NOSPLIT, $0-64
+	MOVQ yre+0(FP), AX
+	MOVQ yim+8(FP), CX
+	MOVQ xre+16(FP), DX
+	MOVQ xim+24(FP), BX
+	MOVQ w+32(FP), SI
+	MOVQ count+40(FP), DI
+	MOVQ run+48(FP), R8
+	MOVQ in+56(FP), R9
+	LEAQ (R9)(R9*2), R11
+	LEAQ (R8)(R8*2), R12
+
+factor:
+	MOVQ R8, R10
+
+run:
+	VMOVUPS      (DX), Z0
+	VMOVUPS      (BX), Z1
+	VMOVUPS      (DX)(R9*1), Z2
+	VMOVUPS      (BX)(R9*1), Z3
+	VMOVUPS      (DX)(R9*2), Z4
+	VMOVUPS      (BX)(R9*2), Z5
+	VMOVUPS      (DX)(R11*1), Z6
+	VMOVUPS      (BX)(R11*1), Z7
+	VADDPS       Z4, Z0, Z8
+	VSUBPS       Z4, Z0, Z4
+	VADDPS       Z6, Z2, Z0
+	VSUBPS       Z6, Z2, Z6
+	VADDPS       Z0, Z8, Z2
+	VSUBPS       Z0, Z8, Z0
+	VADDPS       Z5, Z1, Z8
+	VSUBPS       Z5, Z1, Z5
+	VADDPS       Z7, Z3, Z1
+	VSUBPS       Z7, Z3, Z7
+	VADDPS       Z1, Z8, Z3
+	VSUBPS       Z1, Z8, Z1
+	VADDPS       Z7, Z4, Z8
+	VSUBPS       Z7, Z4, Z7
+	VADDPS       Z6, Z5, Z4
+	VSUBPS       Z6, Z5, Z6
+	VMOVUPS      Z2, (AX)
+	VMOVUPS      Z3, (CX)
+	VBROADCASTSS (SI), Z2
+	VBROADCASTSS 4(SI), Z3
+	VMULPS       Z2, Z8, Z5
+	VMULPS       Z3, Z8, Z8
+	VFNMADD231PS Z3, Z6, Z5
+	VFMADD231PS  Z2, Z6, Z8
+	VMOVUPS      Z5, (AX)(R8*1)
+	VMOVUPS      Z8, (CX)(R8*1)
+	VBROADCASTSS 8(SI), Z2
+	VBROADCASTSS 12(SI), Z3
+	VMULPS       Z2, Z0, Z5
+	VMULPS       Z3, Z0, Z0
+	VFNMADD231PS Z3, Z1, Z5
+	VFMADD231PS  Z2, Z1, Z0
+	VMOVUPS      Z5, (AX)(R8*2)
+	VMOVUPS      Z0, (CX)(R8*2)
+	VBROADCASTSS 16(SI), Z0
+	VBROADCASTSS 20(SI), Z1
+	VMULPS       Z0, Z7, Z2
+	VMULPS       Z1, Z7, Z3
+	VFNMADD231PS Z1, Z4, Z2
+	VFMADD231PS  Z0, Z4, Z3
+	VMOVUPS      Z2, (AX)(R12*1)
+	VMOVUPS      Z3, (CX)(R12*1)
+	ADDQ         $0x00000040, DX
+	ADDQ         $0x00000040, BX
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x00000040, R10
+	JNE          run
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         R8, AX
+	ADDQ         R8, CX
+	ADDQ         $0x00000018, SI
+	DECQ         DI
+	JNE          factor
 	VZEROUPPER
 	RET

@@ -14686,6 +14686,354 @@ loop1:
 end1:
 	RET
 
+// addOuterNEON is addOuterAVX2 with two registers for one.
+TEXT ·addOuterNEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD f+8(FP), R1
+	MOVD x+16(FP), R2
+	MOVD rows+24(FP), R3
+	MOVD cols+32(FP), R4
+	MOVD dstStride+40(FP), R5
+	MOVD fStride+48(FP), R6
+row:
+	FLDPQ 0(R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	ADD R6, R1
+	MOVD R0, R7
+	MOVD R2, R8
+	MOVD R4, R9
+column:
+	FLDPQ 0(R7), (F4, F5)
+	FLDPQ 0(R8), (F6, F7)
+	WORD $0x4e26cc04 // fmla v4.4S, v0.4S, v6.4S
+	WORD $0x4e27cc25 // fmla v5.4S, v1.4S, v7.4S
+	FSTPQ (F4, F5), 0(R7)
+	FLDPQ 32(R7), (F4, F5)
+	FLDPQ 32(R8), (F6, F7)
+	WORD $0x4e26cc44 // fmla v4.4S, v2.4S, v6.4S
+	WORD $0x4e27cc65 // fmla v5.4S, v3.4S, v7.4S
+	FSTPQ (F4, F5), 32(R7)
+	ADD $64, R7
+	ADD $64, R8
+	SUBS $1, R9
+	BNE column
+	ADD R5, R0
+	SUBS $1, R3
+	BNE row
+	RET
+
+// butterfly2NEON is butterfly2AVX2 with two registers for one.
+TEXT ·butterfly2NEON(SB), NOSPLIT, $0-64
+	MOVD yre+0(FP), R0
+	MOVD yim+8(FP), R1
+	MOVD xre+16(FP), R2
+	MOVD xim+24(FP), R3
+	MOVD w+32(FP), R4
+	MOVD count+40(FP), R5
+	MOVD run+48(FP), R6
+	MOVD in+56(FP), R7
+factor:
+	MOVD R6, R8
+run:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R7<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	WORD $0x4e24d408 // fadd v8.4S, v0.4S, v4.4S
+	WORD $0x4e25d429 // fadd v9.4S, v1.4S, v5.4S
+	WORD $0x4ea4d404 // fsub v4.4S, v0.4S, v4.4S
+	WORD $0x4ea5d425 // fsub v5.4S, v1.4S, v5.4S
+	WORD $0x4e26d440 // fadd v0.4S, v2.4S, v6.4S
+	WORD $0x4e27d461 // fadd v1.4S, v3.4S, v7.4S
+	WORD $0x4ea6d446 // fsub v6.4S, v2.4S, v6.4S
+	WORD $0x4ea7d467 // fsub v7.4S, v3.4S, v7.4S
+	FSTPQ (F8, F9), 0(R0)
+	FSTPQ (F0, F1), 0(R1)
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	WORD $0x6e20dc88 // fmul v8.4S, v4.4S, v0.4S
+	WORD $0x6e21dca9 // fmul v9.4S, v5.4S, v1.4S
+	WORD $0x6e22dc84 // fmul v4.4S, v4.4S, v2.4S
+	WORD $0x6e23dca5 // fmul v5.4S, v5.4S, v3.4S
+	WORD $0x4ea2ccc8 // fmls v8.4S, v6.4S, v2.4S
+	WORD $0x4ea3cce9 // fmls v9.4S, v7.4S, v3.4S
+	WORD $0x4e20ccc4 // fmla v4.4S, v6.4S, v0.4S
+	WORD $0x4e21cce5 // fmla v5.4S, v7.4S, v1.4S
+	ADD R6<<0, R0, R19
+	FSTPQ (F8, F9), 0(R19)
+	ADD R6<<0, R1, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE run
+	ADD R6, R0
+	ADD R6, R1
+	ADD $8, R4
+	SUBS $1, R5
+	BNE factor
+	RET
+
+// butterfly3NEON is butterfly3AVX2 with two registers for one.
+TEXT ·butterfly3NEON(SB), NOSPLIT, $0-64
+	MOVD yre+0(FP), R0
+	MOVD yim+8(FP), R1
+	MOVD xre+16(FP), R2
+	MOVD xim+24(FP), R3
+	MOVD w+32(FP), R4
+	MOVD count+40(FP), R5
+	MOVD run+48(FP), R6
+	MOVD in+56(FP), R7
+factor:
+	MOVD R6, R8
+run:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R7<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R7<<1, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R7<<1, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	WORD $0x4e28d48c // fadd v12.4S, v4.4S, v8.4S
+	WORD $0x4e29d4ad // fadd v13.4S, v5.4S, v9.4S
+	WORD $0x4ea8d488 // fsub v8.4S, v4.4S, v8.4S
+	WORD $0x4ea9d4a9 // fsub v9.4S, v5.4S, v9.4S
+	WORD $0x4e2cd404 // fadd v4.4S, v0.4S, v12.4S
+	WORD $0x4e2dd425 // fadd v5.4S, v1.4S, v13.4S
+	MOVD $half<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edd8c // fmul v12.4S, v12.4S, v14.4S
+	WORD $0x6e2eddad // fmul v13.4S, v13.4S, v14.4S
+	WORD $0x4eacd40c // fsub v12.4S, v0.4S, v12.4S
+	WORD $0x4eadd42d // fsub v13.4S, v1.4S, v13.4S
+	MOVD $sin60<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edd08 // fmul v8.4S, v8.4S, v14.4S
+	WORD $0x6e2edd29 // fmul v9.4S, v9.4S, v14.4S
+	WORD $0x4e2ad4c0 // fadd v0.4S, v6.4S, v10.4S
+	WORD $0x4e2bd4e1 // fadd v1.4S, v7.4S, v11.4S
+	WORD $0x4eaad4ca // fsub v10.4S, v6.4S, v10.4S
+	WORD $0x4eabd4eb // fsub v11.4S, v7.4S, v11.4S
+	WORD $0x4e20d446 // fadd v6.4S, v2.4S, v0.4S
+	WORD $0x4e21d467 // fadd v7.4S, v3.4S, v1.4S
+	MOVD $half<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edc00 // fmul v0.4S, v0.4S, v14.4S
+	WORD $0x6e2edc21 // fmul v1.4S, v1.4S, v14.4S
+	WORD $0x4ea0d440 // fsub v0.4S, v2.4S, v0.4S
+	WORD $0x4ea1d461 // fsub v1.4S, v3.4S, v1.4S
+	MOVD $sin60<>(SB), R20
+	FMOVQ (R20), F14
+	WORD $0x6e2edd4a // fmul v10.4S, v10.4S, v14.4S
+	WORD $0x6e2edd6b // fmul v11.4S, v11.4S, v14.4S
+	WORD $0x4e2ad582 // fadd v2.4S, v12.4S, v10.4S
+	WORD $0x4e2bd5a3 // fadd v3.4S, v13.4S, v11.4S
+	WORD $0x4eaad58a // fsub v10.4S, v12.4S, v10.4S
+	WORD $0x4eabd5ab // fsub v11.4S, v13.4S, v11.4S
+	WORD $0x4e28d40c // fadd v12.4S, v0.4S, v8.4S
+	WORD $0x4e29d42d // fadd v13.4S, v1.4S, v9.4S
+	WORD $0x4ea8d408 // fsub v8.4S, v0.4S, v8.4S
+	WORD $0x4ea9d429 // fsub v9.4S, v1.4S, v9.4S
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 0(R1)
+	ADD $0, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $4, R4, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	WORD $0x6e20dc46 // fmul v6.4S, v2.4S, v0.4S
+	WORD $0x6e21dc67 // fmul v7.4S, v3.4S, v1.4S
+	WORD $0x6e24dc42 // fmul v2.4S, v2.4S, v4.4S
+	WORD $0x6e25dc63 // fmul v3.4S, v3.4S, v5.4S
+	WORD $0x4ea4cd06 // fmls v6.4S, v8.4S, v4.4S
+	WORD $0x4ea5cd27 // fmls v7.4S, v9.4S, v5.4S
+	WORD $0x4e20cd02 // fmla v2.4S, v8.4S, v0.4S
+	WORD $0x4e21cd23 // fmla v3.4S, v9.4S, v1.4S
+	ADD R6<<0, R0, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD R6<<0, R1, R19
+	FSTPQ (F2, F3), 0(R19)
+	ADD $8, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $12, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	WORD $0x6e20dd44 // fmul v4.4S, v10.4S, v0.4S
+	WORD $0x6e21dd65 // fmul v5.4S, v11.4S, v1.4S
+	WORD $0x6e22dd46 // fmul v6.4S, v10.4S, v2.4S
+	WORD $0x6e23dd67 // fmul v7.4S, v11.4S, v3.4S
+	WORD $0x4ea2cd84 // fmls v4.4S, v12.4S, v2.4S
+	WORD $0x4ea3cda5 // fmls v5.4S, v13.4S, v3.4S
+	WORD $0x4e20cd86 // fmla v6.4S, v12.4S, v0.4S
+	WORD $0x4e21cda7 // fmla v7.4S, v13.4S, v1.4S
+	ADD R6<<1, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R6<<1, R1, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE run
+	ADD R6, R0
+	ADD R6, R1
+	ADD R6, R0
+	ADD R6, R1
+	ADD $16, R4
+	SUBS $1, R5
+	BNE factor
+	RET
+
+// butterfly4NEON is butterfly4AVX2 with two registers for one.
+TEXT ·butterfly4NEON(SB), NOSPLIT, $0-64
+	MOVD yre+0(FP), R0
+	MOVD yim+8(FP), R1
+	MOVD xre+16(FP), R2
+	MOVD xim+24(FP), R3
+	MOVD w+32(FP), R4
+	MOVD count+40(FP), R5
+	MOVD run+48(FP), R6
+	MOVD in+56(FP), R7
+	ADD R7<<1, R7, R19
+	ADD $0, R19, R9
+	ADD R6<<1, R6, R19
+	ADD $0, R19, R10
+factor:
+	MOVD R6, R8
+run:
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	ADD R7<<0, R2, R19
+	FLDPQ 0(R19), (F4, F5)
+	ADD R7<<0, R3, R19
+	FLDPQ 0(R19), (F6, F7)
+	ADD R7<<1, R2, R19
+	FLDPQ 0(R19), (F8, F9)
+	ADD R7<<1, R3, R19
+	FLDPQ 0(R19), (F10, F11)
+	ADD R9<<0, R2, R19
+	FLDPQ 0(R19), (F12, F13)
+	ADD R9<<0, R3, R19
+	FLDPQ 0(R19), (F14, F15)
+	WORD $0x4e28d410 // fadd v16.4S, v0.4S, v8.4S
+	WORD $0x4e29d431 // fadd v17.4S, v1.4S, v9.4S
+	WORD $0x4ea8d408 // fsub v8.4S, v0.4S, v8.4S
+	WORD $0x4ea9d429 // fsub v9.4S, v1.4S, v9.4S
+	WORD $0x4e2cd480 // fadd v0.4S, v4.4S, v12.4S
+	WORD $0x4e2dd4a1 // fadd v1.4S, v5.4S, v13.4S
+	WORD $0x4eacd48c // fsub v12.4S, v4.4S, v12.4S
+	WORD $0x4eadd4ad // fsub v13.4S, v5.4S, v13.4S
+	WORD $0x4e20d604 // fadd v4.4S, v16.4S, v0.4S
+	WORD $0x4e21d625 // fadd v5.4S, v17.4S, v1.4S
+	WORD $0x4ea0d600 // fsub v0.4S, v16.4S, v0.4S
+	WORD $0x4ea1d621 // fsub v1.4S, v17.4S, v1.4S
+	WORD $0x4e2ad450 // fadd v16.4S, v2.4S, v10.4S
+	WORD $0x4e2bd471 // fadd v17.4S, v3.4S, v11.4S
+	WORD $0x4eaad44a // fsub v10.4S, v2.4S, v10.4S
+	WORD $0x4eabd46b // fsub v11.4S, v3.4S, v11.4S
+	WORD $0x4e2ed4c2 // fadd v2.4S, v6.4S, v14.4S
+	WORD $0x4e2fd4e3 // fadd v3.4S, v7.4S, v15.4S
+	WORD $0x4eaed4ce // fsub v14.4S, v6.4S, v14.4S
+	WORD $0x4eafd4ef // fsub v15.4S, v7.4S, v15.4S
+	WORD $0x4e22d606 // fadd v6.4S, v16.4S, v2.4S
+	WORD $0x4e23d627 // fadd v7.4S, v17.4S, v3.4S
+	WORD $0x4ea2d602 // fsub v2.4S, v16.4S, v2.4S
+	WORD $0x4ea3d623 // fsub v3.4S, v17.4S, v3.4S
+	WORD $0x4e2ed510 // fadd v16.4S, v8.4S, v14.4S
+	WORD $0x4e2fd531 // fadd v17.4S, v9.4S, v15.4S
+	WORD $0x4eaed50e // fsub v14.4S, v8.4S, v14.4S
+	WORD $0x4eafd52f // fsub v15.4S, v9.4S, v15.4S
+	WORD $0x4e2cd548 // fadd v8.4S, v10.4S, v12.4S
+	WORD $0x4e2dd569 // fadd v9.4S, v11.4S, v13.4S
+	WORD $0x4eacd54c // fsub v12.4S, v10.4S, v12.4S
+	WORD $0x4eadd56d // fsub v13.4S, v11.4S, v13.4S
+	FSTPQ (F4, F5), 0(R0)
+	FSTPQ (F6, F7), 0(R1)
+	ADD $0, R4, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD $4, R4, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	WORD $0x6e24de0a // fmul v10.4S, v16.4S, v4.4S
+	WORD $0x6e25de2b // fmul v11.4S, v17.4S, v5.4S
+	WORD $0x6e26de10 // fmul v16.4S, v16.4S, v6.4S
+	WORD $0x6e27de31 // fmul v17.4S, v17.4S, v7.4S
+	WORD $0x4ea6cd8a // fmls v10.4S, v12.4S, v6.4S
+	WORD $0x4ea7cdab // fmls v11.4S, v13.4S, v7.4S
+	WORD $0x4e24cd90 // fmla v16.4S, v12.4S, v4.4S
+	WORD $0x4e25cdb1 // fmla v17.4S, v13.4S, v5.4S
+	ADD R6<<0, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R6<<0, R1, R19
+	FSTPQ (F16, F17), 0(R19)
+	ADD $8, R4, R19
+	VLD1R (R19), [V4.S4]
+	VMOV V4.B16, V5.B16
+	ADD $12, R4, R19
+	VLD1R (R19), [V6.S4]
+	VMOV V6.B16, V7.B16
+	WORD $0x6e24dc0a // fmul v10.4S, v0.4S, v4.4S
+	WORD $0x6e25dc2b // fmul v11.4S, v1.4S, v5.4S
+	WORD $0x6e26dc00 // fmul v0.4S, v0.4S, v6.4S
+	WORD $0x6e27dc21 // fmul v1.4S, v1.4S, v7.4S
+	WORD $0x4ea6cc4a // fmls v10.4S, v2.4S, v6.4S
+	WORD $0x4ea7cc6b // fmls v11.4S, v3.4S, v7.4S
+	WORD $0x4e24cc40 // fmla v0.4S, v2.4S, v4.4S
+	WORD $0x4e25cc61 // fmla v1.4S, v3.4S, v5.4S
+	ADD R6<<1, R0, R19
+	FSTPQ (F10, F11), 0(R19)
+	ADD R6<<1, R1, R19
+	FSTPQ (F0, F1), 0(R19)
+	ADD $16, R4, R19
+	VLD1R (R19), [V0.S4]
+	VMOV V0.B16, V1.B16
+	ADD $20, R4, R19
+	VLD1R (R19), [V2.S4]
+	VMOV V2.B16, V3.B16
+	WORD $0x6e20ddc4 // fmul v4.4S, v14.4S, v0.4S
+	WORD $0x6e21dde5 // fmul v5.4S, v15.4S, v1.4S
+	WORD $0x6e22ddc6 // fmul v6.4S, v14.4S, v2.4S
+	WORD $0x6e23dde7 // fmul v7.4S, v15.4S, v3.4S
+	WORD $0x4ea2cd04 // fmls v4.4S, v8.4S, v2.4S
+	WORD $0x4ea3cd25 // fmls v5.4S, v9.4S, v3.4S
+	WORD $0x4e20cd06 // fmla v6.4S, v8.4S, v0.4S
+	WORD $0x4e21cd27 // fmla v7.4S, v9.4S, v1.4S
+	ADD R10<<0, R0, R19
+	FSTPQ (F4, F5), 0(R19)
+	ADD R10<<0, R1, R19
+	FSTPQ (F6, F7), 0(R19)
+	ADD $32, R2
+	ADD $32, R3
+	ADD $32, R0
+	ADD $32, R1
+	SUBS $32, R8
+	BNE run
+	ADD R6, R0
+	ADD R6, R1
+	ADD R6, R0
+	ADD R6, R1
+	ADD R6, R0
+	ADD R6, R1
+	ADD $24, R4
+	SUBS $1, R5
+	BNE factor
+	RET
+
 DATA one<>+0(SB)/8, $0x3f8000003f800000
 DATA one<>+8(SB)/8, $0x3f8000003f800000
 GLOBL one<>(SB), RODATA|NOPTR, $16
@@ -15581,3 +15929,7 @@ GLOBL gateP6<>(SB), RODATA|NOPTR, $16
 DATA gateP7<>+0(SB)/8, $0x3f8000003f800000
 DATA gateP7<>+8(SB)/8, $0x3f8000003f800000
 GLOBL gateP7<>(SB), RODATA|NOPTR, $16
+
+DATA sin60<>+0(SB)/8, $0x3f5db3d73f5db3d7
+DATA sin60<>+8(SB)/8, $0x3f5db3d73f5db3d7
+GLOBL sin60<>(SB), RODATA|NOPTR, $16

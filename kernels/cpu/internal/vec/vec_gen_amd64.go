@@ -963,6 +963,42 @@ func callGruCellGrad(wide bool, dx, du, dh, gates, u, h, dnext *float32, n, stri
 	}
 }
 
+//go:noinline
+func callAddOuter(wide bool, dst, f, x *float32, rows, cols, dstStride, fStride uintptr) {
+	if wide {
+		addOuterAVX512(dst, f, x, rows, cols, dstStride, fStride)
+	} else {
+		addOuterAVX2(dst, f, x, rows, cols, dstStride, fStride)
+	}
+}
+
+//go:noinline
+func callButterfly2(wide bool, yre, yim, xre, xim, w *float32, count, run, in uintptr) {
+	if wide {
+		butterfly2AVX512(yre, yim, xre, xim, w, count, run, in)
+	} else {
+		butterfly2AVX2(yre, yim, xre, xim, w, count, run, in)
+	}
+}
+
+//go:noinline
+func callButterfly3(wide bool, yre, yim, xre, xim, w *float32, count, run, in uintptr) {
+	if wide {
+		butterfly3AVX512(yre, yim, xre, xim, w, count, run, in)
+	} else {
+		butterfly3AVX2(yre, yim, xre, xim, w, count, run, in)
+	}
+}
+
+//go:noinline
+func callButterfly4(wide bool, yre, yim, xre, xim, w *float32, count, run, in uintptr) {
+	if wide {
+		butterfly4AVX512(yre, yim, xre, xim, w, count, run, in)
+	} else {
+		butterfly4AVX2(yre, yim, xre, xim, w, count, run, in)
+	}
+}
+
 //go:noescape
 func addAVX2(dst, a, b *float32, n uintptr)
 
@@ -1706,3 +1742,27 @@ func gruCellGradAVX2(dx, du, dh, gates, u, h, dnext *float32, n, stride uintptr)
 
 //go:noescape
 func gruCellGradAVX512(dx, du, dh, gates, u, h, dnext *float32, n, stride uintptr)
+
+//go:noescape
+func addOuterAVX2(dst, f, x *float32, rows, cols, dstStride, fStride uintptr)
+
+//go:noescape
+func addOuterAVX512(dst, f, x *float32, rows, cols, dstStride, fStride uintptr)
+
+//go:noescape
+func butterfly2AVX2(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+
+//go:noescape
+func butterfly2AVX512(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+
+//go:noescape
+func butterfly3AVX2(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+
+//go:noescape
+func butterfly3AVX512(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+
+//go:noescape
+func butterfly4AVX2(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+
+//go:noescape
+func butterfly4AVX512(yre, yim, xre, xim, w *float32, count, run, in uintptr)

@@ -469,6 +469,26 @@ func callGruCellGrad(wide bool, dx, du, dh, gates, u, h, dnext *float32, n, stri
 	gruCellGradNEON(dx, du, dh, gates, u, h, dnext, n, stride)
 }
 
+//go:noinline
+func callAddOuter(wide bool, dst, f, x *float32, rows, cols, dstStride, fStride uintptr) {
+	addOuterNEON(dst, f, x, rows, cols, dstStride, fStride)
+}
+
+//go:noinline
+func callButterfly2(wide bool, yre, yim, xre, xim, w *float32, count, run, in uintptr) {
+	butterfly2NEON(yre, yim, xre, xim, w, count, run, in)
+}
+
+//go:noinline
+func callButterfly3(wide bool, yre, yim, xre, xim, w *float32, count, run, in uintptr) {
+	butterfly3NEON(yre, yim, xre, xim, w, count, run, in)
+}
+
+//go:noinline
+func callButterfly4(wide bool, yre, yim, xre, xim, w *float32, count, run, in uintptr) {
+	butterfly4NEON(yre, yim, xre, xim, w, count, run, in)
+}
+
 //go:noescape
 func addNEON(dst, a, b *float32, n uintptr)
 
@@ -837,3 +857,15 @@ func gruCellNEON(next, gates, x, u, h *float32, n, stride uintptr)
 
 //go:noescape
 func gruCellGradNEON(dx, du, dh, gates, u, h, dnext *float32, n, stride uintptr)
+
+//go:noescape
+func addOuterNEON(dst, f, x *float32, rows, cols, dstStride, fStride uintptr)
+
+//go:noescape
+func butterfly2NEON(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+
+//go:noescape
+func butterfly3NEON(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+
+//go:noescape
+func butterfly4NEON(yre, yim, xre, xim, w *float32, count, run, in uintptr)

@@ -1,0 +1,148 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+)
+
+// laneBytes is what the 16 numbers of an element take, one of each of 16 problems that are worked on side by side.
+const laneBytes = 64
+
+// lanes emits what works on 16 problems at a time.
+func (m machine) lanes() {
+	m.addOuter()
+	m.butterfly(2)
+	m.butterfly(3)
+	m.butterfly(4)
+}
+
+// addOuter adds to every row of dst x times the factor of the row.
+func (m machine) addOuter() {
+	m.begin("", "addOuter", "dst, f, x *float32, rows, cols, dstStride, fStride uintptr", "")
+	dst, f, x, rows, cols := param("dst"), param("f"), param("x"), param("rows"), param("cols")
+	dstStride, fStride := param("dstStride"), param("fStride")
+	to, from, n := GP64(), GP64(), GP64()
+	eachRow("row", rows, dstStride, []reg.GPVirtual{dst}, func() {
+		factor := m.columns(f, laneBytes/m.bytes())
+		ADDQ(fStride, f)
+		MOVQ(dst, to)
+		MOVQ(x, from)
+		MOVQ(cols, n)
+		Label("column")
+		for i, by := range factor {
+			v := m.load(m.place(to, i))
+			VFMADD231PS(m.place(from, i), by, v)
+			VMOVUPS(v, m.place(to, i))
+		}
+		ADDQ(U32(laneBytes), to)
+		ADDQ(U32(laneBytes), from)
+		DECQ(n)
+		JNE(LabelRef("column"))
+	})
+	end()
+}
+
+// complexes are the real and the imaginary parts of a few numbers.
+type complexes struct{ re, im vectors }
+
+// butterfly is a step of a Fourier transform that takes count·radix runs of numbers to as many: the transforms of length radix of the runs
+// that lie count runs apart, times count·(radix-1) complex factors, go to runs that follow each other.
+func (m machine) butterfly(radix int) {
+	m.begin("", "butterfly"+string(rune('0'+radix)), "yre, yim, xre, xim, w *float32, count, run, in uintptr", "")
+	yre, yim, xre, xim, w := param("yre"), param("yim"), param("xre"), param("xim"), param("w")
+	count, run, in, n := param("count"), param("run"), param("in"), GP64() // run and in, count runs, are in bytes
+	in3, run3 := in, run
+	if radix == 4 {
+		in3, run3 = triple(in), triple(run)
+	}
+	places := func(p, stride, stride3 reg.GPVirtual) []Mem {
+		at := Mem{Base: p}
+		return []Mem{at, at.Idx(stride, 1), at.Idx(stride, 2), at.Idx(stride3, 1)}[:radix]
+	}
+	Label("factor")
+	MOVQ(run, n)
+	Label("run")
+	var x complexes
+	for i, at := range places(xre, in, in3) {
+		x.re = append(x.re, m.load(at))
+		x.im = append(x.im, m.load(places(xim, in, in3)[i]))
+	}
+	y := map[int]func(complexes) complexes{2: m.fourier2, 3: m.fourier3, 4: m.fourier4}[radix](x)
+	for i := range radix {
+		re, im := y.re[i], y.im[i]
+		if i > 0 {
+			re, im = m.turn(re, im, w, 2*(i-1))
+		}
+		VMOVUPS(re, places(yre, run, run3)[i])
+		VMOVUPS(im, places(yim, run, run3)[i])
+	}
+	for _, p := range []reg.GPVirtual{xre, xim, yre, yim} {
+		ADDQ(U32(m.bytes()), p)
+	}
+	SUBQ(U32(m.bytes()), n)
+	JNE(LabelRef("run"))
+	for range radix - 1 {
+		ADDQ(run, yre)
+		ADDQ(run, yim)
+	}
+	ADDQ(U32(8*(radix-1)), w)
+	DECQ(count)
+	JNE(LabelRef("factor"))
+	end()
+}
+
+// turn multiplies a number by the complex factor at a place of w.
+func (m machine) turn(re, im reg.VecVirtual, w reg.GPVirtual, at int) (reg.VecVirtual, reg.VecVirtual) {
+	c, s := m.broadcast(w, at), m.broadcast(w, at+1)
+	x, y := m.vector(), m.vector()
+	VMULPS(c, re, x)
+	VMULPS(s, re, y)
+	VFNMADD231PS(s, im, x)
+	VFMADD231PS(c, im, y)
+	return x, y
+}
+
+// sumAndDifference forms a + b and a − b in the place of a and b.
+func (m machine) sumAndDifference(a, b reg.VecVirtual) (reg.VecVirtual, reg.VecVirtual) {
+	sum := m.vector()
+	VADDPS(b, a, sum)
+	VSUBPS(b, a, b)
+	return sum, b
+}
+
+func (m machine) fourier2(x complexes) complexes {
+	x.re[0], x.re[1] = m.sumAndDifference(x.re[0], x.re[1])
+	x.im[0], x.im[1] = m.sumAndDifference(x.im[0], x.im[1])
+	return x
+}
+
+// fourier3: with t = b + c and s = √3/2·(b − c), the results are a + t and a − t/2 ∓ i·s.
+func (m machine) fourier3(x complexes) complexes {
+	half, root := constant("half", float(0.5)), constant("sin60", float(0.86602540378443864676))
+	for _, v := range []vectors{x.re, x.im} {
+		v[1], v[2] = m.sumAndDifference(v[1], v[2])
+		first := m.vector()
+		VADDPS(v[1], v[0], first)
+		VMULPS(half, v[1], v[1])
+		VSUBPS(v[1], v[0], v[1])
+		VMULPS(root, v[2], v[2])
+		v[0] = first
+	}
+	r, j := x.re, x.im
+	r[1], j[2] = m.sumAndDifference(r[1], j[2]) // real parts of the second and the third
+	j[1], r[2] = m.sumAndDifference(j[1], r[2]) // imaginary parts of the third and the second
+	return complexes{vectors{r[0], r[1], j[2]}, vectors{j[0], r[2], j[1]}}
+}
+
+func (m machine) fourier4(x complexes) complexes {
+	for _, v := range []vectors{x.re, x.im} {
+		v[0], v[2] = m.sumAndDifference(v[0], v[2])
+		v[1], v[3] = m.sumAndDifference(v[1], v[3])
+		v[0], v[1] = m.sumAndDifference(v[0], v[1]) // results 0 and 2
+	}
+	r, j := x.re, x.im
+	r[2], j[3] = m.sumAndDifference(r[2], j[3]) // real parts of results 1 and 3
+	j[2], r[3] = m.sumAndDifference(j[2], r[3]) // imaginary parts of results 3 and 1
+	return complexes{vectors{r[0], r[2], r[1], j[3]}, vectors{j[0], r[3], j[1], j[2]}}
+}

@@ -1,0 +1,176 @@
+package cpu
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+)
+
+// laneMatrix is the size up to which the work on vec.Lanes matrices at a time stays in the second-level cache.
+const laneMatrix = 40
+
+// eliminateLanes works on vec.Lanes matrices side by side, so that vectors are full however small the matrices are.
+func eliminateLanes[T float](b *build) func() {
+	in, right, out, sign, logarithm := b.in(0), b.in(1), b.out(0), b.out(1), b.out(2)
+	s := in.typ.Shape
+	n, m := s[len(s)-1], right.typ.Shape[len(s)-1]
+	matrices := s[:len(s)-2].Size()
+	groups := (matrices + vec.Lanes - 1) / vec.Lanes
+	elements := vec.Lanes * (n*n + n*m + n + 3)
+	b.rt().need(elements * in.typ.DType.Size())
+	return b.rt().parallel(groups, grain(vec.Lanes*n*n*(n/3+m)/8+n), func(w *worker, lo, hi int) {
+		var e laneElimination[T]
+		e.n, e.m = n, m
+		scratch := scratchOf[T](w, elements)
+		for _, part := range []struct {
+			of   *[]T
+			size int
+		}{{&e.a, n * n}, {&e.x, n * m}, {&e.diagonal, n}, {&e.sign, 1}, {&e.factor, 1}, {&e.logarithm, 1}} {
+			*part.of, scratch = scratch[:part.size*vec.Lanes], scratch[part.size*vec.Lanes:]
+		}
+		for g := lo; g < hi; g++ {
+			first := g * vec.Lanes
+			count := min(vec.Lanes, matrices-first)
+			toLanes(e.a, data[T](in)[first*n*n:], n*n, count)
+			toLanes(e.x, data[T](right)[first*n*m:], n*m, count)
+			e.solve()
+			fromLanes(data[T](out)[first*n*m:], e.x, n*m, count)
+			copy(data[T](sign)[first:first+count], e.sign)
+			copy(data[T](logarithm)[first:first+count], e.logarithm)
+		}
+	})
+}
+
+// toLanes stores a few rows of so many elements side by side. Lanes without one repeat the last.
+func toLanes[T float](dst, src []T, elements, rows int) {
+	if elements == 0 {
+		return
+	}
+	micro.Transpose(dst, src[:elements*rows], rows, elements, vec.Lanes, elements)
+	for i := 0; rows < vec.Lanes && i < len(dst); i += vec.Lanes {
+		for l := rows; l < vec.Lanes; l++ {
+			dst[i+l] = dst[i+rows-1]
+		}
+	}
+}
+
+func fromLanes[T float](dst, src []T, elements, rows int) {
+	if elements > 0 {
+		micro.Transpose(dst[:elements*rows], src, elements, rows, elements, vec.Lanes)
+	}
+}
+
+// laneElimination is the elimination of matrices a with right sides x, of which vec.Lanes lie side by side.
+type laneElimination[T float] struct {
+	n, m                              int
+	a, x                              []T
+	diagonal, sign, logarithm, factor []T
+}
+
+func (e *laneElimination[T]) row(k int) []T { return e.a[k*e.n*vec.Lanes : (k+1)*e.n*vec.Lanes] }
+
+func (e *laneElimination[T]) right(k int) []T { return e.x[k*e.m*vec.Lanes : (k+1)*e.m*vec.Lanes] }
+
+func (e *laneElimination[T]) solve() {
+	n, m := e.n, e.m
+	for l := range e.sign {
+		e.sign[l] = 1
+	}
+	for k := range n {
+		e.swap(k)
+		e.eliminate(k)
+	}
+	for k := n - 1; k >= 0 && m > 0; k-- {
+		row := e.right(k)
+		for i := 0; i < len(row); i += vec.Lanes {
+			vec.Div(row[i:i+vec.Lanes], row[i:i+vec.Lanes], e.diagonal[k*vec.Lanes:(k+1)*vec.Lanes])
+		}
+		if k > 0 {
+			column := e.a[k*vec.Lanes : ((k-1)*n+k+1)*vec.Lanes]
+			for r := range k {
+				f := column[r*n*vec.Lanes:][:vec.Lanes]
+				for l := range f {
+					f[l] = -f[l]
+				}
+			}
+			vec.AddOuter(e.x, column, row, k, m, m*vec.Lanes, n*vec.Lanes)
+		}
+	}
+	e.determinant()
+}
+
+// swap brings the largest element of column k to the diagonal.
+func (e *laneElimination[T]) swap(k int) {
+	n := e.n
+	var best [vec.Lanes]T
+	var from [vec.Lanes]int
+	for r := k; r < n; r++ {
+		column := e.a[(r*n+k)*vec.Lanes:][:vec.Lanes]
+		for l, v := range column {
+			if v < 0 {
+				v = -v
+			}
+			if v > best[l] || v != v && best[l] == best[l] {
+				best[l], from[l] = v, r
+			}
+		}
+	}
+	for l, p := range from {
+		if p <= k || best[l] == 0 {
+			continue
+		}
+		e.sign[l] = -e.sign[l]
+		swapLane(e.row(p)[l:], e.row(k)[l:])
+		swapLane(e.right(p)[min(l, e.m*l):], e.right(k)[min(l, e.m*l):])
+	}
+	copy(e.diagonal[k*vec.Lanes:(k+1)*vec.Lanes], e.row(k)[k*vec.Lanes:])
+}
+
+func swapLane[T float](x, y []T) {
+	y = y[:len(x)]
+	for i := 0; i < len(x); i += vec.Lanes {
+		x[i], y[i] = y[i], x[i]
+	}
+}
+
+// eliminate takes multiples of row k from those below it.
+func (e *laneElimination[T]) eliminate(k int) {
+	n := e.n
+	rest := n - k - 1
+	if rest == 0 {
+		return
+	}
+	top := e.row(k)
+	for l, pivot := range top[k*vec.Lanes : (k+1)*vec.Lanes] {
+		e.factor[l] = -pivot
+		if pivot == 0 { // and so is what lies below
+			e.factor[l] = 1
+		}
+	}
+	for r := k + 1; r < n; r++ {
+		f := e.row(r)[k*vec.Lanes : (k+1)*vec.Lanes]
+		vec.Div(f, f, e.factor)
+	}
+	below := e.a[((k+1)*n+k)*vec.Lanes:]
+	vec.AddOuter(below[vec.Lanes:], below, top[(k+1)*vec.Lanes:], rest, rest, n*vec.Lanes, n*vec.Lanes)
+	if e.m > 0 {
+		vec.AddOuter(e.x[(k+1)*e.m*vec.Lanes:], below, e.right(k), rest, e.m, e.m*vec.Lanes, n*vec.Lanes)
+	}
+}
+
+// determinant finds its sign and the logarithm of its absolute value.
+func (e *laneElimination[T]) determinant() {
+	for i, d := range e.diagonal {
+		switch {
+		case d == 0, d != d:
+			e.sign[i%vec.Lanes] *= d
+		case d < 0:
+			e.sign[i%vec.Lanes] *= -1
+		}
+	}
+	vec.Abs(e.diagonal, e.diagonal)
+	vec.Log(e.diagonal, e.diagonal)
+	clear(e.logarithm)
+	for i := 0; i < len(e.diagonal); i += vec.Lanes {
+		vec.Add(e.logarithm, e.logarithm, e.diagonal[i:i+vec.Lanes])
+	}
+}

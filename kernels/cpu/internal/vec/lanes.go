@@ -1,0 +1,84 @@
+package vec
+
+// Lanes is how many problems the functions of this file work on side by side: element i of problem l is at i·Lanes + l.
+const Lanes = 16
+
+// AddOuter adds products to the elements of rows: dst[r, c] += f[r]·x[c] in every lane, for rows whose first elements are dstStride numbers apart
+// and factors that are fStride apart. Rows and cols are at least 1, and x is not written to.
+func AddOuter[T Float](dst, f, x []T, rows, cols, dstStride, fStride int) {
+	dst, f, x = dst[:(rows-1)*dstStride+cols*Lanes], f[:(rows-1)*fStride+Lanes], x[:cols*Lanes]
+	if single[T]() && addOuter32(as32(dst), as32(f), as32(x), rows, cols, dstStride, fStride) {
+		return
+	}
+	for r := range rows {
+		row, by := dst[r*dstStride:][:len(x)], f[r*fStride:][:Lanes]
+		for i := range row {
+			row[i] += by[i%Lanes] * x[i]
+		}
+	}
+}
+
+// Butterfly is a step of a Fourier transform (Stockham's, decimated in frequency) of complex numbers in two slices. It reads radix·count runs of
+// numbers and writes as many:
+//
+//	y[p·radix + k] = w[p, k] · Σ_j x[j·count + p] · exp(-2πi·jk/radix)
+//
+// W has cosine and sine of the factors of k > 0 for each p, and roots those of exp(-2πi·j/radix) for each j. Run is a multiple of 16.
+func Butterfly[T Float](yre, yim, xre, xim, w, roots []T, radix, count, run int) {
+	n := radix * count * run
+	yre, yim, xre, xim, w = yre[:n], yim[:n], xre[:n], xim[:n], w[:2*(radix-1)*count]
+	if single[T]() && butterfly32(as32(yre), as32(yim), as32(xre), as32(xim), as32(w), radix, count, run) {
+		return
+	}
+	in := count * run
+	for p := range count {
+		at, to := p*run, p*radix*run
+		for q := range run {
+			switch radix {
+			case 2:
+				butterfly2(yre[to+q:], yim[to+q:], xre[at+q:], xim[at+q:], in, run)
+			case 4:
+				butterfly4(yre[to+q:], yim[to+q:], xre[at+q:], xim[at+q:], in, run)
+			default:
+				butterflyAny(yre[to+q:], yim[to+q:], xre[at+q:], xim[at+q:], roots[:2*radix], in, run)
+			}
+		}
+		for k := 1; k < radix; k++ {
+			c, s := w[2*((radix-1)*p+k-1)], w[2*((radix-1)*p+k-1)+1]
+			re, im := yre[to+k*run:to+(k+1)*run], yim[to+k*run:to+(k+1)*run]
+			for i, r := range re {
+				j := im[i]
+				re[i], im[i] = c*r-s*j, c*j+s*r
+			}
+		}
+	}
+}
+
+func butterfly2[T Float](yre, yim, xre, xim []T, in, out int) {
+	yre[0], yre[out] = xre[0]+xre[in], xre[0]-xre[in]
+	yim[0], yim[out] = xim[0]+xim[in], xim[0]-xim[in]
+}
+
+func butterfly4[T Float](yre, yim, xre, xim []T, in, out int) {
+	r0, r1, r2, r3 := xre[0]+xre[2*in], xre[0]-xre[2*in], xre[in]+xre[3*in], xre[in]-xre[3*in]
+	i0, i1, i2, i3 := xim[0]+xim[2*in], xim[0]-xim[2*in], xim[in]+xim[3*in], xim[in]-xim[3*in]
+	yre[0], yre[out], yre[2*out], yre[3*out] = r0+r2, r1+i3, r0-r2, r1-i3
+	yim[0], yim[out], yim[2*out], yim[3*out] = i0+i2, i1-r3, i0-i2, i1+r3
+}
+
+func butterflyAny[T Float](yre, yim, xre, xim, roots []T, in, out int) {
+	radix := len(roots) / 2
+	for k := range radix {
+		var re, im T
+		turn := 0
+		for j := range radix {
+			c, s, r, i := roots[2*turn], roots[2*turn+1], xre[j*in], xim[j*in]
+			re += c*r - s*i
+			im += c*i + s*r
+			if turn += k; turn >= radix {
+				turn -= radix
+			}
+		}
+		yre[k*out], yim[k*out] = re, im
+	}
+}

@@ -1,0 +1,86 @@
+package vec
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+func TestAddOuter(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(31, 32))
+		checkAddOuter[float32](t, rng, 0x1p-23)
+		checkAddOuter[float64](t, rng, 0x1p-52)
+	})
+}
+
+// checkAddOuter compares with float64, and looks for changes outside of the rows.
+func checkAddOuter[T Float](t *testing.T, rng *rand.Rand, unit float64) {
+	t.Helper()
+	for _, c := range []struct{ rows, cols, dstStride, fStride int }{{1, 1, 16, 16}, {3, 5, 96, 32}, {17, 2, 40, 16}, {130, 20, 330, 330}} {
+		dst, f, x := random[T](rng, c.rows*c.dstStride+c.cols*Lanes), random[T](rng, c.rows*c.fStride+Lanes), random[T](rng, c.cols*Lanes)
+		want := make([]float64, len(dst))
+		for i, v := range dst {
+			want[i] = float64(v)
+		}
+		for r := range c.rows {
+			for i, v := range x {
+				want[r*c.dstStride+i] += float64(f[r*c.fStride+i%Lanes]) * float64(v)
+			}
+		}
+		AddOuter(dst, f, x, c.rows, c.cols, c.dstStride, c.fStride)
+		for i, v := range dst {
+			near(t, want[i], float64(v), 16*unit, "element", i, c.cols)
+		}
+	}
+}
+
+func TestButterfly(t *testing.T) {
+	forLevels(t, func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(33, 34))
+		for _, radix := range []int{2, 3, 4, 5, 7} {
+			for _, count := range []int{1, 3, 40} {
+				for _, run := range []int{16, 48, 192} {
+					checkButterfly[float32](t, rng, radix, count, run, 0x1p-23)
+					checkButterfly[float64](t, rng, radix, count, run, 0x1p-52)
+				}
+			}
+		}
+	})
+}
+
+// checkButterfly compares with the sums of the definition.
+func checkButterfly[T Float](t *testing.T, rng *rand.Rand, radix, count, run int, unit float64) {
+	t.Helper()
+	n := radix * count * run
+	xre, xim, yre, yim := random[T](rng, n), random[T](rng, n), make([]T, n), make([]T, n)
+	w, roots := random[T](rng, 2*(radix-1)*count), make([]T, 2*radix)
+	turn := func(k int) complex128 {
+		s, c := math.Sincos(2 * math.Pi * float64(k%radix) / float64(radix))
+		return complex(c, -s)
+	}
+	for j := range radix {
+		roots[2*j], roots[2*j+1] = T(real(turn(j))), T(imag(turn(j)))
+	}
+	Butterfly(yre, yim, xre, xim, w, roots, radix, count, run)
+	for p := range count {
+		for k := range radix {
+			by := complex(1, 0)
+			if k > 0 {
+				i := 2 * ((radix-1)*p + k - 1)
+				by = complex(float64(w[i]), float64(w[i+1]))
+			}
+			for q := range run {
+				var sum complex128
+				for j := range radix {
+					at := (j*count+p)*run + q
+					sum += complex(float64(xre[at]), float64(xim[at])) * turn(j*k)
+				}
+				sum *= by
+				at := (p*radix+k)*run + q
+				near(t, real(sum), float64(yre[at]), 200*unit, "real part", radix, run)
+				near(t, imag(sum), float64(yim[at]), 200*unit, "imaginary part", radix, run)
+			}
+		}
+	}
+}
