@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"math"
 	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -11,23 +10,17 @@ import (
 // The discrete Fourier transform of x along an axis of n elements is X[k] = Σ_t x[t]·exp(-2πi·kt/n). Complex numbers are pairs of
 // tensors, the real and the imaginary part, as in keras.ops.
 //
-// A transform is made of products with small matrices, so that it runs in the kernels of matrix products and its gradient follows: for
-// n = p·q, transforms of length p, a product with exp(-2πi·jk/n), and transforms of length q (Cooley and Tukey 1965). A large prime
-// length is a convolution with a chirp (Bluestein 1970). All factors are computed in float64.
+// A large prime length is a convolution with a chirp (Bluestein 1970), which transforms of a power of two compute. All factors are computed in
+// float64.
 
-const (
-	largestMatrix = 64  // lengths up to this are one product
-	largestPrime  = 256 // prime lengths up to this too
-)
-
-// spectrum is a tensor of complex numbers; im is nil where they are real.
+// spectrum is a tensor of complex numbers.
 type spectrum struct{ re, im *Tensor }
 
 // FFT returns the real and the imaginary part of the discrete Fourier transform of re + i·im along the last axis. Both parts have one
 // shape and are float32 or float64.
 func FFT(re, im *Tensor) (*Tensor, *Tensor) {
 	x := complexOf("fft", re, im, 1)
-	y := x.transform(-1)
+	y := x.transform(-1, -1)
 	return y.re, y.im
 }
 
@@ -58,7 +51,12 @@ func RFFT(x *Tensor, length int) (re, im *Tensor) {
 	if length < 1 { //dim:known
 		Failf(x.g, "rfft: the length must be at least 1, received %d", length)
 	}
-	y := spectrum{re: fitLast(x, length)}.transform(-1)
+	x = fitLast(x, length)
+	if isSmooth(length) {
+		out := apply(ir.RealFourier, ir.FourierAttrs{Axis: x.Rank() - 1, Length: length}, x)
+		return out[0], out[1]
+	}
+	y := spectrum{x, ZerosLike(x)}.transform(-1, -1)
 	bins := length/2 + 1 //dim:known
 	return SliceAxis(y.re, -1, 0, bins), SliceAxis(y.im, -1, 0, bins)
 }
@@ -79,6 +77,10 @@ func IRFFT(re, im *Tensor, length int) *Tensor {
 	}
 	half := length/2 + 1
 	x = spectrum{fitLast(x.re, half), fitLast(x.im, half)}
+	if isSmooth(length) {
+		y := apply1(ir.HermitianFourier, ir.FourierAttrs{Axis: x.re.Rank() - 1, Length: length}, x.re, x.im)
+		return MultiplyScalar(y, 1/float64(length))
+	}
 	counts := slices.Repeat([]float64{1}, half) // 0 for the imaginary parts that a real signal has not
 	counts[0] = 0
 	if length%2 == 0 {
@@ -87,7 +89,7 @@ func IRFFT(re, im *Tensor, length int) *Tensor {
 	x.im = Multiply(x.im, Constant(re, re.DType(), ir.Shape{half}, counts))
 	mirrored := func(t *Tensor) *Tensor { return Flip(SliceAxis(t, -1, 1, (length+1)/2), -1) }
 	full := spectrum{Concatenate(-1, x.re, mirrored(x.re)), Concatenate(-1, x.im, Negative(mirrored(x.im)))}
-	return MultiplyScalar(full.transform(1).re, 1/float64(length))
+	return MultiplyScalar(full.transform(1, -1).re, 1/float64(length))
 }
 
 // complexOf joins the parts of a number whose last axes are to be transformed, and so must have a fixed length.
@@ -135,62 +137,68 @@ func fitLast(x *Tensor, n int) *Tensor {
 }
 
 // each applies a function to both parts.
-func (x spectrum) each(f func(t *Tensor) *Tensor) spectrum {
-	y := spectrum{re: f(x.re)}
-	if x.im != nil {
-		y.im = f(x.im)
-	}
-	return y
-}
+func (x spectrum) each(f func(t *Tensor) *Tensor) spectrum { return spectrum{f(x.re), f(x.im)} }
 
 func (x spectrum) times(y spectrum) spectrum {
-	if x.im == nil {
-		return spectrum{Multiply(x.re, y.re), Multiply(x.re, y.im)}
-	}
 	return spectrum{Subtract(Multiply(x.re, y.re), Multiply(x.im, y.im)), Add(Multiply(x.re, y.im), Multiply(x.im, y.re))}
 }
 
-func (x spectrum) transform2(sign int) spectrum {
-	swap := func(t *Tensor) *Tensor { return SwapAxes(t, -1, -2) }
-	return x.transform(sign).each(swap).transform(sign).each(swap)
-}
+func (x spectrum) transform2(sign int) spectrum { return x.transform(sign, -1).transform(sign, -2) }
 
-// transform is Σ_t x[t]·exp(sign·2πi·kt/n) along the last axis.
+// transform is Σ_t x[t]·exp(sign·2πi·kt/n) along an axis. The transform of the other sign is that with the parts exchanged, on both sides.
 //
 //dim:known transforms have a fixed length
-func (x spectrum) transform(sign int) spectrum {
-	n := x.re.Dim(-1)
-	p := divisor(n)
+func (x spectrum) transform(sign, axis int) spectrum {
+	axis = x.re.Axis(axis)
+	n := x.re.Dim(axis)
 	switch {
-	case n <= largestMatrix || p == 1 && n <= largestPrime:
-		return x.product(sign)
-	case p == 1:
-		return x.chirp(sign)
+	case !isSmooth(n):
+		swap := func(t *Tensor) *Tensor { return SwapAxes(t, axis, -1) }
+		return x.each(swap).chirp(sign).each(swap)
+	case sign > 0:
+		y := spectrum{x.im, x.re}.transform(-1, axis)
+		return spectrum{y.im, y.re}
 	}
-	q := n / p
-	lead := x.re.Shape()[:x.re.Rank()-1].Clone()
-	fold := func(t *Tensor) *Tensor { return SwapAxes(Reshape(t, append(lead.Clone(), p, q)...), -1, -2) }
-	turns := make([]int, 0, n) // turn j·k of n, for the element j and the frequency k of the shorter transform
-	for j := range q {
-		for k := range p {
-			turns = append(turns, j*k)
-		}
-	}
-	y := x.each(fold).transform(sign).times(circle(x.re, turns, n, sign, q, p))
-	y = y.each(func(t *Tensor) *Tensor { return SwapAxes(t, -1, -2) }).transform(sign) // (..., p, q)
-	return y.each(func(t *Tensor) *Tensor { return Reshape(SwapAxes(t, -1, -2), append(lead.Clone(), n)...) })
+	out := apply(ir.Fourier, ir.FourierAttrs{Axis: axis, Length: n}, x.re, x.im)
+	return spectrum{out[0], out[1]}
 }
 
-// divisor returns the largest divisor of n up to its square root.
+// isSmooth reports whether transforms of the length need no chirp.
+func isSmooth(n int) bool {
+	f := ir.FourierFactors(n)
+	return len(f) == 0 || f[len(f)-1] <= ir.LargestFourierPrime //dim:known
+}
+
+func init() {
+	// Gradients of linear functions: the inverse transform, and for the real ones each other, where all elements but those at the ends stand for two.
+	rules[ir.Fourier] = func(c *vjp) []*Tensor {
+		y := spectrum{c.dy(0), c.dy(1)}.transform(1, c.node.Attrs.(ir.FourierAttrs).Axis)
+		return []*Tensor{y.re, y.im}
+	}
+	rules[ir.RealFourier] = func(c *vjp) []*Tensor {
+		a := c.node.Attrs.(ir.FourierAttrs)
+		weigh := pairWeights(c.dy(0), a, 0.5)
+		return []*Tensor{apply1(ir.HermitianFourier, a, weigh(c.dy(0)), weigh(c.dy(1)))}
+	}
+	rules[ir.HermitianFourier] = func(c *vjp) []*Tensor {
+		a := c.node.Attrs.(ir.FourierAttrs)
+		y := apply(ir.RealFourier, a, c.dy(0))
+		weigh := pairWeights(y[0], a, 2)
+		return []*Tensor{weigh(y[0]), weigh(y[1])}
+	}
+}
+
+// pairWeights multiplies elements that stand for their conjugates too.
 //
 //dim:known transforms have a fixed length
-func divisor(n int) int {
-	for p := int(math.Sqrt(float64(n))); p > 1; p-- {
-		if n%p == 0 {
-			return p
-		}
+func pairWeights(like *Tensor, a ir.FourierAttrs, by float64) func(t *Tensor) *Tensor {
+	weights := slices.Repeat([]float64{by}, a.Bins())
+	weights[0] = 1
+	if a.Length%2 == 0 {
+		weights[a.Length/2] = 1
 	}
-	return 1
+	w := Constant(like, like.DType(), ir.Shape{a.Bins()}, weights)
+	return func(t *Tensor) *Tensor { return Multiply(t, w) }
 }
 
 // circle holds exp(sign·2πi·turn/n) for each turn.
@@ -199,49 +207,10 @@ func divisor(n int) int {
 func circle(like *Tensor, turns []int, n, sign int, shape ...int) spectrum {
 	re, im := make([]float64, len(turns)), make([]float64, len(turns))
 	for i, turn := range turns {
-		sin, cos := sincosTurn(turn%n, n)
+		sin, cos := ir.SincosTurn(turn%n, n)
 		re[i], im[i] = cos, float64(sign)*sin
 	}
 	return spectrum{Constant(like, like.DType(), shape, re), Constant(like, like.DType(), shape, im)}
-}
-
-// sincosTurn returns sine and cosine of 2π·k/n, for 0 <= k < n, exact at quarters.
-//
-//dim:known transforms have a fixed length
-func sincosTurn(k, n int) (sin, cos float64) {
-	quarter, rest := 4*k/n, 4*k%n
-	sin, cos = math.Sincos(math.Pi / 2 * float64(rest) / float64(n))
-	for range quarter {
-		sin, cos = cos, -sin
-	}
-	return sin, cos
-}
-
-// product is the transform as one product with a matrix: [re im]·[C S; -S C].
-//
-//dim:known transforms have a fixed length
-func (x spectrum) product(sign int) spectrum {
-	n := x.re.Dim(-1)
-	rows := 2
-	in := x.re
-	if x.im == nil {
-		rows = 1
-	} else {
-		in = Concatenate(-1, x.re, x.im)
-	}
-	m := make([]float64, rows*n*2*n)
-	for t := range n {
-		for k := range n {
-			sin, cos := sincosTurn(t*k%n, n)
-			sin *= float64(sign)
-			m[t*2*n+k], m[t*2*n+n+k] = cos, sin
-			if rows == 2 {
-				m[(n+t)*2*n+k], m[(n+t)*2*n+n+k] = -sin, cos
-			}
-		}
-	}
-	y := rowsTimes(in, Constant(in, in.DType(), ir.Shape{rows * n, 2 * n}, m))
-	return spectrum{SliceAxis(y, -1, 0, n), SliceAxis(y, -1, n, 2*n)}
 }
 
 // rowsTimes multiplies the last axis of x by a matrix, as one product of two matrices.
@@ -264,15 +233,15 @@ func (x spectrum) chirp(sign int) spectrum {
 	squares, wrapped := make([]int, n), make([]float64, 2*m)
 	for t := range n {
 		squares[t] = t * t % (2 * n)
-		sin, cos := sincosTurn(squares[t], 2*n)
+		sin, cos := ir.SincosTurn(squares[t], 2*n)
 		for _, at := range []int{t, (m - t) % m} {
 			wrapped[at], wrapped[m+at] = cos, -float64(sign)*sin
 		}
 	}
 	w := circle(x.re, squares, 2*n, sign, n)
-	kernel := spectrum{Constant(x.re, ir.Float64, ir.Shape{m}, wrapped[:m]), Constant(x.re, ir.Float64, ir.Shape{m}, wrapped[m:])}.transform(-1)
+	kernel := spectrum{Constant(x.re, ir.Float64, ir.Shape{m}, wrapped[:m]), Constant(x.re, ir.Float64, ir.Shape{m}, wrapped[m:])}.transform(-1, -1)
 	kernel = kernel.each(func(t *Tensor) *Tensor { return Cast(t, x.re.DType()) })
-	y := x.times(w).each(func(t *Tensor) *Tensor { return fitLast(t, m) }).transform(-1).times(kernel).transform(1)
+	y := x.times(w).each(func(t *Tensor) *Tensor { return fitLast(t, m) }).transform(-1, -1).times(kernel).transform(1, -1)
 	y = y.each(func(t *Tensor) *Tensor { return MultiplyScalar(SliceAxis(t, -1, 0, n), 1/float64(m)) })
 	return y.times(w)
 }

@@ -36,6 +36,7 @@ func init() {
 		ir.Conv: buildConv, ir.ConvInputGrad: buildConvInputGrad, ir.ConvKernelGrad: buildConvKernelGrad,
 		ir.MaxPool: buildMaxPool, ir.MaxPoolGrad: buildMaxPoolGrad, ir.AvgPool: buildAvgPool, ir.AvgPoolGrad: buildAvgPoolGrad,
 		ir.Resample: buildResample, ir.Eliminate: buildEliminate,
+		ir.Fourier: buildFourier, ir.RealFourier: buildRealFourier, ir.HermitianFourier: buildHermitianFourier,
 		ir.BatchNorm: buildBatchNorm, ir.BatchNormGrad: buildBatchNormGrad,
 		ir.LayerNorm: buildLayerNorm, ir.LayerNormGrad: buildLayerNormGrad,
 		ir.GroupNorm: buildGroupNorm, ir.GroupNormGrad: buildGroupNormGrad,

@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"math/bits"
 	"slices"
 	"unsafe"
 
@@ -11,7 +12,7 @@ const maxAxes = 12
 
 // ndCopy moves a box of elements between two strided layouts. Strides are in bytes and may be negative or, for the source, 0.
 type ndCopy struct {
-	size     int // bytes of an element
+	size     int // bytes of an element, or of a few that lie side by side on both sides
 	dims     []int
 	dst, src []int
 	tile     int // the axis along which the source is contiguous while the innermost axis is not; -1 for none
@@ -33,11 +34,28 @@ func newCopy(size int, dims, dst, src []int) *ndCopy {
 	if len(c.dims) == 0 {
 		c.dims, c.dst, c.src = []int{1}, []int{size}, []int{size}
 	}
+	c.widen()
+	size = c.size
 	if last := len(c.dims) - 1; c.src[last] != size && c.src[last] != 0 && c.dst[last] == size {
 		c.tile = slices.Index(c.src, size)
 	}
 	return c
 }
+
+// widen makes one large element of a short innermost axis without gaps, for which a call would take longer than the copy.
+func (c *ndCopy) widen() {
+	last := len(c.dims) - 1
+	bytes := c.dims[last] * c.size
+	if last == 0 || c.dst[last] != c.size || c.src[last] != c.size || bytes > 32 || bits.OnesCount(uint(bytes)) != 1 {
+		return
+	}
+	c.size, c.dims, c.dst, c.src = bytes, c.dims[:last], c.dst[:last], c.src[:last]
+}
+
+type (
+	words2 [2]uint64
+	words4 [4]uint64
+)
 
 // elements is the number of elements copied.
 func (c *ndCopy) elements() int {
@@ -105,8 +123,12 @@ func (c *ndCopy) box(dst, src unsafe.Pointer, n int) {
 		copyBox[uint16](c, dst, src, n)
 	case 4:
 		copyBox[uint32](c, dst, src, n)
-	default:
+	case 8:
 		copyBox[uint64](c, dst, src, n)
+	case 16:
+		copyBox[words2](c, dst, src, n)
+	default:
+		copyBox[words4](c, dst, src, n)
 	}
 }
 
@@ -161,8 +183,12 @@ func scatterElements(dst, src unsafe.Pointer, size, dstStride, srcStride, n int)
 		scatterStrided[uint16](dst, src, dstStride, srcStride, n)
 	case 4:
 		scatterStrided[uint32](dst, src, dstStride, srcStride, n)
-	default:
+	case 8:
 		scatterStrided[uint64](dst, src, dstStride, srcStride, n)
+	case 16:
+		scatterStrided[words2](dst, src, dstStride, srcStride, n)
+	default:
+		scatterStrided[words4](dst, src, dstStride, srcStride, n)
 	}
 }
 
@@ -240,8 +266,12 @@ func (c *ndCopy) plane(dst, src unsafe.Pointer, rowsFrom, rowsTo int) {
 		copyPlane[uint16](c, dst, src, rowsFrom, rowsTo)
 	case 4:
 		copyPlane[uint32](c, dst, src, rowsFrom, rowsTo)
-	default:
+	case 8:
 		copyPlane[uint64](c, dst, src, rowsFrom, rowsTo)
+	case 16:
+		copyPlane[words2](c, dst, src, rowsFrom, rowsTo)
+	default:
+		copyPlane[words4](c, dst, src, rowsFrom, rowsTo)
 	}
 }
 

@@ -86,8 +86,12 @@ func fillElement(dst, src unsafe.Pointer, size, n int) {
 		fillWith(view[uint16](dst, n), *(*uint16)(src))
 	case 4:
 		fillWith(view[uint32](dst, n), *(*uint32)(src))
-	default:
+	case 8:
 		fillWith(view[uint64](dst, n), *(*uint64)(src))
+	case 16:
+		fillWith(view[words2](dst, n), *(*words2)(src))
+	default:
+		fillWith(view[words4](dst, n), *(*words4)(src))
 	}
 }
 
@@ -111,8 +115,12 @@ func gatherElements(dst, src unsafe.Pointer, size, stride, n int) {
 		gatherStrided[uint16](dst, src, stride, n)
 	case 4:
 		gatherStrided[uint32](dst, src, stride, n)
-	default:
+	case 8:
 		gatherStrided[uint64](dst, src, stride, n)
+	case 16:
+		gatherStrided[words2](dst, src, stride, n)
+	default:
+		gatherStrided[words4](dst, src, stride, n)
 	}
 }
 

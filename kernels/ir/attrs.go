@@ -123,6 +123,9 @@ type (
 		Axis       int
 		Descending bool
 	}
+	// FourierAttrs give the axis of a Fourier transform, the last one of a real transform, and the length n of the transform, whose prime factors
+	// are at most LargestFourierPrime.
+	FourierAttrs struct{ Axis, Length int }
 	// TopKAttrs give the number of largest elements taken along the last axis, in the order of a descending Sort: NaN first,
 	// ties go to the lower index.
 	TopKAttrs struct{ K int }
@@ -260,6 +263,7 @@ func (ReduceAttrs) attrs()       {}
 func (CumulativeAttrs) attrs()   {}
 func (SortAttrs) attrs()         {}
 func (TopKAttrs) attrs()         {}
+func (FourierAttrs) attrs()      {}
 func (ScanAttrs) attrs()         {}
 func (WhileAttrs) attrs()        {}
 func (CondAttrs) attrs()         {}

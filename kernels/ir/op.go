@@ -128,6 +128,9 @@ const (
 	LstmCellGrad                  // (gates, carry, dh, dnext) -> dz, dcarry
 	GruCell                       // (gates of x [... 3U], gates of h [... 3U], h [... U]) -> next h, gates after sigmoid and tanh [... 3U], in the order update, reset, candidate
 	GruCellGrad                   // (gates, gates of h, h, dnext) -> gradients of the three operands of GruCell
+	Fourier                       // (re, im) -> re, im: Σ_t x[t]·exp(-2πi·kt/n) along an axis of length n
+	RealFourier                   // (x[... n]) -> re, im [... n/2+1]: of a real x, the elements that are not conjugates of others
+	HermitianFourier              // (re, im [... n/2+1]) -> x[... n]: Σ_k X[k]·exp(2πi·kt/n), with the conjugates; real
 	Eliminate                     // (a[... N N], b[... N M]) -> a⁻¹·b, sign of the determinant of a [...], logarithm of its absolute value [...]
 	RnnScan                       // see RnnAttrs: (x·W+b [B T G·U], recurrent kernel, [recurrent bias], states..., [mask bool [B T]]) -> ys[B T U], final states...
 	OptimizerUpdate               // (w, g, learning rate, step, slots...) -> w, slots...; see OptimizerAttrs
@@ -266,6 +269,9 @@ func init() {
 		AttentionGrad:                 {"attention_grad", "", 6, 7, inferAttentionGrad},
 		Embedding:                     {"embedding", "gather", 2, 2, inferEmbedding},
 		EmbeddingGrad:                 {"embedding_grad", "scatter", 3, 3, inferEmbeddingGrad},
+		Fourier:                       {"fourier", "", 2, 2, inferFourier},
+		RealFourier:                   {"real_fourier", "", 1, 1, inferRealFourier},
+		HermitianFourier:              {"hermitian_fourier", "", 2, 2, inferHermitianFourier},
 		Eliminate:                     {"eliminate", "", 2, 2, inferEliminate},
 		RnnScan:                       {"rnn_scan", "", 3, -1, inferRnnScan},
 		OptimizerUpdate:               {"optimizer_update", "", 4, -1, inferOptimizerUpdate},

@@ -39,6 +39,10 @@ func rowsOffMatrix(r rows, n *Node, in, out []int) bool {
 	return rowsAligned(r, n, in, out) && in[0] < len(r.operand(n, 0))-2
 }
 
+func rowsOfFourier(r rows, n *Node, in, out []int) bool {
+	return rowsAligned(r, n, in, out) && in[0] != n.Attrs.(FourierAttrs).Axis
+}
+
 // rowsFirst: the examples are the first axis of what has any.
 func rowsFirst(_ rows, _ *Node, in, _ []int) bool {
 	return in[0] == 0 && !slices.ContainsFunc(in, func(k int) bool { return k > 0 })

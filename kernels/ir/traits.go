@@ -164,6 +164,9 @@ func init() {
 		AttentionGrad:                 {rows: rowsFirst, flops: attentionGradFLOPs},
 		Embedding:                     {MayFail: true, Moves: true, rows: rowsOfEmbedding},
 		EmbeddingGrad:                 {rows: rowsAcross}, // the indices that Embedding has looked at
+		Fourier:                       {rows: rowsOfFourier},
+		RealFourier:                   {rows: rowsOfFourier},
+		HermitianFourier:              {rows: rowsOfFourier},
 		Eliminate:                     {rows: rowsOffMatrix},
 		RnnScan:                       {rows: rowsFirst},
 		OptimizerUpdate:               {rows: rowsAcross, InPlace: []int{0, 4, 5, 6, 7}},

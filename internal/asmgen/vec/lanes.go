@@ -15,6 +15,8 @@ func (m machine) lanes() {
 	m.butterfly(2)
 	m.butterfly(3)
 	m.butterfly(4)
+	m.splitPairs()
+	m.joinPairs()
 }
 
 // addOuter adds to every row of dst x times the factor of the row.
@@ -145,4 +147,57 @@ func (m machine) fourier4(x complexes) complexes {
 	r[2], j[3] = m.sumAndDifference(r[2], j[3]) // real parts of results 1 and 3
 	j[2], r[3] = m.sumAndDifference(j[2], r[3]) // imaginary parts of results 3 and 1
 	return complexes{vectors{r[0], r[2], r[1], j[3]}, vectors{j[0], r[3], j[1], j[2]}}
+}
+
+// eachPair emits a loop over elements of which some pointers go forward and some backward; body handles vector i of an element.
+func (m machine) eachPair(count reg.GPVirtual, forward, backward []reg.GPVirtual, body func(i int)) {
+	Label("pair")
+	for i := range laneBytes / m.bytes() {
+		body(i)
+	}
+	for _, p := range forward {
+		ADDQ(U32(laneBytes), p)
+	}
+	for _, p := range backward {
+		SUBQ(U32(laneBytes), p)
+	}
+	DECQ(count)
+	JNE(LabelRef("pair"))
+}
+
+// splitPairs: what is even belongs to the real part of what was transformed, the rest to its imaginary part.
+func (m machine) splitPairs() {
+	m.begin("", "splitPairs", "ere, eim, ore, oim, fre, fim, bre, bim *float32, count uintptr", "")
+	ere, eim, ore, oim := param("ere"), param("eim"), param("ore"), param("oim")
+	fre, fim, bre, bim, count := param("fre"), param("fim"), param("bre"), param("bim"), param("count")
+	half := m.load(constant("half", float(0.5)))
+	m.eachPair(count, []reg.GPVirtual{ere, eim, ore, oim, fre, fim}, []reg.GPVirtual{bre, bim}, func(i int) {
+		put := func(v reg.VecVirtual, p reg.GPVirtual) {
+			VMULPS(half, v, v)
+			VMOVUPS(v, m.place(p, i))
+		}
+		sum, difference := m.sumAndDifference(m.load(m.place(bre, i)), m.load(m.place(fre, i)))
+		put(sum, ere)
+		put(difference, oim)
+		sum, difference = m.sumAndDifference(m.load(m.place(fim, i)), m.load(m.place(bim, i)))
+		put(sum, ore)
+		put(difference, eim)
+	})
+	end()
+}
+
+// joinPairs is the opposite, without the halves.
+func (m machine) joinPairs() {
+	m.begin("", "joinPairs", "fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr", "")
+	ere, eim, ore, oim := param("ere"), param("eim"), param("ore"), param("oim")
+	fre, fim, bre, bim, count := param("fre"), param("fim"), param("bre"), param("bim"), param("count")
+	m.eachPair(count, []reg.GPVirtual{ere, eim, ore, oim, fre, fim}, []reg.GPVirtual{bre, bim}, func(i int) {
+		sum, difference := m.sumAndDifference(m.load(m.place(ere, i)), m.load(m.place(oim, i)))
+		VMOVUPS(sum, m.place(bre, i))
+		VMOVUPS(difference, m.place(fre, i))
+		sum, difference = m.sumAndDifference(m.load(m.place(ore, i)), m.load(m.place(eim, i)))
+		VMOVUPS(sum, m.place(fim, i))
+		VMOVUPS(difference, m.place(bim, i))
+	})
+	end()
 }

@@ -2245,6 +2245,204 @@ module @resample_float16_5__axis_0_to_9_from_2 attributes {mhlo.num_replicas = 1
 }
 #loc0 = loc("layer")
 
+// eliminate/float16[4 7 7] of [4 7 3]
+module @eliminate_float16_4_7_7__of__4_7_3_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%arg0: tensor<4x7x7xf16>, %arg1: tensor<4x7x3xf16>, %arg2: tensor<3xi32>) -> (tensor<4x7x3xf16>, tensor<4xf16>, tensor<4xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.convert %arg0 : (tensor<4x7x7xf16>) -> tensor<4x7x7xf32> loc(#loc0)
+    %v1 = stablehlo.convert %arg1 : (tensor<4x7x3xf16>) -> tensor<4x7x3xf32> loc(#loc0)
+    %v2 = stablehlo.constant dense<"0x0000803F"> : tensor<4xf32> loc(#loc0)
+    %v3 = stablehlo.concatenate %v0, %v1, dim = 2 : (tensor<4x7x7xf32>, tensor<4x7x3xf32>) -> tensor<4x7x10xf32> loc(#loc0)
+    %v4 = stablehlo.iota dim = 0 : tensor<7xi32> loc(#loc0)
+    %v5 = stablehlo.constant dense<"0x00000000"> : tensor<4xf32> loc(#loc0)
+    %v6 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
+    %v118:5 = "stablehlo.while"(%v6, %v3, %v2, %v5, %v4) ({
+    ^bb0(%v7: tensor<i32>, %v8: tensor<4x7x10xf32>, %v9: tensor<4xf32>, %v10: tensor<4xf32>, %v11: tensor<7xi32>):
+      %v12 = stablehlo.constant dense<"0x07000000"> : tensor<i32> loc(#loc0)
+      %v13 = stablehlo.compare LT, %v7, %v12, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+      stablehlo.return %v13 : tensor<i1>
+    }, {
+    ^bb0(%v14: tensor<i32>, %v15: tensor<4x7x10xf32>, %v16: tensor<4xf32>, %v17: tensor<4xf32>, %v18: tensor<7xi32>):
+      %v19 = stablehlo.constant dense<"0x00000000"> : tensor<i32> loc(#loc0)
+      %v20 = "stablehlo.dynamic_slice"(%v18, %v14) <{slice_sizes = array<i64: 1>}> : (tensor<7xi32>, tensor<i32>) -> (tensor<1xi32>) loc(#loc0)
+      %v21 = stablehlo.reshape %v20 : (tensor<1xi32>) -> tensor<i32> loc(#loc0)
+      %v22 = stablehlo.iota dim = 0 : tensor<7xi32> loc(#loc0)
+      %v23 = stablehlo.broadcast_in_dim %v22, dims = [1] : (tensor<7xi32>) -> tensor<4x7xi32> loc(#loc0)
+      %v24 = stablehlo.broadcast_in_dim %v21, dims = [] : (tensor<i32>) -> tensor<4x7xi32> loc(#loc0)
+      %v25 = "stablehlo.slice"(%v15) <{limit_indices = array<i64: 4, 7, 7>, start_indices = array<i64: 0, 0, 0>, strides = array<i64: 1, 1, 1>}> : (tensor<4x7x10xf32>) -> (tensor<4x7x7xf32>) loc(#loc0)
+      %v26 = stablehlo.compare EQ, %v23, %v24, SIGNED : (tensor<4x7xi32>, tensor<4x7xi32>) -> tensor<4x7xi1> loc(#loc0)
+      %v27 = stablehlo.broadcast_in_dim %v26, dims = [0, 2] : (tensor<4x7xi1>) -> tensor<4x7x7xi1> loc(#loc0)
+      %v28 = stablehlo.constant dense<"0x00000000"> : tensor<4x7x7xf32> loc(#loc0)
+      %v29 = stablehlo.select %v27, %v25, %v28 : tensor<4x7x7xi1>, tensor<4x7x7xf32> loc(#loc0)
+      %v30 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
+      %v34 = "stablehlo.reduce"(%v29, %v30) <{dimensions = array<i64: 2>}> ({
+      ^bb0(%v31: tensor<f32>, %v32: tensor<f32>):
+        %v33 = stablehlo.add %v31, %v32 : tensor<f32> loc(#loc0)
+        stablehlo.return %v33 : tensor<f32>
+      }) : (tensor<4x7x7xf32>, tensor<f32>) -> (tensor<4x7xf32>) loc(#loc0)
+      %v35 = stablehlo.constant dense<"0x00000000"> : tensor<4x7xf32> loc(#loc0)
+      %v36 = stablehlo.compare LT, %v23, %v24, SIGNED : (tensor<4x7xi32>, tensor<4x7xi32>) -> tensor<4x7xi1> loc(#loc0)
+      %v37 = stablehlo.constant dense<"0x000080BF"> : tensor<4x7xf32> loc(#loc0)
+      %v38 = stablehlo.abs %v34 : tensor<4x7xf32> loc(#loc0)
+      %v39 = stablehlo.select %v36, %v37, %v38 : tensor<4x7xi1>, tensor<4x7xf32> loc(#loc0)
+      %v40 = stablehlo.iota dim = 1 : tensor<4x7xi32> loc(#loc0)
+      %v41 = stablehlo.constant dense<"0x000080FF"> : tensor<f32> loc(#loc0)
+      %v42 = stablehlo.constant dense<"0xFFFFFF7F"> : tensor<i32> loc(#loc0)
+      %v61:2 = "stablehlo.reduce"(%v39, %v40, %v41, %v42) <{dimensions = array<i64: 1>}> ({
+      ^bb0(%v43: tensor<f32>, %v44: tensor<i32>, %v45: tensor<f32>, %v46: tensor<i32>):
+        %v47 = stablehlo.compare GT, %v43, %v45, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1> loc(#loc0)
+        %v48 = stablehlo.compare EQ, %v43, %v45, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1> loc(#loc0)
+        %v49 = stablehlo.compare NE, %v43, %v43, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1> loc(#loc0)
+        %v50 = stablehlo.compare NE, %v45, %v45, FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1> loc(#loc0)
+        %v51 = stablehlo.not %v50 : tensor<i1> loc(#loc0)
+        %v52 = stablehlo.and %v49, %v51 : tensor<i1> loc(#loc0)
+        %v53 = stablehlo.or %v47, %v52 : tensor<i1> loc(#loc0)
+        %v54 = stablehlo.and %v49, %v50 : tensor<i1> loc(#loc0)
+        %v55 = stablehlo.or %v48, %v54 : tensor<i1> loc(#loc0)
+        %v56 = stablehlo.compare LT, %v44, %v46, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc0)
+        %v57 = stablehlo.and %v55, %v56 : tensor<i1> loc(#loc0)
+        %v58 = stablehlo.or %v53, %v57 : tensor<i1> loc(#loc0)
+        %v59 = stablehlo.select %v58, %v43, %v45 : tensor<i1>, tensor<f32> loc(#loc0)
+        %v60 = stablehlo.select %v58, %v44, %v46 : tensor<i1>, tensor<i32> loc(#loc0)
+        stablehlo.return %v59, %v60 : tensor<f32>, tensor<i32>
+      }) : (tensor<4x7xf32>, tensor<4x7xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>) loc(#loc0)
+      %v62 = stablehlo.broadcast_in_dim %v61#1, dims = [0] : (tensor<4xi32>) -> tensor<4x7xi32> loc(#loc0)
+      %v63 = stablehlo.compare EQ, %v23, %v62, SIGNED : (tensor<4x7xi32>, tensor<4x7xi32>) -> tensor<4x7xi1> loc(#loc0)
+      %v64 = stablehlo.select %v63, %v34, %v35 : tensor<4x7xi1>, tensor<4x7xf32> loc(#loc0)
+      %v65 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
+      %v69 = "stablehlo.reduce"(%v64, %v65) <{dimensions = array<i64: 1>}> ({
+      ^bb0(%v66: tensor<f32>, %v67: tensor<f32>):
+        %v68 = stablehlo.add %v66, %v67 : tensor<f32> loc(#loc0)
+        stablehlo.return %v68 : tensor<f32>
+      }) : (tensor<4x7xf32>, tensor<f32>) -> (tensor<4xf32>) loc(#loc0)
+      %v70 = stablehlo.broadcast_in_dim %v21, dims = [] : (tensor<i32>) -> tensor<4xi32> loc(#loc0)
+      %v71 = stablehlo.compare NE, %v61#1, %v70, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1> loc(#loc0)
+      %v72 = stablehlo.sign %v69 : tensor<4xf32> loc(#loc0)
+      %v73 = stablehlo.constant dense<"0x000080BF"> : tensor<4xf32> loc(#loc0)
+      %v74 = stablehlo.constant dense<"0x0000803F"> : tensor<4xf32> loc(#loc0)
+      %v75 = stablehlo.select %v71, %v73, %v74 : tensor<4xi1>, tensor<4xf32> loc(#loc0)
+      %v76 = stablehlo.multiply %v72, %v75 : tensor<4xf32> loc(#loc0)
+      %v77 = stablehlo.multiply %v16, %v76 : tensor<4xf32> loc(#loc0)
+      %v78 = stablehlo.abs %v69 : tensor<4xf32> loc(#loc0)
+      %v79 = stablehlo.log %v78 : tensor<4xf32> loc(#loc0)
+      %v80 = stablehlo.add %v17, %v79 : tensor<4xf32> loc(#loc0)
+      %v81 = stablehlo.broadcast_in_dim %v63, dims = [0, 1] : (tensor<4x7xi1>) -> tensor<4x7x10xi1> loc(#loc0)
+      %v82 = stablehlo.constant dense<"0x00000000"> : tensor<4x7x10xf32> loc(#loc0)
+      %v83 = stablehlo.select %v81, %v15, %v82 : tensor<4x7x10xi1>, tensor<4x7x10xf32> loc(#loc0)
+      %v84 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
+      %v88 = "stablehlo.reduce"(%v83, %v84) <{dimensions = array<i64: 1>}> ({
+      ^bb0(%v85: tensor<f32>, %v86: tensor<f32>):
+        %v87 = stablehlo.add %v85, %v86 : tensor<f32> loc(#loc0)
+        stablehlo.return %v87 : tensor<f32>
+      }) : (tensor<4x7x10xf32>, tensor<f32>) -> (tensor<4x10xf32>) loc(#loc0)
+      %v89 = stablehlo.broadcast_in_dim %v69, dims = [0] : (tensor<4xf32>) -> tensor<4x10xf32> loc(#loc0)
+      %v90 = stablehlo.divide %v88, %v89 : tensor<4x10xf32> loc(#loc0)
+      %v91 = stablehlo.broadcast_in_dim %v90, dims = [0, 2] : (tensor<4x10xf32>) -> tensor<4x7x10xf32> loc(#loc0)
+      %v92 = stablehlo.broadcast_in_dim %v63, dims = [0, 1] : (tensor<4x7xi1>) -> tensor<4x7x10xi1> loc(#loc0)
+      %v93 = stablehlo.broadcast_in_dim %v26, dims = [0, 1] : (tensor<4x7xi1>) -> tensor<4x7x10xi1> loc(#loc0)
+      %v94 = stablehlo.constant dense<"0x00000000"> : tensor<4x7x10xf32> loc(#loc0)
+      %v95 = stablehlo.select %v93, %v15, %v94 : tensor<4x7x10xi1>, tensor<4x7x10xf32> loc(#loc0)
+      %v96 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
+      %v100 = "stablehlo.reduce"(%v95, %v96) <{dimensions = array<i64: 1>}> ({
+      ^bb0(%v97: tensor<f32>, %v98: tensor<f32>):
+        %v99 = stablehlo.add %v97, %v98 : tensor<f32> loc(#loc0)
+        stablehlo.return %v99 : tensor<f32>
+      }) : (tensor<4x7x10xf32>, tensor<f32>) -> (tensor<4x10xf32>) loc(#loc0)
+      %v101 = stablehlo.broadcast_in_dim %v100, dims = [0, 2] : (tensor<4x10xf32>) -> tensor<4x7x10xf32> loc(#loc0)
+      %v102 = stablehlo.select %v92, %v101, %v15 : tensor<4x7x10xi1>, tensor<4x7x10xf32> loc(#loc0)
+      %v103 = stablehlo.select %v26, %v34, %v35 : tensor<4x7xi1>, tensor<4x7xf32> loc(#loc0)
+      %v104 = stablehlo.constant dense<"0x00000000"> : tensor<f32> loc(#loc0)
+      %v108 = "stablehlo.reduce"(%v103, %v104) <{dimensions = array<i64: 1>}> ({
+      ^bb0(%v105: tensor<f32>, %v106: tensor<f32>):
+        %v107 = stablehlo.add %v105, %v106 : tensor<f32> loc(#loc0)
+        stablehlo.return %v107 : tensor<f32>
+      }) : (tensor<4x7xf32>, tensor<f32>) -> (tensor<4xf32>) loc(#loc0)
+      %v109 = stablehlo.broadcast_in_dim %v108, dims = [0] : (tensor<4xf32>) -> tensor<4x7xf32> loc(#loc0)
+      %v110 = stablehlo.select %v63, %v109, %v34 : tensor<4x7xi1>, tensor<4x7xf32> loc(#loc0)
+      %v111 = stablehlo.broadcast_in_dim %v26, dims = [0, 1] : (tensor<4x7xi1>) -> tensor<4x7x10xi1> loc(#loc0)
+      %v112 = stablehlo.broadcast_in_dim %v110, dims = [0, 1] : (tensor<4x7xf32>) -> tensor<4x7x10xf32> loc(#loc0)
+      %v113 = stablehlo.multiply %v112, %v91 : tensor<4x7x10xf32> loc(#loc0)
+      %v114 = stablehlo.subtract %v102, %v113 : tensor<4x7x10xf32> loc(#loc0)
+      %v115 = stablehlo.select %v111, %v91, %v114 : tensor<4x7x10xi1>, tensor<4x7x10xf32> loc(#loc0)
+      %v116 = stablehlo.constant dense<"0x01000000"> : tensor<i32> loc(#loc0)
+      %v117 = stablehlo.add %v14, %v116 : tensor<i32> loc(#loc0)
+      stablehlo.return %v117, %v115, %v77, %v80, %v18 : tensor<i32>, tensor<4x7x10xf32>, tensor<4xf32>, tensor<4xf32>, tensor<7xi32>
+    }) : (tensor<i32>, tensor<4x7x10xf32>, tensor<4xf32>, tensor<4xf32>, tensor<7xi32>) -> (tensor<i32>, tensor<4x7x10xf32>, tensor<4xf32>, tensor<4xf32>, tensor<7xi32>) loc(#loc0)
+    %v119 = "stablehlo.slice"(%v118#1) <{limit_indices = array<i64: 4, 7, 10>, start_indices = array<i64: 0, 0, 7>, strides = array<i64: 1, 1, 1>}> : (tensor<4x7x10xf32>) -> (tensor<4x7x3xf32>) loc(#loc0)
+    %v120 = stablehlo.convert %v119 : (tensor<4x7x3xf32>) -> tensor<4x7x3xf16> loc(#loc0)
+    %v121 = stablehlo.convert %v118#2 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
+    %v122 = stablehlo.convert %v118#3 : (tensor<4xf32>) -> tensor<4xf16> loc(#loc0)
+    return %v120, %v121, %v122, %arg2 : tensor<4x7x3xf16>, tensor<4xf16>, tensor<4xf16>, tensor<3xi32>
+  }
+}
+#loc0 = loc("layer")
+
+// fourier/float16[2] axis 0
+module @fourier_float16_2__axis_0 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%arg0: tensor<2xf16>, %arg1: tensor<2xf16>, %arg2: tensor<3xi32>) -> (tensor<2xf16>, tensor<2xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.convert %arg0 : (tensor<2xf16>) -> tensor<2xf32> loc(#loc0)
+    %v1 = stablehlo.convert %arg1 : (tensor<2xf16>) -> tensor<2xf32> loc(#loc0)
+    %v2 = stablehlo.concatenate %v0, %v1, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32> loc(#loc0)
+    %v3 = stablehlo.reshape %v2 : (tensor<4xf32>) -> tensor<1x4xf32> loc(#loc0)
+    %v4 = stablehlo.constant dense<"0x0000803F0000803F00000080000000800000803F000080BF000000800000000000000000000000000000803F0000803F00000000000000800000803F000080BF"> : tensor<4x4xf32> loc(#loc0)
+    %v5 = stablehlo.dot_general %v3, %v4, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32> loc(#loc0)
+    %v6 = stablehlo.reshape %v5 : (tensor<1x4xf32>) -> tensor<4xf32> loc(#loc0)
+    %v7 = "stablehlo.slice"(%v6) <{limit_indices = array<i64: 2>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<4xf32>) -> (tensor<2xf32>) loc(#loc0)
+    %v8 = "stablehlo.slice"(%v6) <{limit_indices = array<i64: 4>, start_indices = array<i64: 2>, strides = array<i64: 1>}> : (tensor<4xf32>) -> (tensor<2xf32>) loc(#loc0)
+    %v9 = stablehlo.convert %v7 : (tensor<2xf32>) -> tensor<2xf16> loc(#loc0)
+    %v10 = stablehlo.convert %v8 : (tensor<2xf32>) -> tensor<2xf16> loc(#loc0)
+    return %v9, %v10, %arg2 : tensor<2xf16>, tensor<2xf16>, tensor<3xi32>
+  }
+}
+#loc0 = loc("layer")
+
+// real_fourier/float16[] length 2
+module @real_fourier_float16___length_2 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%arg0: tensor<2xf16>, %arg1: tensor<3xi32>) -> (tensor<2xf16>, tensor<2xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.convert %arg0 : (tensor<2xf16>) -> tensor<2xf32> loc(#loc0)
+    %v1 = stablehlo.constant dense<"0x00000000"> : tensor<2xf32> loc(#loc0)
+    %v2 = stablehlo.concatenate %v0, %v1, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32> loc(#loc0)
+    %v3 = stablehlo.reshape %v2 : (tensor<4xf32>) -> tensor<1x4xf32> loc(#loc0)
+    %v4 = stablehlo.constant dense<"0x0000803F0000803F00000080000000800000803F000080BF000000800000000000000000000000000000803F0000803F00000000000000800000803F000080BF"> : tensor<4x4xf32> loc(#loc0)
+    %v5 = stablehlo.dot_general %v3, %v4, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32> loc(#loc0)
+    %v6 = stablehlo.reshape %v5 : (tensor<1x4xf32>) -> tensor<4xf32> loc(#loc0)
+    %v7 = "stablehlo.slice"(%v6) <{limit_indices = array<i64: 2>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<4xf32>) -> (tensor<2xf32>) loc(#loc0)
+    %v8 = "stablehlo.slice"(%v6) <{limit_indices = array<i64: 4>, start_indices = array<i64: 2>, strides = array<i64: 1>}> : (tensor<4xf32>) -> (tensor<2xf32>) loc(#loc0)
+    %v9 = "stablehlo.slice"(%v7) <{limit_indices = array<i64: 2>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<2xf32>) -> (tensor<2xf32>) loc(#loc0)
+    %v10 = "stablehlo.slice"(%v8) <{limit_indices = array<i64: 2>, start_indices = array<i64: 0>, strides = array<i64: 1>}> : (tensor<2xf32>) -> (tensor<2xf32>) loc(#loc0)
+    %v11 = stablehlo.convert %v9 : (tensor<2xf32>) -> tensor<2xf16> loc(#loc0)
+    %v12 = stablehlo.convert %v10 : (tensor<2xf32>) -> tensor<2xf16> loc(#loc0)
+    return %v11, %v12, %arg1 : tensor<2xf16>, tensor<2xf16>, tensor<3xi32>
+  }
+}
+#loc0 = loc("layer")
+
+// hermitian_fourier/float16[] length 2
+module @hermitian_fourier_float16___length_2 attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
+  func.func public @main(%arg0: tensor<2xf16>, %arg1: tensor<2xf16>, %arg2: tensor<3xi32>) -> (tensor<2xf16>, tensor<3xi32>) {
+    %v0 = stablehlo.convert %arg0 : (tensor<2xf16>) -> tensor<2xf32> loc(#loc0)
+    %v1 = stablehlo.convert %arg1 : (tensor<2xf16>) -> tensor<2xf32> loc(#loc0)
+    %v2 = stablehlo.constant dense<"0x0000000000000000"> : tensor<2xf32> loc(#loc0)
+    %v3 = stablehlo.broadcast_in_dim %v2, dims = [0] : (tensor<2xf32>) -> tensor<2xf32> loc(#loc0)
+    %v4 = stablehlo.multiply %v1, %v3 : tensor<2xf32> loc(#loc0)
+    %v5 = "stablehlo.slice"(%v0) <{limit_indices = array<i64: 1>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<2xf32>) -> (tensor<0xf32>) loc(#loc0)
+    %v6 = stablehlo.reverse %v5, dims = [0] : tensor<0xf32> loc(#loc0)
+    %v7 = stablehlo.concatenate %v0, %v6, dim = 0 : (tensor<2xf32>, tensor<0xf32>) -> tensor<2xf32> loc(#loc0)
+    %v8 = "stablehlo.slice"(%v4) <{limit_indices = array<i64: 1>, start_indices = array<i64: 1>, strides = array<i64: 1>}> : (tensor<2xf32>) -> (tensor<0xf32>) loc(#loc0)
+    %v9 = stablehlo.reverse %v8, dims = [0] : tensor<0xf32> loc(#loc0)
+    %v10 = stablehlo.negate %v9 : tensor<0xf32> loc(#loc0)
+    %v11 = stablehlo.concatenate %v4, %v10, dim = 0 : (tensor<2xf32>, tensor<0xf32>) -> tensor<2xf32> loc(#loc0)
+    %v12 = stablehlo.concatenate %v11, %v7, dim = 0 : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32> loc(#loc0)
+    %v13 = stablehlo.reshape %v12 : (tensor<4xf32>) -> tensor<1x4xf32> loc(#loc0)
+    %v14 = stablehlo.constant dense<"0x0000803F0000803F00000080000000800000803F000080BF000000800000000000000000000000000000803F0000803F00000000000000800000803F000080BF"> : tensor<4x4xf32> loc(#loc0)
+    %v15 = stablehlo.dot_general %v13, %v14, contracting_dims = [1] x [0], precision = [HIGHEST, HIGHEST] : (tensor<1x4xf32>, tensor<4x4xf32>) -> tensor<1x4xf32> loc(#loc0)
+    %v16 = stablehlo.reshape %v15 : (tensor<1x4xf32>) -> tensor<4xf32> loc(#loc0)
+    %v17 = "stablehlo.slice"(%v16) <{limit_indices = array<i64: 4>, start_indices = array<i64: 2>, strides = array<i64: 1>}> : (tensor<4xf32>) -> (tensor<2xf32>) loc(#loc0)
+    %v18 = stablehlo.convert %v17 : (tensor<2xf32>) -> tensor<2xf16> loc(#loc0)
+    return %v18, %arg2 : tensor<2xf16>, tensor<3xi32>
+  }
+}
+#loc0 = loc("layer")
+
 // embedding/float16[7 1] of [9]
 module @embedding_float16_7_1__of__9_ attributes {mhlo.num_replicas = 1 : i32, mhlo.num_partitions = 1 : i32} {
   func.func public @main(%arg0: tensor<7x1xf16>, %arg1: tensor<9xi32>, %arg2: tensor<3xi32>) -> (tensor<9x1xf16>, tensor<3xi32>) {

@@ -82,3 +82,47 @@ func butterflyAny[T Float](yre, yim, xre, xim, roots []T, in, out int) {
 		yre[k*out], yim[k*out] = re, im
 	}
 }
+
+// SplitPairs takes apart the transform z of x + i·y, for real x and y of length n in lanes of the given width: element k of the transform of x is
+// (z[k] + conj z[n-k])/2 and that of y (z[k] - conj z[n-k])/2i, for k up to n/2.
+func SplitPairs[T Float](xre, xim, yre, yim, zre, zim []T, n, width int) {
+	copy(xre[:width], zre)
+	copy(yre[:width], zim)
+	clear(xim[:width])
+	clear(yim[:width])
+	if count := n / 2; count > 0 {
+		if single[T]() && splitPairs32(as32(xre), as32(xim), as32(yre), as32(yim), as32(zre), as32(zim), n, width) {
+			return
+		}
+		for k := 1; k <= count; k++ {
+			f, b := k*width, (n-k)*width
+			for l := range width {
+				r, s, i, j := zre[f+l], zre[b+l], zim[f+l], zim[b+l]
+				xre[f+l], xim[f+l], yre[f+l], yim[f+l] = (r+s)/2, (i-j)/2, (i+j)/2, (s-r)/2
+			}
+		}
+	}
+}
+
+// JoinPairs forms the transform of x + i·y from those of x and y; see [SplitPairs]. The imaginary parts that they have not are not read.
+func JoinPairs[T Float](zre, zim, xre, xim, yre, yim []T, n, width int) {
+	copy(zre[:width], xre)
+	copy(zim[:width], yre)
+	if n%2 == 0 {
+		at := n / 2 * width
+		copy(zre[at:at+width], xre[at:])
+		copy(zim[at:at+width], yre[at:])
+	}
+	if count := (n - 1) / 2; count > 0 {
+		if single[T]() && joinPairs32(as32(zre), as32(zim), as32(xre), as32(xim), as32(yre), as32(yim), n, width) {
+			return
+		}
+		for k := 1; k <= count; k++ {
+			f, b := k*width, (n-k)*width
+			for l := range width {
+				r, i, s, j := xre[f+l], xim[f+l], yre[f+l], yim[f+l]
+				zre[f+l], zre[b+l], zim[f+l], zim[b+l] = r-j, r+j, s+i, s-i
+			}
+		}
+	}
+}

@@ -13305,6 +13305,117 @@ run:
 	VZEROUPPER
 	RET
 
+// func splitPairsAVX2(ere uintptr, eim uintptr, ore uintptr, oim uintptr, fre uintptr, fim uintptr, bre uintptr, bim uintptr, count uintptr)
+// Requires: AVX
+TEXT ·splitPairsAVX2(SB), NOSPLIT, $0-72
+	MOVQ    ere+0(FP), AX
+	MOVQ    eim+8(FP), CX
+	MOVQ    ore+16(FP), DX
+	MOVQ    oim+24(FP), BX
+	MOVQ    fre+32(FP), SI
+	MOVQ    fim+40(FP), DI
+	MOVQ    bre+48(FP), R8
+	MOVQ    bim+56(FP), R9
+	MOVQ    count+64(FP), R10
+	VMOVUPS half<>+0(SB), Y0
+
+pair:
+	VMOVUPS (R8), Y1
+	VMOVUPS (SI), Y2
+	VADDPS  Y2, Y1, Y3
+	VSUBPS  Y2, Y1, Y2
+	VMULPS  Y0, Y3, Y3
+	VMOVUPS Y3, (AX)
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS Y2, (BX)
+	VMOVUPS (DI), Y1
+	VMOVUPS (R9), Y2
+	VADDPS  Y2, Y1, Y3
+	VSUBPS  Y2, Y1, Y2
+	VMULPS  Y0, Y3, Y3
+	VMOVUPS Y3, (DX)
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS Y2, (CX)
+	VMOVUPS 32(R8), Y1
+	VMOVUPS 32(SI), Y2
+	VADDPS  Y2, Y1, Y3
+	VSUBPS  Y2, Y1, Y2
+	VMULPS  Y0, Y3, Y3
+	VMOVUPS Y3, 32(AX)
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS Y2, 32(BX)
+	VMOVUPS 32(DI), Y1
+	VMOVUPS 32(R9), Y2
+	VADDPS  Y2, Y1, Y3
+	VSUBPS  Y2, Y1, Y2
+	VMULPS  Y0, Y3, Y3
+	VMOVUPS Y3, 32(DX)
+	VMULPS  Y0, Y2, Y2
+	VMOVUPS Y2, 32(CX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000040, R8
+	SUBQ    $0x00000040, R9
+	DECQ    R10
+	JNE     pair
+	VZEROUPPER
+	RET
+
+// func joinPairsAVX2(fre uintptr, fim uintptr, bre uintptr, bim uintptr, ere uintptr, eim uintptr, ore uintptr, oim uintptr, count uintptr)
+// Requires: AVX
+TEXT ·joinPairsAVX2(SB), NOSPLIT, $0-72
+	MOVQ ere+32(FP), AX
+	MOVQ eim+40(FP), CX
+	MOVQ ore+48(FP), DX
+	MOVQ oim+56(FP), BX
+	MOVQ fre+0(FP), SI
+	MOVQ fim+8(FP), DI
+	MOVQ bre+16(FP), R8
+	MOVQ bim+24(FP), R9
+	MOVQ count+64(FP), R10
+
+pair:
+	VMOVUPS (AX), Y0
+	VMOVUPS (BX), Y1
+	VADDPS  Y1, Y0, Y2
+	VSUBPS  Y1, Y0, Y1
+	VMOVUPS Y2, (R8)
+	VMOVUPS Y1, (SI)
+	VMOVUPS (DX), Y0
+	VMOVUPS (CX), Y1
+	VADDPS  Y1, Y0, Y2
+	VSUBPS  Y1, Y0, Y1
+	VMOVUPS Y2, (DI)
+	VMOVUPS Y1, (R9)
+	VMOVUPS 32(AX), Y0
+	VMOVUPS 32(BX), Y1
+	VADDPS  Y1, Y0, Y2
+	VSUBPS  Y1, Y0, Y1
+	VMOVUPS Y2, 32(R8)
+	VMOVUPS Y1, 32(SI)
+	VMOVUPS 32(DX), Y0
+	VMOVUPS 32(CX), Y1
+	VADDPS  Y1, Y0, Y2
+	VSUBPS  Y1, Y0, Y1
+	VMOVUPS Y2, 32(DI)
+	VMOVUPS Y1, 32(R9)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000040, R8
+	SUBQ    $0x00000040, R9
+	DECQ    R10
+	JNE     pair
+	VZEROUPPER
+	RET
+
 // func addAVX512(dst uintptr, a uintptr, b uintptr, n uintptr)
 // Requires: AVX, AVX512F
 TEXT ·addAVX512(SB), NOSPLIT, $0-32
@@ -24331,5 +24442,88 @@ run:
 	ADDQ         $0x00000018, SI
 	DECQ         DI
 	JNE          factor
+	VZEROUPPER
+	RET
+
+// func splitPairsAVX512(ere uintptr, eim uintptr, ore uintptr, oim uintptr, fre uintptr, fim uintptr, bre uintptr, bim uintptr, count uintptr)
+// Requires: AVX, AVX512F
+TEXT ·splitPairsAVX512(SB), NOSPLIT, $0-72
+	MOVQ    ere+0(FP), AX
+	MOVQ    eim+8(FP), CX
+	MOVQ    ore+16(FP), DX
+	MOVQ    oim+24(FP), BX
+	MOVQ    fre+32(FP), SI
+	MOVQ    fim+40(FP), DI
+	MOVQ    bre+48(FP), R8
+	MOVQ    bim+56(FP), R9
+	MOVQ    count+64(FP), R10
+	VMOVUPS half<>+0(SB), Z0
+
+pair:
+	VMOVUPS (R8), Z1
+	VMOVUPS (SI), Z2
+	VADDPS  Z2, Z1, Z3
+	VSUBPS  Z2, Z1, Z2
+	VMULPS  Z0, Z3, Z3
+	VMOVUPS Z3, (AX)
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS Z2, (BX)
+	VMOVUPS (DI), Z1
+	VMOVUPS (R9), Z2
+	VADDPS  Z2, Z1, Z3
+	VSUBPS  Z2, Z1, Z2
+	VMULPS  Z0, Z3, Z3
+	VMOVUPS Z3, (DX)
+	VMULPS  Z0, Z2, Z2
+	VMOVUPS Z2, (CX)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000040, R8
+	SUBQ    $0x00000040, R9
+	DECQ    R10
+	JNE     pair
+	VZEROUPPER
+	RET
+
+// func joinPairsAVX512(fre uintptr, fim uintptr, bre uintptr, bim uintptr, ere uintptr, eim uintptr, ore uintptr, oim uintptr, count uintptr)
+// Requires: AVX, AVX512F
+TEXT ·joinPairsAVX512(SB), NOSPLIT, $0-72
+	MOVQ ere+32(FP), AX
+	MOVQ eim+40(FP), CX
+	MOVQ ore+48(FP), DX
+	MOVQ oim+56(FP), BX
+	MOVQ fre+0(FP), SI
+	MOVQ fim+8(FP), DI
+	MOVQ bre+16(FP), R8
+	MOVQ bim+24(FP), R9
+	MOVQ count+64(FP), R10
+
+pair:
+	VMOVUPS (AX), Z0
+	VMOVUPS (BX), Z1
+	VADDPS  Z1, Z0, Z2
+	VSUBPS  Z1, Z0, Z1
+	VMOVUPS Z2, (R8)
+	VMOVUPS Z1, (SI)
+	VMOVUPS (DX), Z0
+	VMOVUPS (CX), Z1
+	VADDPS  Z1, Z0, Z2
+	VSUBPS  Z1, Z0, Z1
+	VMOVUPS Z2, (DI)
+	VMOVUPS Z1, (R9)
+	ADDQ    $0x00000040, AX
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	ADDQ    $0x00000040, BX
+	ADDQ    $0x00000040, SI
+	ADDQ    $0x00000040, DI
+	SUBQ    $0x00000040, R8
+	SUBQ    $0x00000040, R9
+	DECQ    R10
+	JNE     pair
 	VZEROUPPER
 	RET

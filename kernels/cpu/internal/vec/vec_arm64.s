@@ -15034,6 +15034,137 @@ run:
 	BNE factor
 	RET
 
+// splitPairsNEON is splitPairsAVX2 with two registers for one.
+TEXT ·splitPairsNEON(SB), NOSPLIT, $0-72
+	MOVD ere+0(FP), R0
+	MOVD eim+8(FP), R1
+	MOVD ore+16(FP), R2
+	MOVD oim+24(FP), R3
+	MOVD fre+32(FP), R4
+	MOVD fim+40(FP), R5
+	MOVD bre+48(FP), R6
+	MOVD bim+56(FP), R7
+	MOVD count+64(FP), R8
+	MOVD $half<>(SB), R20
+	FMOVQ (R20), F0
+	VMOV V0.B16, V1.B16
+pair:
+	FLDPQ 0(R6), (F2, F3)
+	FLDPQ 0(R4), (F4, F5)
+	WORD $0x4e24d446 // fadd v6.4S, v2.4S, v4.4S
+	WORD $0x4e25d467 // fadd v7.4S, v3.4S, v5.4S
+	WORD $0x4ea4d444 // fsub v4.4S, v2.4S, v4.4S
+	WORD $0x4ea5d465 // fsub v5.4S, v3.4S, v5.4S
+	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
+	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
+	FSTPQ (F6, F7), 0(R0)
+	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
+	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
+	FSTPQ (F4, F5), 0(R3)
+	FLDPQ 0(R5), (F2, F3)
+	FLDPQ 0(R7), (F4, F5)
+	WORD $0x4e24d446 // fadd v6.4S, v2.4S, v4.4S
+	WORD $0x4e25d467 // fadd v7.4S, v3.4S, v5.4S
+	WORD $0x4ea4d444 // fsub v4.4S, v2.4S, v4.4S
+	WORD $0x4ea5d465 // fsub v5.4S, v3.4S, v5.4S
+	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
+	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
+	FSTPQ (F6, F7), 0(R2)
+	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
+	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
+	FSTPQ (F4, F5), 0(R1)
+	FLDPQ 32(R6), (F2, F3)
+	FLDPQ 32(R4), (F4, F5)
+	WORD $0x4e24d446 // fadd v6.4S, v2.4S, v4.4S
+	WORD $0x4e25d467 // fadd v7.4S, v3.4S, v5.4S
+	WORD $0x4ea4d444 // fsub v4.4S, v2.4S, v4.4S
+	WORD $0x4ea5d465 // fsub v5.4S, v3.4S, v5.4S
+	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
+	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
+	FSTPQ (F6, F7), 32(R0)
+	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
+	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
+	FSTPQ (F4, F5), 32(R3)
+	FLDPQ 32(R5), (F2, F3)
+	FLDPQ 32(R7), (F4, F5)
+	WORD $0x4e24d446 // fadd v6.4S, v2.4S, v4.4S
+	WORD $0x4e25d467 // fadd v7.4S, v3.4S, v5.4S
+	WORD $0x4ea4d444 // fsub v4.4S, v2.4S, v4.4S
+	WORD $0x4ea5d465 // fsub v5.4S, v3.4S, v5.4S
+	WORD $0x6e20dcc6 // fmul v6.4S, v6.4S, v0.4S
+	WORD $0x6e21dce7 // fmul v7.4S, v7.4S, v1.4S
+	FSTPQ (F6, F7), 32(R2)
+	WORD $0x6e20dc84 // fmul v4.4S, v4.4S, v0.4S
+	WORD $0x6e21dca5 // fmul v5.4S, v5.4S, v1.4S
+	FSTPQ (F4, F5), 32(R1)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $64, R4
+	ADD $64, R5
+	SUBS $64, R6
+	SUBS $64, R7
+	SUBS $1, R8
+	BNE pair
+	RET
+
+// joinPairsNEON is joinPairsAVX2 with two registers for one.
+TEXT ·joinPairsNEON(SB), NOSPLIT, $0-72
+	MOVD ere+32(FP), R0
+	MOVD eim+40(FP), R1
+	MOVD ore+48(FP), R2
+	MOVD oim+56(FP), R3
+	MOVD fre+0(FP), R4
+	MOVD fim+8(FP), R5
+	MOVD bre+16(FP), R6
+	MOVD bim+24(FP), R7
+	MOVD count+64(FP), R8
+pair:
+	FLDPQ 0(R0), (F0, F1)
+	FLDPQ 0(R3), (F2, F3)
+	WORD $0x4e22d404 // fadd v4.4S, v0.4S, v2.4S
+	WORD $0x4e23d425 // fadd v5.4S, v1.4S, v3.4S
+	WORD $0x4ea2d402 // fsub v2.4S, v0.4S, v2.4S
+	WORD $0x4ea3d423 // fsub v3.4S, v1.4S, v3.4S
+	FSTPQ (F4, F5), 0(R6)
+	FSTPQ (F2, F3), 0(R4)
+	FLDPQ 0(R2), (F0, F1)
+	FLDPQ 0(R1), (F2, F3)
+	WORD $0x4e22d404 // fadd v4.4S, v0.4S, v2.4S
+	WORD $0x4e23d425 // fadd v5.4S, v1.4S, v3.4S
+	WORD $0x4ea2d402 // fsub v2.4S, v0.4S, v2.4S
+	WORD $0x4ea3d423 // fsub v3.4S, v1.4S, v3.4S
+	FSTPQ (F4, F5), 0(R5)
+	FSTPQ (F2, F3), 0(R7)
+	FLDPQ 32(R0), (F0, F1)
+	FLDPQ 32(R3), (F2, F3)
+	WORD $0x4e22d404 // fadd v4.4S, v0.4S, v2.4S
+	WORD $0x4e23d425 // fadd v5.4S, v1.4S, v3.4S
+	WORD $0x4ea2d402 // fsub v2.4S, v0.4S, v2.4S
+	WORD $0x4ea3d423 // fsub v3.4S, v1.4S, v3.4S
+	FSTPQ (F4, F5), 32(R6)
+	FSTPQ (F2, F3), 32(R4)
+	FLDPQ 32(R2), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	WORD $0x4e22d404 // fadd v4.4S, v0.4S, v2.4S
+	WORD $0x4e23d425 // fadd v5.4S, v1.4S, v3.4S
+	WORD $0x4ea2d402 // fsub v2.4S, v0.4S, v2.4S
+	WORD $0x4ea3d423 // fsub v3.4S, v1.4S, v3.4S
+	FSTPQ (F4, F5), 32(R5)
+	FSTPQ (F2, F3), 32(R7)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	ADD $64, R3
+	ADD $64, R4
+	ADD $64, R5
+	SUBS $64, R6
+	SUBS $64, R7
+	SUBS $1, R8
+	BNE pair
+	RET
+
 DATA one<>+0(SB)/8, $0x3f8000003f800000
 DATA one<>+8(SB)/8, $0x3f8000003f800000
 GLOBL one<>(SB), RODATA|NOPTR, $16

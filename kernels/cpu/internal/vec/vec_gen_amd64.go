@@ -999,6 +999,24 @@ func callButterfly4(wide bool, yre, yim, xre, xim, w *float32, count, run, in ui
 	}
 }
 
+//go:noinline
+func callSplitPairs(wide bool, ere, eim, ore, oim, fre, fim, bre, bim *float32, count uintptr) {
+	if wide {
+		splitPairsAVX512(ere, eim, ore, oim, fre, fim, bre, bim, count)
+	} else {
+		splitPairsAVX2(ere, eim, ore, oim, fre, fim, bre, bim, count)
+	}
+}
+
+//go:noinline
+func callJoinPairs(wide bool, fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr) {
+	if wide {
+		joinPairsAVX512(fre, fim, bre, bim, ere, eim, ore, oim, count)
+	} else {
+		joinPairsAVX2(fre, fim, bre, bim, ere, eim, ore, oim, count)
+	}
+}
+
 //go:noescape
 func addAVX2(dst, a, b *float32, n uintptr)
 
@@ -1766,3 +1784,15 @@ func butterfly4AVX2(yre, yim, xre, xim, w *float32, count, run, in uintptr)
 
 //go:noescape
 func butterfly4AVX512(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+
+//go:noescape
+func splitPairsAVX2(ere, eim, ore, oim, fre, fim, bre, bim *float32, count uintptr)
+
+//go:noescape
+func splitPairsAVX512(ere, eim, ore, oim, fre, fim, bre, bim *float32, count uintptr)
+
+//go:noescape
+func joinPairsAVX2(fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr)
+
+//go:noescape
+func joinPairsAVX512(fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr)

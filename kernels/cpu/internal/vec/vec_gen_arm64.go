@@ -489,6 +489,16 @@ func callButterfly4(wide bool, yre, yim, xre, xim, w *float32, count, run, in ui
 	butterfly4NEON(yre, yim, xre, xim, w, count, run, in)
 }
 
+//go:noinline
+func callSplitPairs(wide bool, ere, eim, ore, oim, fre, fim, bre, bim *float32, count uintptr) {
+	splitPairsNEON(ere, eim, ore, oim, fre, fim, bre, bim, count)
+}
+
+//go:noinline
+func callJoinPairs(wide bool, fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr) {
+	joinPairsNEON(fre, fim, bre, bim, ere, eim, ore, oim, count)
+}
+
 //go:noescape
 func addNEON(dst, a, b *float32, n uintptr)
 
@@ -869,3 +879,9 @@ func butterfly3NEON(yre, yim, xre, xim, w *float32, count, run, in uintptr)
 
 //go:noescape
 func butterfly4NEON(yre, yim, xre, xim, w *float32, count, run, in uintptr)
+
+//go:noescape
+func splitPairsNEON(ere, eim, ore, oim, fre, fim, bre, bim *float32, count uintptr)
+
+//go:noescape
+func joinPairsNEON(fre, fim, bre, bim, ere, eim, ore, oim *float32, count uintptr)

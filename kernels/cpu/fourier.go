@@ -1,0 +1,219 @@
+package cpu
+
+import (
+	"github.com/gokeras/gokeras/kernels/cpu/internal/micro"
+	"github.com/gokeras/gokeras/kernels/cpu/internal/vec"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// Transforms of many lines are computed vec.Lanes at a time, those of few or very long lines one by one. Real lines go in pairs, as the real and
+// the imaginary parts of complex ones.
+
+const (
+	longLine = 1 << 13       // elements from which on lanes would not stay in the second-level cache
+	fewLines = vec.Lanes / 2 // so few are not worth it
+)
+
+// fourierPlan is a transform of length n: steps of small lengths, whose product it is.
+type fourierPlan[T float] struct {
+	n, lanes int
+	radices  []int
+	factors  [][]T // of each step; see vec.Butterfly
+	roots    [][]T
+	matrices [][]T // of steps of other lengths than 2, 3 and 4, in place of those
+}
+
+func newFourierPlan[T float](n, lines int) *fourierPlan[T] {
+	p := &fourierPlan[T]{n: n, lanes: vec.Lanes}
+	if lines < fewLines || n > longLine {
+		p.lanes = 1
+	}
+	primes := ir.FourierFactors(n)
+	for len(primes) > 1 && primes[1] == 2 {
+		p.radices, primes = append(p.radices, 4), primes[2:]
+	}
+	p.radices = append(p.radices, primes...)
+	length := n
+	for _, r := range p.radices {
+		count := length / r
+		var turns, roots, matrix []T
+		if r > 4 && r <= largestMatrixRadix && count*r*r <= largestMatrices {
+			matrix = stepMatrices[T](r, count)
+		} else {
+			for i := range count {
+				for k := 1; k < r; k++ {
+					turns = appendTurn(turns, i*k%length, length)
+				}
+			}
+			for j := range r {
+				roots = appendTurn(roots, j, r)
+			}
+		}
+		p.factors, p.roots, p.matrices = append(p.factors, turns), append(p.roots, roots), append(p.matrices, matrix)
+		length = count
+	}
+	return p
+}
+
+const (
+	largestMatrixRadix = 128     // sums of twice as many products do not go through memory
+	largestMatrices    = 1 << 20 // elements
+	spareElements      = 64      // that products may read behind their operands
+)
+
+// stepMatrices returns, for each of count places, the matrices [C S; -S C] that transform parts of length r and multiply them by their factors.
+func stepMatrices[T float](r, count int) []T {
+	n := r * count
+	all := make([]T, 0, 4*r*n)
+	for q := range count {
+		for _, part := range []int{0, 1} {
+			for k := range r {
+				line := make([]T, 2*r)
+				for j := range r {
+					sin, cos := ir.SincosTurn(k*(q+j*count)%n, n)
+					line[j], line[r+j] = T(cos), T(sin)
+					if part == 1 {
+						line[j], line[r+j] = T(-sin), T(cos)
+					}
+				}
+				all = append(all, line...)
+			}
+		}
+	}
+	return all
+}
+
+// multiply is a step with its matrices. The imaginary parts lie behind the real ones.
+func (p *fourierPlan[T]) multiply(b fourierBuffers[T], matrices []T, r, count, run int) {
+	for q := range count {
+		a := matrices[q*4*r*r : (q+1)*4*r*r]
+		t := product[T]{m: r, n: run, k: 2 * r, a: a, lda: 2 * r, b: b.xre[q*run : cap(b.xre)], ldb: count * run, c: b.yre[q*r*run:], ldc: run}
+		t.runSmall()
+		t.a, t.c = a[2*r*r:], b.yim[q*r*run:]
+		t.runSmall()
+	}
+}
+
+// appendTurn appends the parts of exp(-2πi·k/n).
+func appendTurn[T float](to []T, k, n int) []T {
+	sin, cos := ir.SincosTurn(k, n)
+	return append(to, T(cos), T(-sin))
+}
+
+// size is the number of elements of each of four buffers.
+func (p *fourierPlan[T]) size() int { return p.n * p.lanes }
+
+// groups returns how many times lines of the lanes there are.
+func (p *fourierPlan[T]) groups(lines int) int { return (lines + p.lanes - 1) / p.lanes }
+
+// work estimates what a group takes.
+func (p *fourierPlan[T]) work() int { return 2 * p.size() * (len(p.radices) + 1) }
+
+// buffersOf cuts scratch memory into complex buffers x and y.
+func (p *fourierPlan[T]) buffersOf(scratch []T) (b fourierBuffers[T]) {
+	n := p.size()
+	return fourierBuffers[T]{scratch[:n], scratch[n : 2*n], scratch[2*n : 3*n], scratch[3*n : 4*n]}
+}
+
+type fourierBuffers[T float] struct{ xre, xim, yre, yim []T }
+
+// run transforms what is in x, and returns the buffers with the result in x.
+func (p *fourierPlan[T]) run(b fourierBuffers[T]) fourierBuffers[T] {
+	run, count := p.lanes, p.n
+	for i, r := range p.radices {
+		count /= r
+		if m := p.matrices[i]; m != nil {
+			p.multiply(b, m, r, count, run)
+		} else {
+			vec.Butterfly(b.yre, b.yim, b.xre, b.xim, p.factors[i], p.roots[i], r, count, run)
+		}
+		run *= r
+		b.xre, b.xim, b.yre, b.yim = b.yre, b.yim, b.xre, b.xim
+	}
+	return b
+}
+
+func buildFourier(b *build) (func(), error) { return byFloat(b, fourier[float64], fourier[float32]) }
+
+func fourier[T float](b *build) func() {
+	a := b.n.Attrs.(ir.FourierAttrs)
+	re, im, yre, yim := b.in(0), b.in(1), b.out(0), b.out(1)
+	g := lines(re.typ.Shape, a.Axis)
+	if re.n == 0 {
+		return func() {}
+	}
+	if g.inner == 1 {
+		p := newFourierPlan[T](a.Length, g.outer)
+		b.rt().need((4*p.size() + spareElements) * re.typ.DType.Size())
+		return b.rt().parallel(p.groups(g.outer), grain(p.work()), func(w *worker, lo, hi int) {
+			for k := lo; k < hi; k++ {
+				first := k * p.lanes
+				count := min(p.lanes, g.outer-first)
+				x := p.buffersOf(scratchOf[T](w, 4*p.size()+spareElements))
+				p.load(x.xre, data[T](re)[first*p.n:], count, p.n)
+				p.load(x.xim, data[T](im)[first*p.n:], count, p.n)
+				x = p.run(x)
+				p.store(data[T](yre)[first*p.n:], x.xre, count, p.n, p.n)
+				p.store(data[T](yim)[first*p.n:], x.xim, count, p.n, p.n)
+			}
+		})
+	}
+	p := newFourierPlan[T](a.Length, g.inner)
+	chunks := p.groups(g.inner)
+	b.rt().need((4*p.size() + spareElements) * re.typ.DType.Size())
+	return b.rt().parallel(g.outer*chunks, grain(p.work()), func(w *worker, lo, hi int) {
+		for k := lo; k < hi; k++ {
+			first := k % chunks * p.lanes
+			at := k/chunks*p.n*g.inner + first
+			count := min(p.lanes, g.inner-first)
+			x := p.buffersOf(scratchOf[T](w, 4*p.size()+spareElements))
+			p.columns(x.xre, data[T](re)[at:], count, g.inner)
+			p.columns(x.xim, data[T](im)[at:], count, g.inner)
+			x = p.run(x)
+			p.putColumns(data[T](yre)[at:], x.xre, count, g.inner)
+			p.putColumns(data[T](yim)[at:], x.xim, count, g.inner)
+		}
+	})
+}
+
+// load stores lines, which are stride apart, side by side. Lanes without one repeat the last.
+func (p *fourierPlan[T]) load(dst, src []T, count, stride int) {
+	if p.lanes == 1 {
+		copy(dst, src[:p.n])
+		return
+	}
+	micro.Transpose(dst, src[:(count-1)*stride+p.n], count, p.n, p.lanes, stride)
+	p.fill(dst, count)
+}
+
+// fill repeats the last of the first lanes in those behind it.
+func (p *fourierPlan[T]) fill(x []T, count int) {
+	for i := 0; count < p.lanes && i < len(x); i += p.lanes {
+		for l := count; l < p.lanes; l++ {
+			x[i+l] = x[i+count-1]
+		}
+	}
+}
+
+// store writes the first elements of each lane to lines that are stride apart.
+func (p *fourierPlan[T]) store(dst, src []T, count, elements, stride int) {
+	if p.lanes == 1 {
+		copy(dst[:elements], src)
+		return
+	}
+	micro.Transpose(dst[:(count-1)*stride+elements], src[:elements*p.lanes], elements, count, stride, p.lanes)
+}
+
+// columns is load of lines that lie side by side, their elements stride apart.
+func (p *fourierPlan[T]) columns(dst, src []T, count, stride int) {
+	for i := range p.n {
+		copy(dst[i*p.lanes:(i+1)*p.lanes], src[i*stride:i*stride+count])
+	}
+	p.fill(dst, count)
+}
+
+func (p *fourierPlan[T]) putColumns(dst, src []T, count, stride int) {
+	for i := range p.n {
+		copy(dst[i*stride:i*stride+count], src[i*p.lanes:])
+	}
+}
