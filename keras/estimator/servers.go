@@ -108,7 +108,7 @@ func (e *Estimator) trainOnServers(ctx context.Context, strategy *distribute.Par
 	}
 	next, stop := iter.Pull2(ds.Batches(ctx, 0))
 	defer stop()
-	t.next = func() (distribute.PerReplicaBatch, error, bool) { b, err, ok := next(); return b, err, ok }
+	t.next = next
 	if !strategy.IsCoordinator() {
 		return t.work(ctx)
 	}
