@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Turns the tests of Keras into cases and runs them: run.sh [FOLDER]. HARVEST_PYTHON names the Python; without it an environment is made in a
-# cache folder. HARVEST_JOBS is how many pieces run at the same time, otherwise one on each processor. Takes about half an hour on two processors; what
+# cache folder. HARVEST_JOBS is how many pieces run at the same time, otherwise one on each processor. Each of some 190 pieces takes about 10 seconds of
+# processor time, those of trainers some minutes: half an hour on two processors that have nothing else to do, hours on busy ones. What
 # is in the folder already is kept, so a run that was cut off goes on.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -116,7 +116,7 @@ func Cholesky(x *Tensor, upper bool) *Tensor {
 	}
 	x = MultiplyScalar(Add(x, adjoint(x)), 0.5)
 	l := CustomGradient(func(xs ...*Tensor) ([]*Tensor, func([]*Tensor) []*Tensor) {
-		l := choleskyFactor(xs[0], n)
+		l := Cast(choleskyFactor(Cast(xs[0], ir.Float64), n), x.DType()) // differences of squares: what they lose in float32 is the last pivots
 		return []*Tensor{l}, func(dys []*Tensor) []*Tensor {
 			p := Tril(Matmul(adjoint(l), dys[0]), 0)
 			p = Subtract(p, MultiplyScalar(Multiply(p, Identity(p, p.DType(), n)), 0.5))

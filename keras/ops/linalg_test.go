@@ -82,6 +82,15 @@ func TestFactors(t *testing.T) {
 	}
 }
 
+// The last pivot of a matrix with a condition of 15,000, a difference of numbers a hundred times as large; the factor is NumPy's in float64.
+func TestCholeskyOfFloat32(t *testing.T) {
+	x := opstest.Floats([]int{3, 3}, 1.2776089906692505, 1.134250521659851, 1.220535159111023, 1.134250521659851, 1.0135778188705444, 1.056012749671936,
+		1.220535159111023, 1.056012749671936, 1.2911300659179688)
+	l := opstest.EvalOn(t, "cpu", unary(func(x *ops.Tensor) *ops.Tensor { return ops.Cholesky(x, false) }), x.As(ir.Float32))[0]
+	require.Equal(t, ir.Float32, l.DType)
+	require.InDeltaSlice(t, []float64{1.130313669150847, 0, 0, 1.0034829734581212, 0.0812387890738907, 0, 1.0798198698490085, -0.33934656630878507, 0.09981494142500144}, l.F, 1e-7)
+}
+
 func TestSpecialMatrices(t *testing.T) {
 	singular := opstest.Floats([]int{2, 2}, 1, 2, 2, 4)
 	got := opstest.Eval(t, func(_ *ops.Graph, in tensors) tensors {
