@@ -17,6 +17,7 @@ var curated = [][3]string{
 // equivalent are drawn changes that change no result, and why: file, the line, the change.
 var equivalent = map[[3]string]string{
 	{"kernels/cpu/internal/micro/row_amd64.go", "rows := max(rowProductElements/len(dst)/8*8, 8)", "* becomes /"}:                                         "a block of another length: the same sums in the same order",
+	{"losses/compute.go", "if n := w.count(w.values.Shape()); n > 0 {", "0 becomes 1"}:                                                                    "a quotient by 1 is the dividend",
 	{"metrics/auc.go", "m.confusion.thresholds = slices.Concat([]float64{-objectives.Epsilon}, inner, []float64{1 + objectives.Epsilon})", "1 becomes 2"}: "no prediction is above 1",
 	{"metrics/confusion.go", "bucket = ops.Where(ops.CompareScalar(ir.Lt, bucket, 0), ops.FullLike(bucket, -1), place)", "1 becomes 2"}:                   "every negative place counts for nobody",
 }

@@ -38,6 +38,7 @@ func TestSTFT(t *testing.T) {
 		require.InDeltaSlice(t, []float64{0, 0, 0, 0, want.imag[0], 0, 0, 0, 0, 0, want.imag[1], 0, 0, 0, 0}, im, 1e-6, "%s", window)
 		require.InDeltaSlice(t, []float64{0, 0, 0, 0, want.periodic[0], 0, 0, 0, 0, 0, want.periodic[1], 0, 0, 0, 0}, periodic, 1e-6, "%s", window)
 	}
+	require.InDeltaSlice(t, []float64{0, 0, 0, 0.25, 0, -0.25, 0.5, -0.5, 0.5, 0.25, 0, -0.25, 0, 0, 0}, kernel(STFT{Window: "hann", Scaling: "spectrum"}), 1e-7)
 	for _, window := range []string{"boxcar", "ones", "rectangular"} {
 		require.Equal(t, []float64{1, 1, 1, 1, 0, -1, 1, -1, 1, 1, 0, -1, 1, 1, 1}, rounded(kernel(STFT{Window: window, Scaling: "none"})), window)
 	}

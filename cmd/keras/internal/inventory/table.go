@@ -23,7 +23,7 @@ var explicit = map[string]entry{
 	"device":           {"distribute.NewOneDeviceStrategy", ""},
 	"name_scope":       {"", "paths come from the names of layers"},
 	"InputSpec":        {"", "layers say themselves what they take"},
-	"remat":            {"", "memory is planned for the whole step; GradientAccumulationSteps trains on batches that do not fit"},
+	"remat":            {"", "not done: results that gradients need are kept, none is computed twice; where they do not fit, GradientAccumulationSteps takes the batch in parts"},
 	"RematScope":       {"", "as remat"},
 	"StatelessScope":   {"", "a step is a program; there is no eager state"},
 	"SymbolicScope":    {"", "a step is a program; there is no eager state"},
