@@ -164,7 +164,7 @@ var leftOut = map[string]string{
 	"cholesky": "needs positive matrices: see det", "cholesky_inverse": "as cholesky", "eigh": "decompositions of matrices are not tuned",
 	"svd": "decompositions of matrices are not tuned", "qr": "decompositions of matrices are not tuned", "pinv": "decompositions of matrices are not tuned",
 	"lstsq": "decompositions of matrices are not tuned", "lu_factor": "decompositions of matrices are not tuned", "matrix_rank": "decompositions of matrices are not tuned",
-	"solve": "decompositions of matrices are not tuned", "solve_triangular": "decompositions of matrices are not tuned",
+	"solve": "is inv with another right side", "solve_triangular": "is solve",
 	"einsum": "is matmul or transpose, by its subscripts", "tensordot": "is matmul", "inner": "is matmul", "vdot": "is a product and a sum", "outer": "is a product of broadcasts",
 	"kron": "is a product of broadcasts", "cdist": "is matmul and a sum", "corrcoef": "is matmul", "correlate": "is a convolution of one channel",
 	"crop_images": "is slice", "pad_images": "is pad", "get_item": "is slice", "unstack": "is split", "unravel_index": "is a few divisions",
