@@ -2,6 +2,7 @@ package kernels
 
 import (
 	"context"
+	"time"
 
 	"github.com/gokeras/gokeras/kernels/ir"
 )
@@ -35,7 +36,16 @@ type CommunicatorOptions struct {
 	// Exchange gives every process the bytes of all, in the order of their replicas; all call it equally often. Backends send what a connection
 	// begins with, such as the unique id that the first process draws. nil where there is one process.
 	Exchange func(ctx context.Context, own []byte) ([][]byte, error)
+	// Library names what is to combine the values, [NCCL]; "" is the backend's choice. It is for backends that have one to choose.
+	Library string
+	// Timeout is the longest wait for other processes; 0 is the backend's. Narrow is the type in which large sums of float32 travel between devices,
+	// where the backend lets them; Invalid is their own.
+	Timeout time.Duration
+	Narrow  ir.DType
 }
+
+// NCCL is the library for NVIDIA's GPUs.
+const NCCL = "NCCL"
 
 // Total is the number of replicas in all processes.
 func (o CommunicatorOptions) Total() int {

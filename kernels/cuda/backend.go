@@ -12,6 +12,7 @@ import (
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
@@ -36,12 +37,16 @@ type backend struct {
 	err     error
 	mu      sync.Mutex
 	devices []*device // by index; nil where it was not used yet
-	numbers map[int64]*executable
-	next    int64
+	numbers map[int64]*numbered
+
+	openNCCL func() (nccl.API, error)
+	loading  sync.Once
+	nccl     nccl.API
+	ncclErr  error
 }
 
 func newBackend(kind string, open func() (driver.API, error)) *backend {
-	return &backend{kind: kind, open: open, numbers: map[int64]*executable{}}
+	return &backend{kind: kind, open: open, numbers: map[int64]*numbered{}, openNCCL: nccl.Open}
 }
 
 // Kind is "cuda".

@@ -23,8 +23,9 @@ type combining struct {
 	values []combined
 	shares bool // each replica works out a share
 	flags  *session
-	needs  int64 // bytes of scratch memory
-	pinned int   // bytes of host memory
+	needs  int64         // bytes of scratch memory
+	pinned int           // bytes of host memory
+	linked []linkedValue // where NCCL combines
 }
 
 // combined is one value of a collective.
@@ -59,7 +60,11 @@ func (g *group) prepare(replica int, s *session) error {
 		for i := range steps {
 			step := &steps[i]
 			if step.Kind == lower.Collect {
-				c, err := g.plan(replica, step)
+				plan := g.plan
+				if g.link != nil {
+					plan = g.planLinked
+				}
+				c, err := plan(replica, step)
 				if err != nil {
 					return err
 				}
@@ -195,6 +200,9 @@ func (g *group) reserve(replica int, c *combining) error {
 
 // collect does the collective that all replicas have come to. It returns the replica that failed. The caller holds mu and the order of all devices.
 func (g *group) collect() (int, error) {
+	if g.link != nil {
+		return g.collectLinked()
+	}
 	if !g.peers {
 		if i, err := g.each((*group).publish); err != nil {
 			return i, err

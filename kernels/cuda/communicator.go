@@ -19,8 +19,9 @@ type communicator struct {
 	closed  bool // guarded by the group
 }
 
-// NewCommunicators connects replicas of this process. Several processes cannot be connected yet.
-func (b *backend) NewCommunicators(_ context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
+// NewCommunicators connects replicas of this process by kernels of our own, or by NCCL where that is asked for, and those of several processes by NCCL. Without
+// NCCL the latter is [errors.ErrUnsupported], unless it was asked for.
+func (b *backend) NewCommunicators(ctx context.Context, o kernels.CommunicatorOptions) ([]kernels.Communicator, error) {
 	for _, d := range o.Devices {
 		if err := b.Open(d); err != nil {
 			return nil, err
@@ -29,12 +30,20 @@ func (b *backend) NewCommunicators(_ context.Context, o kernels.CommunicatorOpti
 	switch {
 	case len(o.Devices) == 0:
 		return nil, errors.New("cuda: no devices to connect")
-	case o.Total() != len(o.Devices) || o.First != 0:
-		return nil, fmt.Errorf("cuda: connecting %d replicas of this process with %d in all: %w", len(o.Devices), o.Total(), errors.ErrUnsupported)
-	case len(o.Devices) == 1:
+	case o.Library != "" && o.Library != kernels.NCCL:
+		return nil, fmt.Errorf("cuda: values cannot be combined by %q; expected %q, or nothing for the backend's own choice", o.Library, kernels.NCCL)
+	case o.Narrow != ir.Invalid && o.Narrow != ir.BFloat16 && o.Narrow != ir.Float16:
+		return nil, fmt.Errorf("cuda: sums cannot travel as %v; expected bfloat16, float16, or nothing for their own type", o.Narrow)
+	case o.Total() == 1 && o.Library == "":
 		return []kernels.Communicator{&single{}}, nil
 	}
-	g, err := b.group(o.Devices)
+	var g *group
+	var err error
+	if o.Library == "" && o.Total() == len(o.Devices) {
+		g, err = b.group(o.Devices)
+	} else {
+		g, err = b.linked(ctx, o)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -45,8 +54,21 @@ func (b *backend) NewCommunicators(_ context.Context, o kernels.CommunicatorOpti
 	return all, nil
 }
 
-func (c *communicator) Replica() int  { return c.replica }
-func (c *communicator) Replicas() int { return len(c.group.devices) }
+// Replica is this end's number among the replicas of all processes.
+func (c *communicator) Replica() int {
+	if l := c.group.link; l != nil {
+		return l.first + c.replica
+	}
+	return c.replica
+}
+
+// Replicas is the number of replicas of all processes.
+func (c *communicator) Replicas() int {
+	if l := c.group.link; l != nil {
+		return l.ranks
+	}
+	return len(c.group.devices)
+}
 
 // Abort makes current and later calls of all replicas return err.
 func (c *communicator) Abort(err error) { c.group.end(err) }
@@ -94,7 +116,7 @@ func (c *communicator) call(ctx context.Context, op ir.Op, a ir.CollectiveAttrs,
 	if err != nil || len(inputs) == 0 {
 		return err
 	}
-	a.Replicas = len(g.devices)
+	a.Replicas = c.Replicas()
 	p := ir.New(op.String())
 	values := make([]ir.Value, len(inputs))
 	for i, b := range inputs {
@@ -124,12 +146,12 @@ func (c *communicator) call(ctx context.Context, op ir.Op, a ir.CollectiveAttrs,
 
 func (c *communicator) launch(ctx context.Context, p *ir.Program, inputs, outputs []kernels.Buffer) error {
 	g := c.group
-	e, err := g.backend.Compile(p, kernels.CompileOptions{Device: g.devices[c.replica].name, Replicas: len(g.devices)})
+	e, err := g.backend.Compile(p, kernels.CompileOptions{Device: g.devices[c.replica].name, Replicas: c.Replicas()})
 	if err != nil {
 		return err
 	}
 	defer e.Close()
-	s, err := e.NewSession(kernels.SessionOptions{Device: g.devices[c.replica].name, Replica: c.replica})
+	s, err := e.NewSession(kernels.SessionOptions{Device: g.devices[c.replica].name, Replica: c.Replica()})
 	if err != nil {
 		return err
 	}

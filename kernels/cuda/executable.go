@@ -5,6 +5,8 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
+	"slices"
 	"sync"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -44,10 +46,32 @@ func (b *backend) Compile(p *ir.Program, o kernels.CompileOptions) (kernels.Exec
 	e := &executable{backend: b, program: p, plan: plan, loaded: map[*device]*loaded{}, users: 1}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.next++
-	e.number = b.next
-	b.numbers[e.number] = e
+	e.number = b.numberOf(plan.Checks)
 	return e, nil
+}
+
+// numbered is what a program's number stands for in failure flags.
+type numbered struct {
+	checks []lower.Check
+	users  int
+}
+
+// numberOf returns the number of a list of checks. It follows from the list, so that all processes have the same one, and a flag can be read in any. The
+// lock is held.
+func (b *backend) numberOf(checks []lower.Check) int64 {
+	h := fnv.New32a()
+	fmt.Fprint(h, checks)
+	for number := int64(h.Sum32() >> 1); ; number++ {
+		n := b.numbers[number]
+		if n == nil {
+			n = &numbered{checks: checks}
+			b.numbers[number] = n
+		}
+		if slices.Equal(n.checks, checks) {
+			n.users++
+			return number
+		}
+	}
 }
 
 // Stats describes the plan.
@@ -70,7 +94,11 @@ func (e *executable) release() {
 	e.loaded = nil
 	e.backend.mu.Lock()
 	defer e.backend.mu.Unlock()
-	delete(e.backend.numbers, e.number)
+	if n := e.backend.numbers[e.number]; n != nil {
+		if n.users--; n.users == 0 {
+			delete(e.backend.numbers, e.number)
+		}
+	}
 }
 
 func (l *loaded) unload(d *device, constants int64) {

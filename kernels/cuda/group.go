@@ -12,6 +12,7 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/lower"
+	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // group is where the replicas of one process meet. Each brings its launch; the one that comes last puts the work of all into the devices' streams,
@@ -22,6 +23,8 @@ type group struct {
 	devices []*device
 	order   []*device // by their indices, as all groups lock them
 	peers   bool      // all devices reach each other's memory
+	link    *link     // NCCL, by which values meet with those of all processes; nil: kernels of our own
+	narrow  ir.DType  // the type in which large sums of float32 travel; Invalid: their own
 
 	mu      sync.Mutex
 	changed sync.Cond
@@ -60,8 +63,28 @@ type area struct {
 // flagSlot is the room that a failure flag is given in an area.
 const flagSlot = 256
 
-// group makes the group of several devices.
+// group makes the group of several devices of this process.
 func (b *backend) group(devices []kernels.Device) (*group, error) {
+	g, err := b.empty(devices)
+	if err != nil {
+		return nil, err
+	}
+	return g, g.introduce()
+}
+
+// linked makes the group of devices that meet each other, and those of other processes, through NCCL.
+func (b *backend) linked(ctx context.Context, o kernels.CommunicatorOptions) (*group, error) {
+	g, err := b.empty(o.Devices)
+	if err != nil {
+		return nil, err
+	}
+	g.narrow = o.Narrow
+	g.link, err = b.newLink(ctx, o, g.devices)
+	return g, err
+}
+
+// empty makes a group without what its devices need to meet.
+func (b *backend) empty(devices []kernels.Device) (*group, error) {
 	n := len(devices)
 	g := &group{backend: b, peers: true, parts: make([]part, n), open: n, steps: make([]*lower.Step, n), areas: make([]area, n), small: map[string]*executable{}, sessions: make([]map[string]*session, n)}
 	g.changed.L = &g.mu
@@ -76,8 +99,13 @@ func (b *backend) group(devices []kernels.Device) (*group, error) {
 		g.devices, g.sessions[i] = append(g.devices, d), map[string]*session{}
 	}
 	g.order = slices.SortedFunc(slices.Values(g.devices), func(a, b *device) int { return a.Index - b.Index })
+	return g, nil
+}
+
+// introduce opens the devices' memory to each other, and makes the events by which they wait.
+func (g *group) introduce() error {
 	if err := g.acquaint(); err != nil {
-		return nil, err
+		return err
 	}
 	for _, d := range g.devices {
 		err := d.enqueue(func() error {
@@ -89,10 +117,10 @@ func (b *backend) group(devices []kernels.Device) (*group, error) {
 		})
 		if err != nil {
 			g.release()
-			return nil, err
+			return err
 		}
 	}
-	return g, nil
+	return nil
 }
 
 // acquaint opens the memory of the devices to each other, where all of them can.
@@ -188,6 +216,9 @@ func (g *group) fail(err error) {
 	if g.err == nil {
 		g.err = err
 	}
+	if g.link != nil && err != errClosed {
+		g.link.abort(g.err)
+	}
 	if g.came > 0 {
 		g.leave(g.err)
 	}
@@ -202,8 +233,11 @@ func (g *group) abandon(round int, err error) {
 	}
 }
 
-// end is fail for callers who do not hold mu.
+// end is fail for callers who do not hold mu, which somebody may hold who waits for NCCL.
 func (g *group) end(err error) {
+	if g.link != nil {
+		g.link.abort(err)
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.fail(err)
@@ -247,7 +281,14 @@ func (g *group) run() error {
 	defer g.unlock()
 	replica, err := g.work()
 	if err == nil {
+		if g.link != nil {
+			g.link.launched(g.parts)
+		}
 		return nil
+	}
+	if g.link != nil { // what was begun waits for the others
+		err = errors.Join(err, g.link.reason(err))
+		g.link.abort(err)
 	}
 	for i := range g.parts { // the others shall not change anything alone
 		p, d := &g.parts[i], g.devices[i]
@@ -276,6 +317,7 @@ func (g *group) work() (int, error) {
 	for i := range g.parts {
 		p := &g.parts[i]
 		p.session.flag, p.session.repeated = p.queue.flag, 0
+		p.queue.link.Store(g.link)
 		p.cursor.reset(p.session.executable.plan.Steps)
 	}
 	for {
@@ -377,6 +419,9 @@ func (g *group) barrier() (int, error) {
 
 // release gives back what the group holds.
 func (g *group) release() {
+	if g.link != nil {
+		g.link.close()
+	}
 	g.building.Lock()
 	defer g.building.Unlock()
 	for i, d := range g.devices {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
@@ -27,6 +28,8 @@ type queue struct {
 
 	failing sync.Mutex
 	err     error // of the host's side: the driver refused a call
+
+	link atomic.Pointer[link] // by which the last launch met others; nil: none
 }
 
 // ringSize is how many launches of a queue are told apart. An event that is waited for after so many later launches has their outcome.
@@ -201,11 +204,19 @@ func (q *queue) Wait(ctx context.Context) error {
 	}
 	var flag [lower.FlagBytes]byte
 	if failed = d.arrive(h, flag[:]); failed == nil {
-		if failed = q.backend.decode(flag[:]); failed != nil {
+		if failed = q.explain(q.backend.decode(flag[:]), q.link.Load()); failed != nil {
 			q.reset()
 		}
 	}
 	return first(err, failed)
+}
+
+// explain says why a collective was aborted, where err is that it was.
+func (q *queue) explain(err error, l *link) error {
+	if l != nil && errors.Is(err, errAborted) {
+		return l.failure()
+	}
+	return err
 }
 
 func first(a, b error) error {
@@ -277,6 +288,9 @@ func (e *launched) settle() error {
 	}
 	if e.err == nil {
 		e.err = e.queue.backend.decode(e.block.memory)
+		if e.group != nil {
+			e.err = e.queue.explain(e.err, e.group.link)
+		}
 	}
 	e.known = true
 	return nil
@@ -289,6 +303,9 @@ func (e *launched) Wait(ctx context.Context) error {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if g := e.group; g != nil && g.link != nil && !e.known && ctx.Done() != nil { // other processes may never come
+		defer context.AfterFunc(ctx, func() { g.end(context.Cause(ctx)) })()
+	}
 	if err := e.settle(); err != nil {
 		return err
 	}

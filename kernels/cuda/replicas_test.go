@@ -61,7 +61,7 @@ func stepOf(t testing.TB, n int) *ir.Program {
 
 // crew is a step on several devices.
 type crew struct {
-	b        *backend
+	b        kernels.Backend
 	comms    []kernels.Communicator
 	sessions []kernels.Session
 	queues   []kernels.Queue
@@ -75,7 +75,7 @@ func (c *crew) Close() {
 	}
 }
 
-func newCrew(t testing.TB, b *backend, n int) (*crew, error) {
+func newCrew(t testing.TB, b kernels.Backend, n int) (*crew, error) {
 	c := &crew{b: b}
 	return c, c.form(t, n)
 }
@@ -155,7 +155,7 @@ func (c *crew) weights() ([]float64, error) {
 }
 
 // several does what strategies do with n devices.
-func several(t testing.TB, b *backend, n int) error {
+func several(t testing.TB, b kernels.Backend, n int) error {
 	c := &crew{b: b}
 	defer c.Close()
 	err := c.form(t, n)

@@ -320,17 +320,23 @@ func (s *session) place(p lower.Place) driver.Address {
 	return a
 }
 
+// allOnes is what a flag begins with that an aborted collective has left as it was.
+const allOnes = 0xffffffff
+
 // decode reads a failure flag; nil where it is not set.
 func (b *backend) decode(flag []byte) error {
 	if binary.LittleEndian.Uint32(flag) == 0 {
 		return nil
 	}
+	if binary.LittleEndian.Uint32(flag) == allOnes {
+		return errAborted
+	}
 	number, check := int64(binary.LittleEndian.Uint32(flag[4:])), int(binary.LittleEndian.Uint32(flag[8:]))
 	b.mu.Lock()
 	e := b.numbers[number]
 	b.mu.Unlock()
-	if e == nil || check >= len(e.plan.Checks) {
-		return errors.New("cuda: an earlier launch of this queue failed")
+	if e == nil || check >= len(e.checks) {
+		return errors.New("cuda: an earlier launch of this queue failed, or one of another process, which knows more")
 	}
-	return e.plan.Checks[check].Error(int64(binary.LittleEndian.Uint64(flag[16:])))
+	return e.checks[check].Error(int64(binary.LittleEndian.Uint64(flag[16:])))
 }

@@ -232,3 +232,29 @@ func (f *Fake) QueryEvent(h driver.Handle) driver.Result {
 	}
 	return 0
 }
+
+// Here is the device whose context is current on the calling thread.
+func (f *Fake) Here() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.here()
+}
+
+// Foreign appends work of another library to a stream of a device, whatever context is current. The device must be allowed to use what lies at the addresses.
+func (f *Fake) Foreign(h driver.Handle, device int, work func() error, addresses ...uint64) driver.Result {
+	f.mu.Lock()
+	s := f.streams[h]
+	f.mu.Unlock()
+	if s == nil || s.device != device {
+		return driver.InvalidContext
+	}
+	if err := f.reaches(h, addresses); err != nil {
+		return f.fails(err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.work = append(s.work, work)
+	s.given++
+	s.changed.Broadcast()
+	return 0
+}

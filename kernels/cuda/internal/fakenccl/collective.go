@@ -1,0 +1,242 @@
+//go:build linux
+
+package fakenccl
+
+import (
+	"bytes"
+	"fmt"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// types are the element types by the library's numbers.
+var types = []ir.DType{ir.Int8, ir.Uint8, ir.Int32, ir.Uint32, ir.Int64, ir.Uint64, ir.Float16, ir.Float32, ir.Float64, ir.BFloat16}
+
+// meeting is one collective of a ring.
+type meeting struct {
+	call    string // that of the first to come
+	brought [][]byte
+	came    int
+	left    int
+}
+
+// request is a call on a communicator.
+type request struct {
+	name       string
+	send, recv driver.Address
+	in, out    int // bytes
+	t          nccl.DataType
+	op         nccl.Op
+	root       int // or the peer
+	stream     driver.Handle
+}
+
+// call looks at a request and puts its work into the stream, when its group ends.
+func (l *Library) call(h nccl.Comm, q request) nccl.Result {
+	defer l.mu.Unlock()
+	if r := l.enter(q.name); r != 0 {
+		return r
+	}
+	c, thread := l.comms[h], unix.Gettid()
+	if c == nil {
+		return l.misused("%s on a communicator that was given back", q.name)
+	}
+	l.world.mu.Lock()
+	state := c.state(false)
+	l.world.mu.Unlock()
+	switch here := l.driver.Here(); {
+	case here != c.device:
+		return l.misused("%s of rank %d on device %d with the context of device %d", q.name, c.rank, c.device, here)
+	case state == nccl.InProgress:
+		return l.misused("%s while another call goes on", q.name)
+	case int(q.t) >= len(types) || q.op > nccl.Avg || q.root < 0 || q.root >= c.ring.ranks:
+		return l.misused("%s with type %d, op %d, root %d", q.name, q.t, q.op, q.root)
+	}
+	put := func() nccl.Result {
+		var addresses []uint64
+		for _, a := range []driver.Address{q.send, q.recv} {
+			if a != 0 {
+				addresses = append(addresses, uint64(a))
+			}
+		}
+		if r := l.driver.Foreign(q.stream, c.device, func() error { return c.do(q) }, addresses...); r != 0 {
+			return nccl.UnhandledCUDAError
+		}
+		return 0
+	}
+	if p := l.groups[thread]; p != nil {
+		p.work, p.comms[c] = append(p.work, put), true
+		return 0
+	}
+	return put()
+}
+
+// do is the work of a call in its stream. After an abort it leaves behind whatever it was about to write.
+func (c *comm) do(q request) error {
+	memory := &c.library.driver.Memory
+	var in, out []byte
+	if q.in > 0 && q.send != 0 {
+		if in = memory.At(uint64(q.send)); len(in) < q.in {
+			return fmt.Errorf("fakenccl: %s reads %d bytes of %d", q.name, q.in, len(in))
+		}
+		in = bytes.Clone(in[:q.in])
+	}
+	if q.out > 0 && q.recv != 0 {
+		if out = memory.At(uint64(q.recv)); len(out) < q.out {
+			return fmt.Errorf("fakenccl: %s writes %d bytes of %d", q.name, q.out, len(out))
+		}
+		out = out[:q.out]
+	}
+	w := c.library.world
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch q.name {
+	case "ncclSend":
+		if !c.library.deaf {
+			to := [2]int{c.rank, q.root}
+			c.ring.boxes[to] = append(c.ring.boxes[to], in)
+			w.changed.Broadcast()
+		}
+		return nil
+	case "ncclRecv":
+		from := [2]int{q.root, c.rank}
+		for len(c.ring.boxes[from]) == 0 && !c.aborted {
+			w.changed.Wait()
+		}
+		if c.aborted {
+			return nil
+		}
+		got := c.ring.boxes[from][0]
+		c.ring.boxes[from] = c.ring.boxes[from][1:]
+		if len(got) != len(out) {
+			return fmt.Errorf("fakenccl: rank %d sent %d bytes, rank %d expects %d", q.root, len(got), c.rank, len(out))
+		}
+		copy(out, got)
+		return nil
+	}
+	return c.meet(q, in, out)
+}
+
+// meet waits for the other ranks and writes this one's result. The world's lock is held.
+func (c *comm) meet(q request, in, out []byte) error {
+	w := c.library.world
+	at := c.step
+	c.step++
+	m := c.ring.meetings[at]
+	text := fmt.Sprint(q.name, " of ", q.in, " bytes, type ", q.t, ", op ", q.op, ", root ", q.root)
+	if m == nil {
+		m = &meeting{call: text, brought: make([][]byte, c.ring.ranks)}
+		c.ring.meetings[at] = m
+	}
+	if text != m.call {
+		return fmt.Errorf("fakenccl: rank %d makes the call %s, others %s", c.rank, text, m.call)
+	}
+	if !c.library.deaf {
+		m.brought[c.rank] = in
+		m.came++
+		w.changed.Broadcast()
+	}
+	for m.came < c.ring.ranks && !c.aborted {
+		w.changed.Wait()
+	}
+	if c.aborted {
+		return nil
+	}
+	if m.left++; m.left == c.ring.ranks {
+		delete(c.ring.meetings, at)
+	}
+	switch q.name {
+	case "ncclBroadcast":
+		copy(out, m.brought[q.root])
+	case "ncclAllGather":
+		for r, b := range m.brought {
+			copy(out[r*len(in):], b)
+		}
+	case "ncclReduce":
+		if q.root == c.rank {
+			combine(out, m.brought, 0, types[q.t], q.op)
+		}
+	case "ncclReduceScatter":
+		combine(out, m.brought, c.rank*len(out), types[q.t], q.op)
+	default:
+		combine(out, m.brought, 0, types[q.t], q.op)
+	}
+	return nil
+}
+
+// combine reduces what lies at an offset, in the order of the ranks.
+func combine(out []byte, all [][]byte, offset int, d ir.DType, op nccl.Op) {
+	unit := d.Size()
+	for i := range len(out) / unit {
+		x := ir.Element(all[0][offset:], d, i)
+		for _, b := range all[1:] {
+			switch y := ir.Element(b[offset:], d, i); op {
+			case nccl.Sum, nccl.Avg:
+				x += y
+			case nccl.Prod:
+				x *= y
+			case nccl.Max:
+				x = max(x, y)
+			case nccl.Min:
+				x = min(x, y)
+			}
+		}
+		if op == nccl.Avg {
+			x /= float64(len(all))
+		}
+		copy(out[i*unit:], ir.AppendElement(nil, d, x))
+	}
+}
+
+func bytesOf(count int64, t nccl.DataType) int {
+	if t < 0 || int(t) >= len(types) {
+		return 0
+	}
+	return int(count) * types[t].Size()
+}
+
+func (l *Library) ranks(h nccl.Comm) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c := l.comms[h]; c != nil {
+		return c.ring.ranks
+	}
+	return 0
+}
+
+func (l *Library) AllReduce(send, recv driver.Address, count int64, t nccl.DataType, op nccl.Op, c nccl.Comm, s driver.Handle) nccl.Result {
+	n := bytesOf(count, t)
+	return l.call(c, request{"ncclAllReduce", send, recv, n, n, t, op, 0, s})
+}
+
+func (l *Library) Broadcast(send, recv driver.Address, count int64, t nccl.DataType, root int, c nccl.Comm, s driver.Handle) nccl.Result {
+	n := bytesOf(count, t)
+	return l.call(c, request{"ncclBroadcast", send, recv, n, n, t, 0, root, s})
+}
+
+func (l *Library) Reduce(send, recv driver.Address, count int64, t nccl.DataType, op nccl.Op, root int, c nccl.Comm, s driver.Handle) nccl.Result {
+	n := bytesOf(count, t)
+	return l.call(c, request{"ncclReduce", send, recv, n, n, t, op, root, s})
+}
+
+func (l *Library) AllGather(send, recv driver.Address, count int64, t nccl.DataType, c nccl.Comm, s driver.Handle) nccl.Result {
+	n := bytesOf(count, t)
+	return l.call(c, request{"ncclAllGather", send, recv, n, n * l.ranks(c), t, 0, 0, s})
+}
+
+func (l *Library) ReduceScatter(send, recv driver.Address, count int64, t nccl.DataType, op nccl.Op, c nccl.Comm, s driver.Handle) nccl.Result {
+	n := bytesOf(count, t)
+	return l.call(c, request{"ncclReduceScatter", send, recv, n * l.ranks(c), n, t, op, 0, s})
+}
+
+func (l *Library) Send(send driver.Address, count int64, t nccl.DataType, peer int, c nccl.Comm, s driver.Handle) nccl.Result {
+	return l.call(c, request{"ncclSend", send, 0, bytesOf(count, t), 0, t, 0, peer, s})
+}
+
+func (l *Library) Recv(recv driver.Address, count int64, t nccl.DataType, peer int, c nccl.Comm, s driver.Handle) nccl.Result {
+	return l.call(c, request{"ncclRecv", 0, recv, 0, bytesOf(count, t), t, 0, peer, s})
+}

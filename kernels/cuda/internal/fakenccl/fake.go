@@ -1,0 +1,333 @@
+//go:build linux
+
+package fakenccl
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/fakedriver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
+)
+
+// World is what connects processes.
+type World struct {
+	mu      sync.Mutex
+	changed sync.Cond
+	drawn   byte
+	rings   map[nccl.ID]*ring
+}
+
+// NewWorld makes a world without processes.
+func NewWorld() *World {
+	w := &World{rings: map[nccl.ID]*ring{}}
+	w.changed.L = &w.mu
+	return w
+}
+
+// ring is the ranks that one id connects.
+type ring struct {
+	ranks     int
+	joined    int
+	finalized int
+	meetings  map[int]*meeting
+	boxes     map[[2]int][][]byte // what was sent, by sender and receiver
+}
+
+// Library is a process's libnccl. It implements [nccl.API].
+type Library struct {
+	world  *World
+	driver *fakedriver.Fake
+
+	mu      sync.Mutex
+	version int
+	comms   map[nccl.Comm]*comm
+	next    nccl.Comm
+	groups  map[int]*pending // by thread
+	calls   map[string]int
+	fail    string
+	failAt  int
+	last    string
+	fault   error
+	deaf    bool // its ranks no longer come
+}
+
+// comm is one rank.
+type comm struct {
+	library *Library
+	ring    *ring
+	rank    int
+	device  int
+	step    int // collectives so far, in the order of the stream
+
+	// guarded by the world
+	aborted   bool
+	broken    nccl.Result
+	finalized bool
+	busy      int // how often AsyncError will still say that a call goes on
+}
+
+// pending is the open group of a thread.
+type pending struct {
+	depth int
+	work  []func() nccl.Result
+	comms map[*comm]bool
+}
+
+// New makes the libnccl of a process whose devices are the driver's.
+func New(w *World, f *fakedriver.Fake) *Library {
+	return &Library{world: w, driver: f, version: 22907, comms: map[nccl.Comm]*comm{}, next: 7000, groups: map[int]*pending{}, calls: map[string]int{}}
+}
+
+// SetVersion changes what the library says of itself.
+func (l *Library) SetVersion(v int) { l.version = v }
+
+// Fail makes the n-th call of a name from now on fail, n from 1.
+func (l *Library) Fail(call string, n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fail, l.failAt = call, l.calls[call]+n
+}
+
+// Calls returns how often each call was made.
+func (l *Library) Calls() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	calls := map[string]int{}
+	for k, v := range l.calls {
+		calls[k] = v
+	}
+	return calls
+}
+
+// Die makes the process's ranks stay away from whatever comes: the others wait for them.
+func (l *Library) Die() {
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	l.deaf = true
+}
+
+// Break makes the communicators of the process report an error, as the library does when a connection is lost.
+func (l *Library) Break(r nccl.Result) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	for _, c := range l.comms {
+		c.broken = r
+	}
+}
+
+// Fault returns the first thing that the library was not meant to be used for.
+func (l *Library) Fault() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.fault
+}
+
+// Alive is how many communicators were not given back.
+func (l *Library) Alive() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.comms)
+}
+
+// enter counts a call; the caller gets the lock.
+func (l *Library) enter(call string) nccl.Result {
+	l.mu.Lock()
+	l.calls[call]++
+	if call == l.fail && l.calls[call] == l.failAt {
+		l.fail = ""
+		l.last = call + " was asked to fail"
+		return nccl.InternalError
+	}
+	return nccl.Success
+}
+
+// misused notes a fault; the lock is held.
+func (l *Library) misused(format string, args ...any) nccl.Result {
+	err := fmt.Errorf("fakenccl: "+format, args...)
+	l.last = err.Error()
+	l.fault = errors.Join(l.fault, err)
+	return nccl.InvalidUsage
+}
+
+func (l *Library) Version() (int, nccl.Result) {
+	defer l.mu.Unlock()
+	r := l.enter("ncclGetVersion")
+	return l.version, r
+}
+
+func (l *Library) UniqueID() (nccl.ID, nccl.Result) {
+	defer l.mu.Unlock()
+	if r := l.enter("ncclGetUniqueId"); r != 0 {
+		return nccl.ID{}, r
+	}
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	l.world.drawn++
+	return nccl.ID{0: l.world.drawn, 127: 1}, 0
+}
+
+func (l *Library) InitRank(to *nccl.Comm, ranks int, id nccl.ID, rank int) nccl.Result {
+	defer l.mu.Unlock()
+	if r := l.enter("ncclCommInitRankConfig"); r != 0 {
+		return r
+	}
+	if id == (nccl.ID{}) || rank < 0 || rank >= ranks {
+		return l.misused("rank %d of %d with id %x", rank, ranks, id[:4])
+	}
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	g := l.world.rings[id]
+	if g == nil {
+		g = &ring{ranks: ranks, meetings: map[int]*meeting{}, boxes: map[[2]int][][]byte{}}
+		l.world.rings[id] = g
+	}
+	if g.ranks != ranks {
+		return l.misused("rank %d of %d comes to a ring of %d", rank, ranks, g.ranks)
+	}
+	if g.joined++; g.joined > ranks {
+		return l.misused("more than %d ranks with one id", ranks)
+	}
+	l.next++
+	l.comms[l.next] = &comm{library: l, ring: g, rank: rank, device: l.driver.Here()}
+	*to = l.next
+	return nccl.InProgress
+}
+
+func (l *Library) AsyncError(h nccl.Comm) (state, r nccl.Result) {
+	defer l.mu.Unlock()
+	if r := l.enter("ncclCommGetAsyncError"); r != 0 {
+		return 0, r
+	}
+	c := l.comms[h]
+	if c == nil {
+		return 0, l.misused("ncclCommGetAsyncError of a communicator that was given back")
+	}
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	return c.state(true), 0
+}
+
+// state is what became of the calls so far; the world's lock is held.
+func (c *comm) state(ask bool) nccl.Result {
+	switch {
+	case c.broken != 0:
+		return c.broken
+	case c.ring.joined < c.ring.ranks, c.finalized && c.ring.finalized < c.ring.ranks:
+		return nccl.InProgress
+	case c.busy > 0:
+		if ask {
+			c.busy--
+		}
+		return nccl.InProgress
+	}
+	return nccl.Success
+}
+
+func (l *Library) GroupStart() nccl.Result {
+	defer l.mu.Unlock()
+	if r := l.enter("ncclGroupStart"); r != 0 {
+		return r
+	}
+	thread := unix.Gettid()
+	if l.groups[thread] == nil {
+		l.groups[thread] = &pending{comms: map[*comm]bool{}}
+	}
+	l.groups[thread].depth++
+	return 0
+}
+
+func (l *Library) GroupEnd() nccl.Result {
+	defer l.mu.Unlock()
+	r := l.enter("ncclGroupEnd")
+	thread := unix.Gettid()
+	p := l.groups[thread]
+	if p == nil {
+		return l.misused("ncclGroupEnd on a thread without a group")
+	}
+	if p.depth--; p.depth > 0 {
+		return r
+	}
+	delete(l.groups, thread)
+	if r != 0 {
+		return r
+	}
+	for _, f := range p.work {
+		if r := f(); r != 0 {
+			return r
+		}
+	}
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	for c := range p.comms {
+		c.busy = c.rank % 3
+	}
+	return nccl.InProgress
+}
+
+func (l *Library) Finalize(h nccl.Comm) nccl.Result {
+	defer l.mu.Unlock()
+	if r := l.enter("ncclCommFinalize"); r != 0 {
+		return r
+	}
+	c := l.comms[h]
+	if c == nil || c.finalized {
+		return l.misused("ncclCommFinalize of a communicator that was given back")
+	}
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	c.finalized = true
+	c.ring.finalized++
+	return nccl.InProgress
+}
+
+func (l *Library) Destroy(h nccl.Comm) nccl.Result {
+	defer l.mu.Unlock()
+	r := l.enter("ncclCommDestroy")
+	c := l.comms[h]
+	if c == nil {
+		return l.misused("ncclCommDestroy of a communicator that was given back")
+	}
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	if !c.finalized || c.state(false) == nccl.InProgress {
+		return l.misused("ncclCommDestroy of a communicator that was not finalized")
+	}
+	delete(l.comms, h)
+	return r
+}
+
+// Abort always gives back, also where it is made to fail.
+func (l *Library) Abort(h nccl.Comm) nccl.Result {
+	defer l.mu.Unlock()
+	r := l.enter("ncclCommAbort")
+	c := l.comms[h]
+	if c == nil {
+		return l.misused("ncclCommAbort of a communicator that was given back")
+	}
+	delete(l.comms, h)
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	c.aborted = true
+	l.world.changed.Broadcast()
+	return r
+}
+
+func (l *Library) Describe(r nccl.Result) string {
+	return map[nccl.Result]string{nccl.Success: "no error", nccl.InternalError: "internal error", nccl.InvalidUsage: "invalid usage", nccl.RemoteError: "remote process exited or there was a network error"}[r]
+}
+
+func (l *Library) LastError() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+var _ nccl.API = (*Library)(nil)
+var _ driver.API = (*fakedriver.Fake)(nil)
