@@ -1,6 +1,7 @@
 package distribute
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/gokeras/gokeras/kernels"
@@ -23,10 +24,12 @@ func checkedOps(o CrossDeviceOps, devices []kernels.Device) (CrossDeviceOps, err
 		return nil, err
 	}
 	if n, ok := o.(NcclAllReduce); ok && n.Fallback {
-		if devices[0].Kind == gpuKind {
+		switch gpus, err := haveLibrary(devices, kernels.NCCL); {
+		case !gpus:
+			return ReductionToOneDevice{}, nil
+		case err != nil:
 			return nil, nil // the backend's own way
 		}
-		return ReductionToOneDevice{}, nil
 	}
 	return o, nil
 }
@@ -100,15 +103,25 @@ func (o RingAllReduce) communicators(devices []kernels.Device) ([]kernels.Commun
 	return newHostGroup(devices, o.NumPacks, (*hostCommunicator).reduceInRing)
 }
 
-// gpuKind is the kind of NVIDIA's GPUs.
-const gpuKind = "cuda"
+// haveLibrary reports whether devices combine values by libraries at all, and why they cannot by this one.
+func haveLibrary(devices []kernels.Device, name string) (able bool, err error) {
+	backend, err := kernels.Lookup(devices[0].Kind)
+	if err != nil {
+		return false, err
+	}
+	checker, able := backend.(kernels.LibraryChecker)
+	if !able {
+		return false, fmt.Errorf("devices of kind %q do not use %s", devices[0].Kind, name)
+	}
+	return true, checker.CheckLibrary(name)
+}
 
-// NcclAllReduce asks for NVIDIA's NCCL, which needs GPUs. The backend of NVIDIA's GPUs combines values by kernels of its own and does not use NCCL yet, so
-// that this is an error there and on other devices, unless Fallback is set.
+// NcclAllReduce combines values by NVIDIA's NCCL, which needs GPUs and the library libnccl.so.2. Without them it is an error, unless Fallback is set. Proved on a
+// library for tests; not run on hardware.
 type NcclAllReduce struct {
-	// NumPacks says in how many packs the values of one call are combined; 0 is each value on its own. (TensorFlow's default is 1.)
+	// NumPacks is checked and has no other meaning here: NCCL takes all values of one call as one group. (TensorFlow's default is 1.)
 	NumPacks int
-	// Fallback uses the GPUs' own way, and ReductionToOneDevice where there are no GPUs, as TensorFlow does.
+	// Fallback uses the GPUs' own way where there is no NCCL, and ReductionToOneDevice where there are no GPUs, as TensorFlow does.
 	Fallback bool
 }
 
@@ -116,18 +129,24 @@ func (o NcclAllReduce) check(devices []kernels.Device) error {
 	if err := checkPacks("NcclAllReduce", o.NumPacks); err != nil {
 		return err
 	}
-	if devices[0].Kind == gpuKind && !o.Fallback {
-		return fmt.Errorf("NcclAllReduce: NCCL is not used on %v yet; leave CrossDeviceOps out, and the GPUs combine values by kernels of their own, or set Fallback", devices)
+	if o.Fallback {
+		return nil
 	}
-	if !o.Fallback {
+	switch gpus, err := haveLibrary(devices, kernels.NCCL); {
+	case !gpus:
 		return fmt.Errorf("NcclAllReduce needs GPUs, the devices are %v; leave CrossDeviceOps out, use ReductionToOneDevice, or set Fallback", devices)
+	case err != nil:
+		return fmt.Errorf("NcclAllReduce: %w; or leave CrossDeviceOps out, or set Fallback, and the GPUs combine values by kernels of their own", err)
 	}
 	return nil
 }
 
-// communicators are never asked for: what is used instead is, where there is anything.
 func (o NcclAllReduce) communicators(devices []kernels.Device) ([]kernels.Communicator, error) {
-	return nil, o.check(devices)
+	backend, err := kernels.Lookup(devices[0].Kind)
+	if err != nil {
+		return nil, err
+	}
+	return backend.NewCommunicators(context.Background(), kernels.CommunicatorOptions{Devices: devices, Library: kernels.NCCL})
 }
 
 func checkPacks(what string, n int) error {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/exec"
@@ -19,6 +20,45 @@ type MultiWorkerOptions struct {
 	// Elastic lets Fit go on when workers are lost; the group must be an [ElasticGroup]. nil: Fit fails then, unless a BackupAndRestore callback
 	// asks for it.
 	Elastic *Elastic
+	// Implementation says how the replicas of all processes meet: "RING" is through host memory and the group; "NCCL" by NVIDIA's library, which needs GPUs
+	// and libnccl.so.2 on every worker; "", or "AUTO", is NCCL where the devices are GPUs and all workers have the same version of it, without
+	// Elastic, else RING.
+	Implementation string
+	// Timeout is the longest wait of devices for those of other workers, in NCCL; 0 is 10 minutes. A worker that is lost is found sooner, by the group.
+	Timeout time.Duration
+	// Wire is the type in which sums of more than 16 KiB of float32 travel between GPUs, [ir.BFloat16] or [ir.Float16]; sums are formed in float32. 0: float32
+	Wire ir.DType
+}
+
+// Check reports devices, an implementation and the like that do not fit together, without making a strategy.
+func (o MultiWorkerOptions) Check() error {
+	list, err := o.devices()
+	if err != nil {
+		return err
+	}
+	ops, err := checkedOps(o.CrossDeviceOps, list)
+	if err == nil {
+		_, err = o.meeting(ops, list)
+	}
+	if err != nil {
+		return fmt.Errorf("distribute: MultiWorkerMirroredStrategy: %w", err)
+	}
+	return nil
+}
+
+// devices lists those of the replicas of this process.
+func (o MultiWorkerOptions) devices() ([]kernels.Device, error) {
+	list, err := parseDevices("MultiWorkerMirroredStrategy", o.Devices)
+	if err != nil {
+		return nil, err
+	}
+	if o.Devices == nil {
+		list = accelerators()
+	}
+	if len(list) == 0 {
+		return nil, errors.New("distribute: MultiWorkerMirroredStrategy: the list of devices is empty; name at least one, or none at all to use every accelerator")
+	}
+	return list, nil
 }
 
 // MultiWorkerMirroredStrategy trains one model with several processes ("workers"), usually on several machines, each with one or several
@@ -41,15 +81,9 @@ var _ Strategy = (*MultiWorkerMirroredStrategy)(nil)
 // NewMultiWorkerMirroredStrategyOver makes the strategy over a group that has been joined. Most programs call multiworker.NewStrategy, which
 // finds the cluster and joins it.
 func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirroredStrategy, error) {
-	list, err := parseDevices("MultiWorkerMirroredStrategy", o.Devices)
+	list, err := o.devices()
 	if err != nil {
 		return nil, err
-	}
-	if o.Devices == nil {
-		list = accelerators()
-	}
-	if len(list) == 0 {
-		return nil, errors.New("distribute: MultiWorkerMirroredStrategy: the list of devices is empty; name at least one, or none at all to use every accelerator")
 	}
 	s, err := newLocal("MultiWorkerMirrored", list)
 	if err != nil {
@@ -62,6 +96,9 @@ func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirro
 		return nil, fmt.Errorf("distribute: MultiWorkerMirroredStrategy: %w", err)
 	}
 	s.at.BytesPerPack, s.at.SameDraws, s.at.ShardOptimizerState = o.Communication.BytesPerPack, o.SameRandomNumbers, o.ShardOptimizerState
+	if s.meeting, err = o.meeting(s.crossOps, list); err != nil {
+		return nil, fmt.Errorf("distribute: MultiWorkerMirroredStrategy: %w", err)
+	}
 	if o.ShardOptimizerState && o.Elastic != nil {
 		return nil, errors.New("distribute: MultiWorkerMirroredStrategy: ShardOptimizerState and Elastic cannot go together: a lost worker takes its piece of the optimizer's state along; " +
 			"leave Elastic out and restart the job from a BackupAndRestore callback, with any number of workers")
@@ -69,6 +106,9 @@ func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirro
 	m := &MultiWorkerMirroredStrategy{local: s}
 	s.is(m)
 	if o.Group == nil || o.Group.Size() == 1 && o.Elastic == nil {
+		if s.meeting.library != "" {
+			s.crossOps = NcclAllReduce{}
+		}
 		if o.Group != nil {
 			return m, o.Group.Close() // nobody to talk to
 		}
@@ -81,6 +121,35 @@ func NewMultiWorkerMirroredStrategyOver(o MultiWorkerOptions) (*MultiWorkerMirro
 	m.place(o.Group)
 	if err := m.meet(context.Background()); err != nil {
 		return nil, errors.Join(err, o.Group.Close())
+	}
+	return m, nil
+}
+
+// meeting says how the replicas of several processes meet.
+func (o MultiWorkerOptions) meeting(ops CrossDeviceOps, devices []kernels.Device) (meeting, error) {
+	m := meeting{timeout: o.Timeout, narrow: o.Wire}
+	switch o.Implementation {
+	case "", "AUTO":
+	case "RING":
+		m.hosted = true
+	case kernels.NCCL:
+		m.library = kernels.NCCL
+		switch gpus, err := haveLibrary(devices, kernels.NCCL); {
+		case !gpus:
+			return m, fmt.Errorf("the implementation NCCL needs GPUs, the devices are %v; use AUTO or RING", devices)
+		case err != nil:
+			return m, fmt.Errorf("the implementation NCCL: %w; or use AUTO or RING", err)
+		case ops != nil:
+			return m, fmt.Errorf("the implementation NCCL and CrossDeviceOps %T cannot go together; leave one of them out", ops)
+		}
+	default:
+		return m, fmt.Errorf("%q is not an implementation; valid are AUTO, RING, NCCL", o.Implementation)
+	}
+	if o.Wire != ir.Invalid && o.Wire != ir.BFloat16 && o.Wire != ir.Float16 {
+		return m, fmt.Errorf("sums cannot travel between workers as %v; Wire is bfloat16, float16, or left out", o.Wire)
+	}
+	if o.Timeout < 0 {
+		return m, fmt.Errorf("Timeout must not be negative, received %v", o.Timeout)
 	}
 	return m, nil
 }
@@ -117,7 +186,7 @@ func (s *MultiWorkerMirroredStrategy) Close() error {
 // Communicators connects the local replicas with each other and with those of the other workers: by what the devices have, or else through host
 // memory and the group.
 func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, error) {
-	if s.at.Group != nil && s.crossOps == nil && !s.at.Elastic { // a group that outlives lost workers must know of every wait
+	if s.at.Group != nil && s.crossOps == nil && !s.meeting.hosted && (!s.at.Elastic || s.meeting.library != "") { // a group that outlives lost workers must know of every wait
 		if all, err := s.connect(context.Background(), s.at.Group); all != nil || err != nil {
 			return all, err
 		}

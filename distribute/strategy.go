@@ -66,6 +66,7 @@ type local struct {
 	self     Strategy // what variables and functions belong to
 	at       *exec.Placement
 	crossOps CrossDeviceOps // nil: the backend's own communicators
+	meeting  meeting        // with the replicas of other processes
 }
 
 func newLocal(name string, devices []kernels.Device) (*local, error) {

@@ -47,6 +47,12 @@ type CommunicatorOptions struct {
 // NCCL is the library for NVIDIA's GPUs.
 const NCCL = "NCCL"
 
+// LibraryChecker is implemented by backends that combine values by libraries which need not be there.
+type LibraryChecker interface {
+	// CheckLibrary reports why values cannot be combined by the library of this name, and what to do about it.
+	CheckLibrary(name string) error
+}
+
 // Total is the number of replicas in all processes.
 func (o CommunicatorOptions) Total() int {
 	if o.Replicas == 0 {

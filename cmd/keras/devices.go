@@ -48,6 +48,9 @@ func newDevices() *cobra.Command {
 				if noCards != "" {
 					fmt.Fprintf(c.OutOrStdout(), "no device of kind cuda: %s\n", noCards)
 				}
+				if len(cards) > 0 && nvidiaLibraries != nil {
+					fmt.Fprintln(c.OutOrStdout(), nvidiaLibraries())
+				}
 				for _, p := range found {
 					if p.Problem != "" {
 						fmt.Fprintf(c.OutOrStdout(), "no plugin for %s: %s\n", p.Kind, p.Problem)
@@ -63,6 +66,9 @@ func newDevices() *cobra.Command {
 			}
 			if gpus != nil {
 				out["gpus"] = map[string]any{"found": cards, "problem": noCards}
+				if nvidiaLibraries != nil {
+					out["libraries"] = nvidiaLibraries()
+				}
 			}
 			return json.NewEncoder(c.OutOrStdout()).Encode(out)
 		},

@@ -13,11 +13,18 @@ func init() {
 		}
 		return lines, err
 	}
+	nvidiaLibraries = func() string {
+		version, err := cuda.NCCL()
+		if err != nil {
+			return "no NCCL: " + oneLine(err.Error())
+		}
+		return "NCCL " + version
+	}
 	topology = func() (string, error) {
 		t, err := cuda.Links()
 		if err != nil {
 			return "", err
 		}
-		return t.String(), nil
+		return t.String() + nvidiaLibraries() + "\n", nil
 	}
 }

@@ -11,7 +11,7 @@ import (
 // Implementation says how gradients are reduced between workers.
 type Implementation string
 
-// The implementations. Auto is NCCL where all workers have GPUs, else Ring.
+// The implementations. Auto is NCCL where the devices are GPUs and all workers have the same version of the library, without Elastic, else Ring.
 const (
 	Auto Implementation = "AUTO"
 	Ring Implementation = "RING"

@@ -318,6 +318,20 @@ func (g *Group) Err() error {
 	return nil
 }
 
+// Ended returns a channel that is closed when the group as it is now has ended, and a function that tells why then. It waits for no collective: programs that
+// wait for other workers by other means learn from it that one is gone.
+func (g *Group) Ended() (over <-chan struct{}, why func() error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := g.session
+	if s == nil {
+		closed := make(chan struct{})
+		close(closed)
+		return closed, func() error { return ErrClosed }
+	}
+	return s.over, func() error { return s.err }
+}
+
 // Close leaves the group; the others learn that. Before, it waits for at most Options.Deadline until they have completed the
 // collectives that this worker has. When it returns, no goroutine, socket or memory of the group is left.
 func (g *Group) Close() error {

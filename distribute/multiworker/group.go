@@ -29,7 +29,10 @@ type group struct {
 	tensors []collective.Tensor // of the call under way, used again
 }
 
-var _ distribute.ElasticGroup = (*group)(nil)
+var (
+	_ distribute.ElasticGroup = (*group)(nil)
+	_ distribute.EndingGroup  = (*group)(nil)
+)
 
 func newGroup(g *collective.Group, e *distribute.Elastic, workers int, wire ir.DType) *group {
 	if e == nil {
@@ -200,6 +203,9 @@ func (w *group) Agree(ctx context.Context, call distribute.WorkerCall) error {
 
 // tellWithin bounds how long a worker that failed waits for the others to hear of it.
 const tellWithin = 5 * time.Second
+
+// Ended implements [distribute.EndingGroup].
+func (w *group) Ended() (over <-chan struct{}, why func() error) { return w.g.Ended() }
 
 // Fail implements [distribute.WorkerGroup]. What the others wait for ends with an error that names this worker and
 // the cause.

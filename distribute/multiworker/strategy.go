@@ -30,7 +30,7 @@ type Options struct {
 	Elastic *distribute.Elastic
 
 	// Communication has the size of packs, the longest wait, the implementation, and the type in which sums of gradients travel. NCCL needs GPUs
-	// and is an error without.
+	// and the library on every worker, and is an error without; AUTO is NCCL where that is so, without Elastic, else RING.
 	Communication collective.CommunicationOptions
 	// Security is required where an address is not a loopback address.
 	Security *collective.Security
@@ -69,16 +69,20 @@ func NewStrategy(ctx context.Context, o Options) (*distribute.MultiWorkerMirrore
 		err = o.Elastic.Check(members)
 		terms.MinMembers, terms.MaxMembers = o.Elastic.Bounds(members)
 	}
-	if err == nil && o.Communication.Implementation == collective.NCCL {
-		err = errors.New("the implementation NCCL needs GPUs; use AUTO or RING")
+	m := distribute.MultiWorkerOptions{Elastic: o.Elastic, MirroredOptions: distribute.MirroredOptions{
+		Devices: o.Devices, CrossDeviceOps: o.CrossDeviceOps, SameRandomNumbers: o.SameRandomNumbers,
+		Communication: distribute.CommunicationOptions{BytesPerPack: o.Communication.BytesPerPack},
+	}, Timeout: o.Communication.Timeout, Wire: o.Communication.Wire}
+	if err == nil {
+		implementation, _ := collective.ParseImplementation(string(o.Communication.Implementation)) // Check has looked at it
+		m.Implementation = string(implementation)
+	}
+	if err == nil {
+		err = m.Check()
 	}
 	if err != nil {
 		return nil, fmt.Errorf("multiworker: %w", errors.Join(err, closeListener(o.Listener)))
 	}
-	m := distribute.MultiWorkerOptions{Elastic: o.Elastic, MirroredOptions: distribute.MirroredOptions{
-		Devices: o.Devices, CrossDeviceOps: o.CrossDeviceOps, SameRandomNumbers: o.SameRandomNumbers,
-		Communication: distribute.CommunicationOptions{BytesPerPack: o.Communication.BytesPerPack},
-	}}
 	if spec.Empty() {
 		if err := closeListener(o.Listener); err != nil {
 			return nil, err

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
@@ -39,6 +40,40 @@ func TestHardwareManyConformance(t *testing.T) {
 	}
 }
 
+// library skips a test where there is no NCCL.
+func library(t testing.TB) {
+	if version, err := NCCL(); err != nil {
+		t.Skipf("the machine has no NCCL: %v", err)
+	} else {
+		t.Log("NCCL ", version)
+	}
+}
+
+// NCCL with one rank, on a GPU.
+func TestHardwareNCCLOneRank(t *testing.T) {
+	hardware(t)
+	library(t)
+	oneRank(t, own)
+}
+
+// The suite of replicas, and training, through NCCL.
+func TestHardwareManyNCCL(t *testing.T) {
+	n := len(gpus(t))
+	library(t)
+	kernelstest.RunReplicas(t, byNCCL{own}, kernels.Device{Kind: Kind})
+	want, _ := fittedOn(t, mirroredOn(t, "cpu", n, false), networks["CNN"]())
+	for range 2 {
+		o := distribute.MirroredOptions{CrossDeviceOps: distribute.NcclAllReduce{}}
+		for i := range n {
+			o.Devices = append(o.Devices, fmt.Sprint(Kind, ":", i))
+		}
+		s, err := distribute.NewMirroredStrategyWith(o)
+		require.NoError(t, err)
+		got, _ := fittedOn(t, s, networks["CNN"]())
+		sameWeights(t, want, got, 2e-4)
+	}
+}
+
 // Replicas on GPUs come to what as many on the CPU come to, twice with the same bits, also with the state of the optimizer in pieces.
 func TestHardwareManyTraining(t *testing.T) {
 	n := len(gpus(t))
@@ -54,15 +89,27 @@ func TestHardwareManyTraining(t *testing.T) {
 // TestHardwareManyBandwidth times all-reduces and writes a table: bus bandwidth is 2(n-1)/n of the bytes in the time, as nccl-tests counts it.
 func TestHardwareManyBandwidth(t *testing.T) {
 	devices := gpus(t)
-	n := len(devices)
-	comms, err := own.NewCommunicators(t.Context(), kernels.CommunicatorOptions{Devices: devices})
-	require.NoError(t, err)
 	var table strings.Builder
-	fmt.Fprintf(&table, "| bytes over %d GPUs | microseconds | GB/s on the bus |\n|---|---|---|\n", n)
+	bandwidth(t, &table, devices, "", "kernels of our own")
+	if _, err := NCCL(); err == nil {
+		bandwidth(t, &table, devices, kernels.NCCL, "NCCL")
+	} else {
+		fmt.Fprintf(&table, "\nNot run through NCCL: %v\n", err)
+	}
+	t.Log("\n" + table.String())
+	require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("GOKERAS_GPU"), "many.md"), []byte(table.String()), 0o666))
+}
+
+// bandwidth times all-reduces through a library.
+func bandwidth(t *testing.T, table *strings.Builder, devices []kernels.Device, library, name string) {
+	n := len(devices)
+	comms, err := own.NewCommunicators(t.Context(), kernels.CommunicatorOptions{Devices: devices, Library: library})
+	require.NoError(t, err)
+	fmt.Fprintf(table, "\n| bytes over %d GPUs, %s | microseconds | GB/s on the bus |\n|---|---|---|\n", n, name)
 	for size := 1 << 10; size <= 256<<20; size *= 16 {
 		p := ir.New("all-reduce")
 		x := p.AddInput("x", ir.Type{DType: ir.Float32, Shape: ir.Shape{size / 4}})
-		y, err := p.Add("all-reduce", ir.AllReduce, ir.CollectiveAttrs{Kind: ir.Max, Replicas: n}, x)
+		y, err := p.Add("all-reduce", ir.AllReduce, ir.CollectiveAttrs{Kind: ir.Sum, Replicas: n}, x)
 		require.NoError(t, err)
 		p.AddAlias("x", y[0], 0)
 		e, err := own.Compile(p, kernels.CompileOptions{Device: devices[0], Replicas: n})
@@ -93,7 +140,7 @@ func TestHardwareManyBandwidth(t *testing.T) {
 		}
 		run(5)
 		took := min(run(20), run(20), run(20))
-		fmt.Fprintf(&table, "| %d | %.1f | %.2f |\n", size, float64(took.Nanoseconds())/1e3, 2*float64(n-1)/float64(n)*float64(size)/float64(took.Nanoseconds()))
+		fmt.Fprintf(table, "| %d | %.1f | %.2f |\n", size, float64(took.Nanoseconds())/1e3, 2*float64(n-1)/float64(n)*float64(size)/float64(took.Nanoseconds()))
 		for i, s := range sessions {
 			s.Close()
 			launches[i].Inputs[0].Free()
@@ -104,6 +151,4 @@ func TestHardwareManyBandwidth(t *testing.T) {
 	for _, c := range comms {
 		c.Close()
 	}
-	t.Log("\n" + table.String())
-	require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("GOKERAS_GPU"), "many.md"), []byte(table.String()), 0o666))
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/gokeras/gokeras/kernels/cuda/internal/fakedriver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/fakenccl"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
+	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/kernels/kernelstest"
 )
 
@@ -93,4 +94,37 @@ func TestEveryNCCLCallFails(t *testing.T) {
 			require.NoError(t, p.clean(), "after call %d of %s failed", k, call)
 		}
 	}
+}
+
+// oneRank lets NCCL copy a value with one rank, which is what one GPU can do.
+func oneRank(t *testing.T, b *backend) {
+	comms, err := b.NewCommunicators(t.Context(), kernels.CommunicatorOptions{Devices: []kernels.Device{{Kind: Kind}}, Library: kernels.NCCL})
+	require.NoError(t, err)
+	defer comms[0].Close()
+	var buffers []*buffer
+	for range 2 {
+		made, err := b.NewBuffer(kernels.Device{Kind: Kind}, ir.Type{DType: ir.Float32, Shape: ir.Shape{1000}})
+		require.NoError(t, err)
+		defer made.Free()
+		buffers = append(buffers, made.(*buffer))
+	}
+	var want []byte
+	for i := range 1000 {
+		want = ir.AppendElement(want, ir.Float32, float64(i))
+	}
+	require.NoError(t, buffers[0].Write(want))
+	l := comms[0].(*communicator).group.link
+	_, err = l.group(func(_ int, c nccl.Comm, d *device) (nccl.Result, string) {
+		return l.api.AllReduce(buffers[0].address, buffers[1].address, 1000, nccl.Float32, nccl.Sum, c, d.Stream), "ncclAllReduce"
+	})
+	require.NoError(t, err)
+	got := make([]byte, len(want))
+	require.NoError(t, buffers[1].Read(got))
+	require.Equal(t, want, got)
+}
+
+func TestNCCLOneRank(t *testing.T) {
+	p := newProcess(fakenccl.NewWorld(), fakedriver.Options{})
+	oneRank(t, p.backend)
+	require.NoError(t, p.clean())
 }

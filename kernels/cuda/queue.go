@@ -284,7 +284,9 @@ func (e *launched) settle() error {
 		if r == driver.NotReady {
 			r = d.API.SynchronizeEvent(e.block.event)
 		}
-		e.err = d.Err(r, "cuEventSynchronize")
+		if e.err = d.Err(r, "cuEventSynchronize"); e.err != nil && e.group != nil {
+			e.err = fmt.Errorf("cuda: a replica on %v: %w", d.name, e.err)
+		}
 	}
 	if e.err == nil {
 		e.err = e.queue.backend.decode(e.block.memory)

@@ -26,6 +26,15 @@ func (b *backend) library() (nccl.API, error) {
 	return b.nccl, b.ncclErr
 }
 
+// CheckLibrary reports why values cannot be combined by NCCL.
+func (b *backend) CheckLibrary(name string) error {
+	if name != kernels.NCCL {
+		return fmt.Errorf("cuda: values cannot be combined by %q; expected %q", name, kernels.NCCL)
+	}
+	_, err := b.library()
+	return err
+}
+
 // NCCL is the version of the library that is found, "2.29.7". The error says why there is none, and what to do about it.
 func NCCL() (string, error) { return own.ncclVersion() }
 

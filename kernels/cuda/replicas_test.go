@@ -80,7 +80,10 @@ func newCrew(t testing.TB, b kernels.Backend, n int) (*crew, error) {
 	return c, c.form(t, n)
 }
 
-func (c *crew) form(t testing.TB, n int) (err error) {
+func (c *crew) form(t testing.TB, n int) error { return c.formPart(t, n, 0, n) }
+
+// formPart is form for the devices of one process, whose replicas are numbered from first, of total.
+func (c *crew) formPart(t testing.TB, n, first, total int) (err error) {
 	b := c.b
 	var devices []kernels.Device
 	for i := range n {
@@ -92,13 +95,13 @@ func (c *crew) form(t testing.TB, n int) (err error) {
 	for _, end := range c.comms {
 		c.close = append(c.close, end.Close)
 	}
-	e, err := b.Compile(stepOf(t, n), kernels.CompileOptions{Device: devices[0], Replicas: n})
+	e, err := b.Compile(stepOf(t, total), kernels.CompileOptions{Device: devices[0], Replicas: total})
 	if err != nil {
 		return err
 	}
 	c.close = append(c.close, e.Close)
 	for i, d := range devices {
-		s, err := e.NewSession(kernels.SessionOptions{Device: d, Replica: i})
+		s, err := e.NewSession(kernels.SessionOptions{Device: d, Replica: first + i})
 		if err != nil {
 			return err
 		}
@@ -117,7 +120,7 @@ func (c *crew) form(t testing.TB, n int) (err error) {
 			in, c.close = append(in, x), append(c.close, x.Free)
 			var data []byte
 			for j := range 70 {
-				data = ir.AppendElement(data, dtype, []float64{1, float64(i + 1), float64(j)}[k])
+				data = ir.AppendElement(data, dtype, []float64{1, float64(first + i + 1), float64(j)}[k])
 			}
 			if err := x.Write(data); err != nil {
 				return err

@@ -16,6 +16,8 @@ import (
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/driver"
 	"github.com/gokeras/gokeras/kernels/cuda/internal/fakedriver"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/fakenccl"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 	"github.com/gokeras/gokeras/layers"
 	"github.com/gokeras/gokeras/losses"
 	"github.com/gokeras/gokeras/optimizers"
@@ -25,6 +27,8 @@ import (
 var fakes = sync.OnceValues(func() (*backend, *fakedriver.Fake) {
 	f := fakedriver.New(fakedriver.Options{Devices: 8})
 	b := newBackend("fakecuda", func() (driver.API, error) { return f, nil })
+	library := fakenccl.New(fakenccl.NewWorld(), f)
+	b.openNCCL = func() (nccl.API, error) { return library, nil }
 	kernels.Register(b)
 	return b, f
 })

@@ -10,11 +10,14 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras"
 	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/fakenccl"
+	"github.com/gokeras/gokeras/kernels/cuda/internal/nccl"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
 )
@@ -28,6 +31,13 @@ type round struct {
 	number  int
 	last    [][]kernels.Array
 	err     error
+	over    chan struct{} // closed with the first error
+}
+
+func newRound(workers int) *round {
+	r := &round{brought: make([][]kernels.Array, workers), over: make(chan struct{})}
+	r.changed.L = &r.mu
+	return r
 }
 
 // roundWorker is one worker's end.
@@ -43,8 +53,20 @@ func (w roundWorker) Close() error { return nil }
 func (w roundWorker) Fail(err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.err == nil {
+		close(w.over)
+	}
 	w.err = errors.Join(w.err, err)
 	w.changed.Broadcast()
+}
+
+// Ended is for devices that wait for each other.
+func (w roundWorker) Ended() (<-chan struct{}, func() error) {
+	return w.over, func() error {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return w.err
+	}
 }
 
 func (w roundWorker) meet(values []kernels.Array) ([][]kernels.Array, error) {
@@ -117,18 +139,23 @@ func (w roundWorker) Agree(ctx context.Context, call distribute.WorkerCall) erro
 	return err
 }
 
-// Workers with a GPU each meet through host memory, and come to what replicas of one process come to; also with the state of the optimizer in pieces.
+// Workers with a GPU each meet through host memory or NCCL, and come to what replicas of one process come to; also with the state of the optimizer in pieces.
 func TestWorkersTraining(t *testing.T) {
-	_, f := fakes()
+	b, f := fakes()
 	network := func() []layers.Layer {
 		return []layers.Layer{&layers.Flatten{}, &layers.Dense{Units: 4, Activation: "relu"}, &layers.BatchNormalization{Synchronized: true}, &layers.Dense{Units: 3}}
 	}
 	want, _ := fittedOn(t, mirroredOn(t, "cpu", 2, false), network())
-	for _, shard := range []bool{false, true} {
-		r := &round{brought: make([][]kernels.Array, 2)}
-		r.changed.L = &r.mu
+	for _, c := range []struct {
+		implementation string
+		shard          bool
+	}{{"RING", false}, {"RING", true}, {"AUTO", false}, {"NCCL", true}} {
+		library, err := b.library()
+		require.NoError(t, err)
+		before := library.(*fakenccl.Library).Calls()["ncclAllReduce"]
+		r := newRound(2)
 		models := make([]*keras.Model, 2)
-		t.Run(fmt.Sprint("sharded ", shard), func(t *testing.T) {
+		t.Run(fmt.Sprint(c), func(t *testing.T) {
 			t.Run("both", func(t *testing.T) {
 				for rank := range models {
 					t.Run(fmt.Sprint(rank), func(t *testing.T) {
@@ -140,16 +167,85 @@ func TestWorkersTraining(t *testing.T) {
 							}
 						})
 						s, err := distribute.NewMultiWorkerMirroredStrategyOver(distribute.MultiWorkerOptions{
-							MirroredOptions: distribute.MirroredOptions{Devices: []string{fmt.Sprint("fakecuda:", rank)}, ShardOptimizerState: shard}, Group: w})
+							MirroredOptions: distribute.MirroredOptions{Devices: []string{fmt.Sprint("fakecuda:", rank)}, ShardOptimizerState: c.shard}, Group: w, Implementation: c.implementation})
 						require.NoError(t, err)
 						models[rank], _ = fittedOn(t, s, network())
 					})
 				}
 			})
-			require.NoError(t, f.Fault())
+			require.NoError(t, errors.Join(f.Fault(), library.(*fakenccl.Library).Fault()))
+			require.Equal(t, c.implementation != "RING", library.(*fakenccl.Library).Calls()["ncclAllReduce"] > before)
 			for _, m := range models {
 				sameWeights(t, want, m, 2e-4)
 			}
 		})
 	}
+}
+
+// When the group of the workers ends, because one is gone, those who wait for it in NCCL get the reason. What does not fit together is an error beforehand.
+func TestWorkerGoneInNCCL(t *testing.T) {
+	b, f := fakes()
+	r := newRound(2)
+	ends := each(2, func(rank int) []kernels.Communicator {
+		s, err := distribute.NewMultiWorkerMirroredStrategyOver(distribute.MultiWorkerOptions{
+			MirroredOptions: distribute.MirroredOptions{Devices: []string{fmt.Sprint("fakecuda:", rank)}}, Group: roundWorker{r, rank}, Implementation: "NCCL"})
+		if !assert.NoError(t, err) {
+			return nil
+		}
+		all, err := s.Communicators()
+		assert.NoError(t, err)
+		return all
+	})
+	require.Len(t, ends[0], 1)
+	require.Len(t, ends[1], 1)
+	buffer, err := b.NewBuffer(kernels.Device{Kind: "fakecuda"}, ir.Type{DType: ir.Float32, Shape: ir.Shape{4}})
+	require.NoError(t, err)
+	defer buffer.Free()
+	failed := make(chan error)
+	go func() { failed <- ends[0][0].AllReduce(context.Background(), ir.Sum, []kernels.Buffer{buffer}) }()
+	roundWorker{r, 1}.Fail(errors.New("worker 1 is gone"))
+	require.ErrorContains(t, <-failed, "worker 1 is gone")
+	for _, end := range ends {
+		end[0].Close()
+	}
+	require.NoError(t, f.Fault())
+	for text, o := range map[string]distribute.MultiWorkerOptions{
+		"the implementation NCCL needs GPUs, the devices are [cpu:0]":  {MirroredOptions: distribute.MirroredOptions{Devices: []string{"cpu:0"}}, Implementation: "NCCL"},
+		"RingAllReduce cannot go together":                             {MirroredOptions: distribute.MirroredOptions{Devices: []string{"fakecuda:0"}, CrossDeviceOps: distribute.RingAllReduce{}}, Implementation: "NCCL"},
+		"\"MPI\" is not an implementation; valid are AUTO, RING, NCCL": {MirroredOptions: distribute.MirroredOptions{Devices: []string{"cpu:0"}}, Implementation: "MPI"},
+		"cannot travel between workers as int8":                        {MirroredOptions: distribute.MirroredOptions{Devices: []string{"cpu:0"}}, Wire: ir.Int8},
+		"Timeout must not be negative":                                 {MirroredOptions: distribute.MirroredOptions{Devices: []string{"cpu:0"}}, Timeout: -1},
+	} {
+		require.ErrorContains(t, o.Check(), text)
+		_, err := distribute.NewMultiWorkerMirroredStrategyOver(o)
+		require.ErrorContains(t, err, text)
+	}
+}
+
+// NcclAllReduce under a Mirrored strategy: the weights of the CPU, an error where there is no library, and the fallback.
+func TestNcclAllReduce(t *testing.T) {
+	b, f := fakes()
+	network := func() []layers.Layer { return []layers.Layer{&layers.Flatten{}, &layers.Dense{Units: 3}} }
+	want, _ := fittedOn(t, mirroredOn(t, "cpu", 2, false), network())
+	library, err := b.library()
+	require.NoError(t, err)
+	before := library.(*fakenccl.Library).Calls()["ncclAllReduce"]
+	s, err := distribute.NewMirroredStrategyWith(distribute.MirroredOptions{Devices: []string{"fakecuda:0", "fakecuda:1"}, CrossDeviceOps: distribute.NcclAllReduce{NumPacks: 1}})
+	require.NoError(t, err)
+	got, _ := fittedOn(t, s, network())
+	require.NoError(t, errors.Join(f.Fault(), library.(*fakenccl.Library).Fault()))
+	sameWeights(t, want, got, 2e-4)
+	require.Greater(t, library.(*fakenccl.Library).Calls()["ncclAllReduce"], before)
+
+	apart() // has no NCCL: unless the machine has
+	bare, err := kernels.Lookup("apartcuda")
+	require.NoError(t, err)
+	bare.(*backend).openNCCL = func() (nccl.API, error) { return nil, errors.New("there is no library; install it") }
+	devices := []string{"apartcuda:0", "apartcuda:1"}
+	_, err = distribute.NewMirroredStrategyWith(distribute.MirroredOptions{Devices: devices, CrossDeviceOps: distribute.NcclAllReduce{}})
+	require.ErrorContains(t, err, "NcclAllReduce: there is no library; install it; or leave CrossDeviceOps out, or set Fallback")
+	_, err = distribute.NewMirroredStrategyWith(distribute.MirroredOptions{Devices: devices, CrossDeviceOps: distribute.NcclAllReduce{Fallback: true}})
+	require.NoError(t, err)
+	err = distribute.MultiWorkerOptions{MirroredOptions: distribute.MirroredOptions{Devices: devices}, Implementation: "NCCL"}.Check()
+	require.ErrorContains(t, err, "the implementation NCCL: there is no library; install it; or use AUTO or RING")
 }

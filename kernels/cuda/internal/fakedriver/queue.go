@@ -109,11 +109,15 @@ func (s *stream) wait(n int) {
 	}
 }
 
-func (f *Fake) state() driver.Result {
+// state is what waiting for a stream comes to: a device may be lost meanwhile.
+func (f *Fake) state(s *stream) driver.Result {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.fault != nil {
+	switch {
+	case f.fault != nil:
 		return driver.IllegalAddress
+	case s != nil && f.lost[s.device]:
+		return driver.DeviceUnavailable
 	}
 	return 0
 }
@@ -132,7 +136,7 @@ func (f *Fake) SynchronizeStream(h driver.Handle) driver.Result {
 	n := s.given
 	s.mu.Unlock()
 	s.wait(n)
-	return f.state()
+	return f.state(s)
 }
 
 func (f *Fake) NewEvent() (driver.Handle, driver.Result) {
@@ -191,7 +195,7 @@ func (f *Fake) SynchronizeEvent(h driver.Handle) driver.Result {
 	if at.stream != nil {
 		at.stream.wait(at.after)
 	}
-	return f.state()
+	return f.state(at.stream)
 }
 
 // WaitEvent makes a stream wait for what an event stands for now.
