@@ -21,7 +21,7 @@ type MultiWorkerOptions struct {
 	// asks for it.
 	Elastic *Elastic
 	// Implementation says how the replicas of all processes meet: "RING" is through host memory and the group; "NCCL" by NVIDIA's library, which needs GPUs
-	// and libnccl.so.2 on every worker; "", or "AUTO", is NCCL where the devices are GPUs and all workers have the same version of it, without
+	// and libnccl.so.2 on every worker, and does without Elastic; "", or "AUTO", is NCCL where the devices are GPUs and all workers have the same version of it, without
 	// Elastic, else RING.
 	Implementation string
 	// Timeout is the longest wait of devices for those of other workers, in NCCL; 0 is 10 minutes. A worker that is lost is found sooner, by the group.
@@ -139,6 +139,8 @@ func (o MultiWorkerOptions) meeting(ops CrossDeviceOps, devices []kernels.Device
 			return m, fmt.Errorf("the implementation NCCL needs GPUs, the devices are %v; use AUTO or RING", devices)
 		case err != nil:
 			return m, fmt.Errorf("the implementation NCCL: %w; or use AUTO or RING", err)
+		case o.Elastic != nil:
+			return m, errors.New("the implementation NCCL and Elastic cannot go together; leave Elastic out and restart the job from a BackupAndRestore callback, or use AUTO or RING")
 		case ops != nil:
 			return m, fmt.Errorf("the implementation NCCL and CrossDeviceOps %T cannot go together; leave one of them out", ops)
 		}
@@ -186,7 +188,7 @@ func (s *MultiWorkerMirroredStrategy) Close() error {
 // Communicators connects the local replicas with each other and with those of the other workers: by what the devices have, or else through host
 // memory and the group.
 func (s *MultiWorkerMirroredStrategy) Communicators() ([]kernels.Communicator, error) {
-	if s.at.Group != nil && s.crossOps == nil && !s.meeting.hosted && (!s.at.Elastic || s.meeting.library != "") { // a group that outlives lost workers must know of every wait
+	if s.at.Group != nil && s.crossOps == nil && !s.meeting.hosted && !s.at.Elastic { // a group that outlives lost workers must know of every wait
 		if all, err := s.connect(context.Background(), s.at.Group); all != nil || err != nil {
 			return all, err
 		}

@@ -117,9 +117,9 @@ func (s *MultiWorkerMirroredStrategy) Recovers() bool { return s.at.Elastic }
 
 // Recover makes Fit go on when workers are lost, as with an [Elastic] of the zero value. It reports false where there is one process only. Fit
 // calls it where it has a BackupAndRestore callback. All workers must. With ShardOptimizerState it reports false: a lost worker takes its piece of the
-// optimizer's state along, and the job is restarted from its backup.
+// optimizer's state along, and the job is restarted from its backup; so it is where the implementation NCCL was asked for.
 func (s *MultiWorkerMirroredStrategy) Recover() bool {
-	s.at.Elastic = s.at.Elastic || s.Elastic() != nil && !s.at.ShardOptimizerState
+	s.at.Elastic = s.at.Elastic || s.Elastic() != nil && !s.at.ShardOptimizerState && s.meeting.library == ""
 	return s.at.Elastic
 }
 
