@@ -151,7 +151,7 @@ func (l *library) UniqueID() (ID, Result) {
 
 func (l *library) InitRank(c *Comm, ranks int, id ID, rank int) Result {
 	const magic = 0xcafebeef
-	o := &config{size: uint64(unsafe.Sizeof(config{})), magic: magic, version: MinimumVersion}
+	o := &config{size: uint64(unsafe.Sizeof(config{})), magic: magic, version: MinimumVersion, blocking: 0}
 	return l.initRank(c, int32(ranks), struct{ ID ID }{id}, int32(rank), o)
 }
 
