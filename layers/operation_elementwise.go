@@ -62,13 +62,18 @@ func init() {
 		"FloorDivide": ops.FloorDivide, "Mod": ops.Mod, "Fmod": ops.Fmod, "Power": ops.Power, "DivideNoNan": ops.DivideNoNan,
 		"Maximum": ofBools(ops.LogicalOr, ops.Maximum), "Minimum": ofBools(ops.LogicalAnd, ops.Minimum),
 		"Fmax": ofBools(ops.LogicalOr, ops.Fmax), "Fmin": ofBools(ops.LogicalAnd, ops.Fmin),
-		"Arctan2": amongFloats(ops.Arctan2), "Hypot": floatPair(ops.Hypot), "Logaddexp": amongFloats(ops.Logaddexp), "Logaddexp2": amongFloats(ops.Logaddexp2),
+		"Hypot":     floatPair(ops.Hypot),
 		"Heaviside": floatPair(ops.Heaviside),
 		"Equal":     ops.Equal, "NotEqual": ops.NotEqual, "Greater": ops.Greater, "GreaterEqual": ops.GreaterEqual, "Less": ops.Less, "LessEqual": ops.LessEqual,
 		"LogicalAnd": logical(ops.LogicalAnd), "LogicalOr": logical(ops.LogicalOr), "LogicalXor": logical(ops.LogicalXor),
 		"Gcd": ops.Gcd, "Lcm": ops.Lcm, "Ldexp": ops.Ldexp,
 		"Matmul": matmul, "Dot": inPromoted(ops.NumpyDot), "Inner": inPromoted(ops.Inner), "Outer": outer, "Vdot": inPromoted(ops.Vdot), "Kron": ops.Kron,
 	})
+	for class, f := range map[string]func(x, y *ops.Tensor) *ops.Tensor{"Arctan2": ops.Arctan2, "Logaddexp": ops.Logaddexp, "Logaddexp2": ops.Logaddexp2} {
+		define("numpy", class, SnakeCase(class)+"(x1, x2)", oneResult(func(a *operands) *ops.Tensor {
+			return amongFloats(f)(a.tensor("x1"), a.tensor("x2")) // a number is a tensor of float32 or int32 here, whatever it meets
+		}))
+	}
 	for class, f := range map[string]func(x, y *ops.Tensor) *ops.Tensor{
 		"BitwiseAnd": ops.BitwiseAnd, "BitwiseOr": ops.BitwiseOr, "BitwiseXor": ops.BitwiseXor,
 		"LeftShift": ops.LeftShift, "BitwiseLeftShift": ops.LeftShift, "RightShift": ops.RightShift, "BitwiseRightShift": ops.RightShift,

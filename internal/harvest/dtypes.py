@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Writes dtypes.json.gz: what the functions of keras.ops compute from operands of other types than float32, types of the results and numbers.
 
-    KERAS_BACKEND=jax JAX_ENABLE_X64=1 dtypes.py OUT.json.gz [FUNCTION...]
+    KERAS_BACKEND=jax JAX_ENABLE_X64=1 dtypes.py [--numbers] OUT.json.gz [FUNCTION...]
+
+With --numbers it writes numbers.json.gz: functions of two operands, one of which is a number of Python, in either order.
 
 A case is {"function", "arguments", "results"} or {"function", "arguments", "refused"}. An argument is {"type", "shape", "values"}, {"list": [...]} or
 {"value": ...}. Without a row in CALLS, a function gets a matrix for each argument that it requires. All numbers are multiples of 1/8 that every type of
@@ -92,6 +94,13 @@ CALLS = {
 }
 
 
+# NUMBERS are what tensors meet with --numbers, in the functions of WITH_NUMBERS.
+NUMBERS = [2, 0.5, True]
+WITH_NUMBERS = """add arctan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor divide divide_no_nan equal floor_divide fmax fmin fmod greater
+greater_equal heaviside hypot isclose less less_equal logaddexp logaddexp2 logical_and logical_or logical_xor maximum minimum mod multiply nextafter not_equal power
+subtract true_divide""".split()
+
+
 def draw(t, dtype, rng):
     dtype = t.dtype or dtype
     if isinstance(t, Values):
@@ -162,8 +171,32 @@ def functions():
     return found
 
 
+def with_numbers(only):
+    """Calls of a tensor with a number, and of a number with a tensor."""
+    cases, known = [], functions()
+    for name in WITH_NUMBERS:
+        for dtype in TYPES + ["float32", "int64"] if not only or name in only else []:
+            for number in NUMBERS:
+                for arguments in ([ABOVE, number], [number, ABOVE]):
+                    row = case(name, known[name], arguments, (dtype,))
+                    cases += [row | {"number": True}] if row else []
+    return cases
+
+
+def write(cases):
+    lines = [json.dumps(c, separators=(",", ":")) for c in cases]
+    with gzip.GzipFile(sys.argv[1], "w", 9, mtime=0) as z:
+        z.write(("[\n" + ",\n".join(lines) + "\n]\n").encode())
+
+
 def main():
+    numbers = "--numbers" in sys.argv
+    if numbers:
+        sys.argv.remove("--numbers")
     only, cases, none = sys.argv[2:], [], []
+    if numbers:
+        write(with_numbers(only))
+        return
     for name, f in sorted(functions().items()):
         if only and name not in only:
             continue
@@ -184,9 +217,7 @@ def main():
             none.append(name)
             print("nothing of", name, cases[-1].get("refused") if len(cases) > before else "", flush=True)
             del cases[before:]
-    lines = [json.dumps(c, separators=(",", ":")) for c in cases]
-    with gzip.GzipFile(sys.argv[1], "w", 9, mtime=0) as z:
-        z.write(("[\n" + ",\n".join(lines) + "\n]\n").encode())
+    write(cases)
     print(f"{len(cases)} cases of {len({c['function'] for c in cases})} functions; without one: {' '.join(none)}")
 
 

@@ -36,6 +36,21 @@ func TestTypesLikeKeras(t *testing.T) {
 	}
 }
 
+// TestNumbersLikeKeras compares functions of a tensor and a number of Python with Keras on JAX: the number takes the type of the tensor, unless it is of a
+// higher kind.
+func TestNumbersLikeKeras(t *testing.T) {
+	file, err := os.ReadFile("testdata/numbers.json.gz")
+	require.NoError(t, err)
+	cases, err := TypeCases(file)
+	require.NoError(t, err)
+	require.Greater(t, len(cases), 1500)
+	for _, c := range cases {
+		if err := c.Verdict(context.Background()); err != nil {
+			t.Errorf("%s: %v", c.Name(), err)
+		}
+	}
+}
+
 // A result whose type or whose numbers are changed must fail.
 func TestChangedTypesFail(t *testing.T) {
 	file, err := os.ReadFile("testdata/dtypes.json.gz")
