@@ -42,6 +42,8 @@ type packing struct {
 	grouped ir.Shape // with them
 	zero    ir.DType // type of the zeros
 	length  int      // of the index of groups
+
+	unindexed bool // no index of its own: that of the other matrix
 }
 
 // quantization reads policy and configuration of a layer that is being built; activations is the quantizer of those where the configuration says
@@ -123,7 +125,9 @@ func (b *Builder) addMatrix(q *quantized, p packing) *distribute.Variable {
 	q.scale = b.AddWeight(p.name+"_scale", p.scale, WeightOptions{Initializer: "ones", Frozen: true})
 	if q.grouped() {
 		q.zero = b.AddWeight(p.name+"_zero", p.scale, WeightOptions{Initializer: "zeros", DType: p.zero, Frozen: true})
-		q.index = b.AddWeight("g_idx", ir.Shape{p.length}, WeightOptions{Initializer: blockIndex(q.block), DType: ir.Float32, Frozen: true})
+		if !p.unindexed {
+			q.index = b.AddWeight("g_idx", ir.Shape{p.length}, WeightOptions{Initializer: blockIndex(q.block), DType: ir.Float32, Frozen: true})
+		}
 	}
 	return matrix
 }

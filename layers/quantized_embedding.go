@@ -89,7 +89,7 @@ func (l *ReversibleEmbedding) buildQuantized(b *Builder) {
 	l.embeddings = b.addMatrix(&l.whole, packedRows(l.InputDim, l.OutputDim, l.whole.block))
 	l.wholeReverse = l.whole
 	if l.UntiedWeights {
-		l.reverse = b.addMatrix(&l.wholeReverse, packing{name: "reverse_embeddings", shape: ir.Shape{l.OutputDim, l.InputDim}, axis: 0,
+		l.reverse = b.addMatrix(&l.wholeReverse, packing{name: "reverse_embeddings", unindexed: true, shape: ir.Shape{l.OutputDim, l.InputDim}, axis: 0,
 			scale: ir.Shape{l.InputDim}, grouped: ir.Shape{groupsOf(l.OutputDim, l.whole.block), l.InputDim}})
 	}
 }
