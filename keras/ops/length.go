@@ -66,10 +66,10 @@ func Fixed(t Traced, what string, lengths ...int) {
 // Number returns f(), a number that follows from lengths and decides no shape. Where one of the lengths is open it is not known: the
 // result is 1 and the graph good for its shapes alone, see [Graph.ShapesOnly].
 func Number(t Traced, f func() float64, lengths ...int) float64 {
-	if f == nil {
-		Failf(nil, "number: the function is nil")
-	}
 	if dim.AllKnown(lengths) {
+		if f == nil {
+			Failf(nil, "number: the function is nil")
+		}
 		return f()
 	}
 	graphFor(t).OnlyShapes()
@@ -79,10 +79,10 @@ func Number(t Traced, f func() float64, lengths ...int) float64 {
 // Table returns a constant of the given shape whose elements, row-major, f works out from lengths. Where one of them, or of the shape,
 // is open, the elements are zeros and the graph good for its shapes alone, see [Graph.ShapesOnly].
 func Table(t Traced, dtype ir.DType, shape ir.Shape, f func() []float64, lengths ...int) *Tensor {
-	if f == nil {
-		Failf(nil, "table: the function is nil")
-	}
 	if dim.AllKnown(shape) && dim.AllKnown(lengths) {
+		if f == nil {
+			Failf(nil, "table: the function is nil")
+		}
 		return Constant(t, dtype, shape, f())
 	}
 	graphFor(t).OnlyShapes()
