@@ -40,7 +40,7 @@ func (s *Step) Minimize(optimizer optimizers.Optimizer, loss *ops.Tensor, variab
 		}
 	}
 	if len(none) > 0 {
-		ops.Failf(s.Graph(), "Minimize: the loss does not depend on %s, so there is no gradient; leave these variables out of the list, and take gradients before the weights are updated",
+		ops.Failf(s.Graph(), "Minimize: the loss does not depend on %s, so there is no gradient; leave these variables out of the list",
 			strings.Join(none, ", "))
 	}
 	s.Apply(optimizer, gradients)

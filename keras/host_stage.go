@@ -14,16 +14,18 @@ import (
 // hostStage is the part of a model that works on the host: the layers right behind its inputs that take text, or make numbers of words
 // in other ways (layers.HostLayer). It runs on each batch, before the batch goes to the program.
 type hostStage struct {
-	inputs []*layers.KerasTensor // of the model
-	nodes  []*layers.Node        // calls of host layers, in order
-	hosts  []layers.HostLayer    // what computes each call
-	fed    []*layers.KerasTensor // what the program takes
-	rows   []rowInput            // among fed, of dynamic embeddings
+	inputs []*layers.KerasTensor                       // of the model
+	nodes  []*layers.Node                              // calls of host layers, in order
+	hosts  []layers.HostLayer                          // what computes each call
+	fed    []*layers.KerasTensor                       // what the program takes
+	rows   []rowInput                                  // among fed, of dynamic embeddings
+	nested map[*layers.Node][]*layers.KerasTensor      // what the programs of models inside take that begin on the host themselves
+	fitted map[*layers.KerasTensor]*layers.KerasTensor // tensors with a last axis of length 1 more or less: of which
 }
 
 // newHostStage finds the host layers among the calls that a model makes; nil where there are none.
 func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (*hostStage, error) {
-	h := &hostStage{inputs: inputs}
+	h := &hostStage{inputs: inputs, nested: map[*layers.Node][]*layers.KerasTensor{}, fitted: map[*layers.KerasTensor]*layers.KerasTensor{}}
 	used := map[*layers.KerasTensor]bool{}   // by the program
 	onHost := map[*layers.KerasTensor]bool{} // inputs, and what host layers make of them
 	behind := map[*layers.KerasTensor]bool{} // inputs of host layers
@@ -35,6 +37,15 @@ func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (
 	}
 	early := beforeHost(nodes)
 	for _, n := range nodes {
+		if inner := stageOf(n.Layer); inner != nil {
+			if err := h.inline(n, inner, onHost, behind); err != nil {
+				return nil, fmt.Errorf("model %q: %w", layers.Name(n.Layer), err)
+			}
+			for _, t := range h.nested[n] {
+				used[t] = true
+			}
+			continue
+		}
 		hostLayer, host := layers.AsHostLayer(n.Layer)
 		if !host && early[n] != nil {
 			hostLayer, host = early[n], true
@@ -80,6 +91,12 @@ func beforeHost(nodes []*layers.Node) map[*layers.Node]layers.HostLayer {
 	early := map[*layers.Node]layers.HostLayer{}
 	needed := map[*layers.KerasTensor]bool{}
 	for _, n := range slices.Backward(nodes) {
+		if inner := stageOf(n.Layer); inner != nil {
+			for i, o := range n.Operands() {
+				needed[o.Tensor] = needed[o.Tensor] || i < len(inner.inputs) && inner.takes(inner.inputs[i])
+			}
+			continue
+		}
 		_, host := layers.AsHostLayer(n.Layer)
 		if capable, ok := n.Layer.(layers.HostCapable); ok && !host && needed[n.Outputs[0]] {
 			if early[n] = capable.OnHost(); early[n] != nil {
@@ -139,7 +156,7 @@ func (h *hostStage) transform(arrays []*tensor.Dense, into *parts) ([]*tensor.De
 			v, ok := values[t]
 			if !ok {
 				var err error
-				if v, err = hostArray(t, given[t]); err != nil {
+				if v, err = h.value(t, values, given); err != nil {
 					return nil, err
 				}
 				values[t] = v
@@ -259,11 +276,12 @@ func convert[R int64 | float64, T int | int8 | int16 | int32 | uint8 | uint16 | 
 
 // placeHostLayers makes the host stage of a stack: its first layers, as far as they work on the host.
 func (s *sequential) placeHostLayers() error {
-	s.host, s.first = nil, 0
+	s.host, s.first, s.inner = nil, 0, nil
 	var nodes []*layers.Node
 	at := s.input
 	for _, l := range s.stack {
-		if _, ok := layers.AsHostLayer(l); !ok {
+		inner := stageOf(l)
+		if _, ok := layers.AsHostLayer(l); !ok && inner == nil {
 			break
 		}
 		if at == nil {
@@ -274,13 +292,17 @@ func (s *sequential) placeHostLayers() error {
 		}
 		n, _ := at.Node()
 		nodes = append(nodes, n)
+		if inner != nil {
+			s.inner = n
+			break
+		}
+		s.first++
 	}
 	if at == nil {
 		return nil
 	}
 	var err error
 	s.host, err = newHostStage([]*layers.KerasTensor{s.input}, []*layers.KerasTensor{at}, nodes)
-	s.first = len(nodes)
 	return err
 }
 

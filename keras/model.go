@@ -238,6 +238,7 @@ func (m *Model) CallAll(c *layers.Context, inputs ...*ops.Tensor) []*ops.Tensor 
 
 // Forward connects the layers; Call is what users want. A model with a policy of its own applies it to its layers.
 func (m *Model) Forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Tensor {
+	m.refuseUnstaged(c)
 	if !m.ownPolicy {
 		return m.topology.forward(c, inputs)
 	}

@@ -17,8 +17,9 @@ type sequential struct {
 	built *layers.KerasTensor // where input is nil: what the layers were built for
 	name  string
 	host  *hostStage
-	first int    // layer of the program: those before it run on the host
-	dtype string // policy that the document names which the model was read from; layers have their own
+	first int          // layer of the program: those before it run on the host
+	inner *layers.Node // the call of that layer where it is a model that begins on the host; nil elsewhere
+	dtype string       // policy that the document names which the model was read from; layers have their own
 }
 
 // NewSequential returns a model that is a stack of layers. Without InputShape the weights are made when the first batch (or
@@ -90,14 +91,23 @@ func (s *sequential) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 	}
 	switch {
 	case s.host != nil:
-		inputs = s.host.masked(adjustInputs(c, s.host.fed, inputs))[:1]
+		inputs = s.host.masked(adjustInputs(c, s.host.fed, inputs))
+		if s.inner == nil {
+			inputs = inputs[:1]
+		}
 	case s.input != nil:
 		inputs = adjustInputs(c, []*layers.KerasTensor{s.input}, inputs)
 	case s.built != nil && len(inputs) == 1:
 		inputs = fitInputs(c, []*layers.KerasTensor{s.built}, inputs)
 	}
 	given := inputs
-	for _, l := range s.stack[s.first:] {
+	rest := s.stack[s.first:]
+	if s.inner != nil {
+		fed := inputs
+		inputs = s.host.callStaged(c, s.inner, func(t *layers.KerasTensor) *ops.Tensor { return fed[slices.Index(s.host.fed, t)] })
+		rest = rest[1:]
+	}
+	for _, l := range rest {
 		inputs = layers.InvokeAll(l, c, inputs...)
 	}
 	if s.input == nil && s.built == nil && len(given) == 1 {

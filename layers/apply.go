@@ -133,7 +133,13 @@ func record(n *Node) []*KerasTensor {
 	if _, host := AsHostLayer(n.Layer); host && len(constants) > 0 {
 		return failedAll(fmt.Errorf("layers: %s works on the host and takes no constants in its call; make them inputs of the model", describe(n.Layer)))
 	}
-	types, err := inferTypes(n.Layer, specs, n.invoke)
+	invoke := n.invoke
+	if fed, staged, err := n.stagedTypes(); err != nil {
+		return failedAll(err)
+	} else if staged {
+		specs, invoke = fed, func(c *Context, in []*ops.Tensor) []*ops.Tensor { return InvokeAll(n.Layer, c, in...) }
+	}
+	types, err := inferTypes(n.Layer, specs, invoke)
 	if err != nil && slices.ContainsFunc(constants, func(a kernels.Array) bool {
 		return len(a.Type.Shape) > 0 && a.Type.Shape[0] > 1 //dim:known a constant's
 	}) {
@@ -150,6 +156,23 @@ func record(n *Node) []*KerasTensor {
 		n.Outputs = append(n.Outputs, &KerasTensor{shape: t.Shape, dtype: t.DType, node: n, index: i})
 	}
 	return n.Outputs
+}
+
+// stagedTypes are the types of what the program of a model takes that begins on the host.
+func (n *Node) stagedTypes() (fed []ir.Type, staged bool, err error) {
+	s, ok := n.Layer.(Staged)
+	if !ok || IsNil(n.Layer) {
+		return nil, false, nil
+	}
+	operands := n.Operands()
+	types := make([]ir.Type, len(operands))
+	for i, o := range operands {
+		if o.Tensor == nil {
+			return nil, false, nil // what is wrong with a constant is said when the model is called
+		}
+		types[i] = ir.Type{DType: o.Tensor.dtype, Shape: o.Tensor.shape}
+	}
+	return s.StagedTypes(types)
 }
 
 func failedAll(err error) []*KerasTensor { return slices.Repeat([]*KerasTensor{Failed(err)}, 16) }

@@ -71,6 +71,13 @@ func AsHostLayer(l Layer) (HostLayer, bool) {
 	return h, ok
 }
 
+// Staged is implemented by models, which may begin with layers that work on the host: their program takes what those make of the inputs.
+type Staged interface {
+	Layer
+	// StagedTypes are the types of what the program takes for inputs of the given types; staged is false where no layer works on the host.
+	StagedTypes(inputs []ir.Type) (types []ir.Type, staged bool, err error)
+}
+
 // ArrayKeeper is implemented by layers with numbers that a weights file holds under names of their own, beside variables, which
 // have numbers there: the weights of words in OutputMode "tf_idf".
 type ArrayKeeper interface {

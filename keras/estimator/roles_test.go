@@ -113,7 +113,7 @@ func TestEvaluatorRole(t *testing.T) {
 	ps := estimator.RunConfig{ModelDir: dir, Cluster: tfConfig(`{"cluster": {"chief": ["h0:1"], "ps": ["h1:1"]}, "task": {"type": "ps", "index": 0}}`)}
 	eval.StartDelaySecs = nil
 	_, err = estimator.TrainAndEvaluate(ctx, scaled(t, ps), train, eval)
-	require.ErrorContains(t, err, "parameter servers are not used")
+	require.ErrorContains(t, err, "this is a parameter server; let it run parameterserver.RunStrategy")
 }
 
 // A new model begins with the values of another one; one that has a checkpoint goes on with its own.

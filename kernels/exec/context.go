@@ -17,6 +17,9 @@ type Context struct {
 	// layers before those that they are part of.
 	Watch func(layer any, inputs, results []*ops.Tensor)
 
+	// Staged is the model that is called with what its layers on the host have made of its inputs, within another model; nil for none.
+	Staged any
+
 	compute []ir.DType
 }
 
