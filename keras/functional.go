@@ -124,7 +124,9 @@ func (f *functional) forward(c *layers.Context, inputs []*ops.Tensor) []*ops.Ten
 		value := func(t *layers.KerasTensor) *ops.Tensor { return values[t] }
 		invoke := n.Invoke
 		if f.host != nil && f.host.nested[n] != nil {
-			invoke = func(c *layers.Context, value func(*layers.KerasTensor) *ops.Tensor) []*ops.Tensor { return f.host.callStaged(c, n, value) }
+			invoke = func(c *layers.Context, value func(*layers.KerasTensor) *ops.Tensor) []*ops.Tensor {
+				return f.host.callStaged(c, n, value)
+			}
 		}
 		for i, y := range invoke(c, value) {
 			if _, given := values[n.Outputs[i]]; !given {
