@@ -105,11 +105,32 @@ func (k *kerasCase) arguments(args []json.RawMessage) []*ops.Tensor {
 	return out
 }
 
+// gradientSources are inputs, and weights, of which all reads count.
+type gradientSources struct {
+	tensors []*ops.Tensor
+	earlier [][]*ops.Tensor
+}
+
+func (s gradientSources) Tensors(*ops.Graph) []*ops.Tensor          { return s.tensors }
+func (s gradientSources) EarlierTensors(*ops.Graph) [][]*ops.Tensor { return s.earlier }
+
+// reads are the value of a weight, and those that it had before the layer assigned it.
+func (k *kerasCase) reads(path string) (value *ops.Tensor, earlier []*ops.Tensor) {
+	for _, v := range layers.Weights(k.layer) {
+		if v.Path() == path {
+			return k.replica.Read(v), distribute.Variables{v}.EarlierTensors(k.replica.Graph())[0]
+		}
+	}
+	require.Fail(k, "no weight "+path)
+	return nil, nil
+}
+
 func (k *kerasCase) check() {
 	k.build()
 	outputs, objective, losses, weights := k.trace()
 	var names []string
-	var results, sources []*ops.Tensor
+	var results []*ops.Tensor
+	var sources gradientSources
 	add := func(name string, x *ops.Tensor) { names, results = append(names, name), append(results, x) }
 	for i, y := range outputs {
 		add(k.outputName(i, len(outputs)), y)
@@ -120,15 +141,16 @@ func (k *kerasCase) check() {
 	}
 	for _, g := range k.c.Gradients {
 		if x, ok := k.inputs[g.Name]; ok {
-			sources = append(sources, x)
+			sources.tensors, sources.earlier = append(sources.tensors, x), append(sources.earlier, nil)
 		} else {
 			require.Contains(k, weights, g.Name)
-			sources = append(sources, weights[g.Name])
+			value, earlier := k.reads(g.Name)
+			sources.tensors, sources.earlier = append(sources.tensors, value), append(sources.earlier, earlier)
 		}
 	}
-	for i, g := range ops.Grad(objective, sources...) {
+	for i, g := range ops.NewTape(k.replica).Gradients(objective, sources).Values {
 		if g == nil {
-			g = ops.ZerosLike(sources[i])
+			g = ops.ZerosLike(sources.tensors[i])
 		}
 		add("gradient "+k.c.Gradients[i].Name, g)
 	}
