@@ -110,6 +110,19 @@ func depth(l layers.Layer) int {
 	return 0
 }
 
+// unlearned reports whether a layer cannot work before Adapt. A Normalization can: its mean is 0 and its variance 1.
+func unlearned(l layers.Layer) bool {
+	switch l := l.(type) {
+	case *layers.TextVectorization:
+		return l.VocabularySize() == 0
+	case *layers.Discretization:
+		return l.BinBoundaries == nil
+	case *layers.StringLookup, *layers.IntegerLookup:
+		return depth(l) == 0
+	}
+	return false
+}
+
 // learns reports whether Adapt must teach the layer something.
 func learns(l layers.Layer) bool {
 	switch l := l.(type) {

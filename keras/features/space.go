@@ -268,7 +268,7 @@ func (s *Space) ready() (*keras.Model, error) {
 		return s.model, nil
 	}
 	for _, name := range s.names {
-		if _, normal := s.pre[name].(*layers.Normalization); !normal && depth(s.pre[name]) == 0 && learns(s.pre[name]) {
+		if unlearned(s.pre[name]) {
 			return nil, fmt.Errorf("column %q has not been learned yet; call Adapt", name)
 		}
 	}

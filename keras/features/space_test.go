@@ -92,7 +92,7 @@ func table(columns map[string][]any, words func(name string) bool, whole func(na
 
 func (c *spaceCase) table(columns map[string][]any) map[string]any {
 	kind := func(name string) string { return c.Features[name].Kind }
-	return table(columns, func(name string) bool { return kind(name)[:3] == "str" }, func(name string) bool { return kind(name)[:3] == "int" })
+	return table(columns, func(name string) bool { return kind(name)[:3] == "str" || kind(name)[:3] == "tex" }, func(name string) bool { return kind(name)[:3] == "int" })
 }
 
 func (c *spaceCase) make(t *testing.T) *features.Space {
@@ -115,6 +115,10 @@ func (c *spaceCase) make(t *testing.T) *features.Space {
 			all[name] = features.IntegerHashed(f.Bins).As(f.Mode)
 		case "string_hashed":
 			all[name] = features.StringHashed(f.Bins).As(f.Mode)
+		case "text_int":
+			all[name] = features.Feature{DType: "string", Preprocessor: &layers.TextVectorization{OutputSequenceLength: 4}, OutputMode: features.IntMode}
+		case "text_multi_hot", "text_count", "text_tf_idf":
+			all[name] = features.Feature{DType: "string", Preprocessor: &layers.TextVectorization{OutputMode: f.Kind[len("text_"):]}, OutputMode: features.FloatMode}
 		default:
 			t.Fatalf("unknown kind %q", f.Kind)
 		}
@@ -204,7 +208,7 @@ func TestKerasOpensSpaces(t *testing.T) {
 	}
 	ctx := context.Background()
 	cases, _ := spaceCases(t)
-	for _, c := range cases[:3] {
+	for _, c := range append(cases[:3], cases[len(cases)-1]) {
 		s := c.make(t)
 		require.NoError(t, s.Adapt(ctx, data.Arrays(c.table(c.Train), nil)))
 		folder := t.TempDir()
@@ -293,10 +297,18 @@ func TestSpaceErrors(t *testing.T) {
 		_, err := features.New(c.features, c.option)
 		require.ErrorContains(t, err, c.want)
 	}
-	s, err := features.New(map[string]features.Feature{"a": features.StringCategorical()})
+	for _, text := range []layers.Layer{&layers.StringLookup{}, &layers.TextVectorization{}} {
+		s, err := features.New(map[string]features.Feature{"a": {DType: "string", Preprocessor: text, OutputMode: features.IntMode}}, features.AsDict())
+		require.NoError(t, err)
+		_, err = s.Encode(ctx, map[string]any{"a": []string{"x"}})
+		require.ErrorContains(t, err, "call Adapt")
+	}
+	s, err := features.New(map[string]features.Feature{"a": features.FloatDiscretized(4)})
 	require.NoError(t, err)
-	_, err = s.Encode(ctx, map[string]any{"a": []string{"x"}})
+	_, err = s.Encode(ctx, map[string]any{"a": []float32{1}})
 	require.ErrorContains(t, err, "call Adapt")
+	s, err = features.New(map[string]features.Feature{"a": features.StringCategorical()})
+	require.NoError(t, err)
 	require.ErrorContains(t, s.Adapt(ctx, data.Arrays(map[string]any{"b": []string{"x"}}, nil)), `no column "a"`)
 	s, err = features.New(map[string]features.Feature{"a": features.StringHashed(3).As(features.IntMode)})
 	require.NoError(t, err)

@@ -19,6 +19,7 @@ import keras  # noqa: E402
 import numpy as np  # noqa: E402
 
 FeatureSpace = keras.utils.FeatureSpace
+SENTENCES = ["the cat sat", "a dog, a cat!", "THE end", "", "over and over"]
 WORDS = ["red", "green", "blue", "grey", "black", "", "weiß", "色"]
 
 
@@ -30,6 +31,10 @@ def feature(r, kind, mode):
     if kind == "float_rescaled":
         scale, offset = round(r.uniform(-2, 2), 2), round(r.uniform(-2, 2), 2)
         return FeatureSpace.float_rescaled(scale=scale, offset=offset), {"scale": scale, "offset": offset}
+    if kind.startswith("text_"):
+        given = kind.removeprefix("text_")
+        layer = keras.layers.TextVectorization(output_mode=given, output_sequence_length=4 if given == "int" else None)
+        return FeatureSpace.feature(dtype="string", preprocessor=layer, output_mode="int" if given == "int" else "float"), {}
     bins = int(r.integers(2, 7))
     if kind == "float_discretized":
         return FeatureSpace.float_discretized(num_bins=bins, output_mode=mode), {"bins": bins}
@@ -45,22 +50,28 @@ def column(r, kind, n):
         return np.round(r.normal(size=n) * 3, 2).tolist()
     if kind.startswith("integer"):
         return r.integers(-3, 9, n).tolist()
+    if kind.startswith("text_"):
+        return [SENTENCES[i] for i in r.integers(0, len(SENTENCES), n)]
     return [WORDS[i] for i in r.integers(0, len(WORDS), n)]
 
 
 KINDS = ["float", "float_normalized", "float_rescaled", "float_discretized", "integer_categorical", "string_categorical", "integer_hashed", "string_hashed"]
 
 
+TEXTS = 9  # the seed of the space with TextVectorization
+
+
 def space(seed):
     r = np.random.default_rng([20261122, seed])
     as_dict = seed % 2 == 1
-    kinds = {f"c{i}": KINDS[int(k)] for i, k in enumerate(r.permutation(np.resize(np.arange(len(KINDS)), 5 if seed else 16)))}
+    texts = ["text_tf_idf", "text_int", "text_multi_hot", "text_count", "string_hashed", "float_discretized"]
+    kinds = dict(zip("abcdef", texts)) if seed == TEXTS else {f"c{i}": KINDS[int(k)] for i, k in enumerate(r.permutation(np.resize(np.arange(len(KINDS)), 5 if seed else 16)))}
     features, described = {}, {}
     for name, kind in kinds.items():
         mode = "int" if as_dict and r.random() < 0.5 else "one_hot"
         features[name], options = feature(r, kind, mode)
         described[name] = {"kind": kind, "mode": mode, **options}
-    discrete = [n for n, k in kinds.items() if k not in ("float", "float_normalized", "float_rescaled")]
+    discrete = [n for n, k in kinds.items() if k not in ("float", "float_normalized", "float_rescaled") and not k.startswith("text_")]
     crosses = [tuple(r.choice(discrete, size=2, replace=False).tolist()) for i in range(min(2, len(discrete) - 1))]
     crosses = [tuple(str(n) for n in c) for c in crosses]
     made = FeatureSpace(features, crosses=crosses, crossing_dim=7, output_mode="dict" if as_dict else "concat")
@@ -83,7 +94,7 @@ def main():
         return
     cases = []
     with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED) as z:
-        for seed in range(8):
+        for seed in (*range(8), TEXTS):
             made, case = space(seed)
             with tempfile.TemporaryDirectory() as folder:
                 path = os.path.join(folder, "space.keras")
