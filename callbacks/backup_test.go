@@ -3,6 +3,7 @@ package callbacks_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -151,6 +152,41 @@ func TestBackupOfAnotherRun(t *testing.T) {
 			}
 		}
 	}
+}
+
+// A run that goes on from a backup which has all its epochs says that it trains nothing; one that has some left does not.
+func TestBackupOfAFinishedRun(t *testing.T) {
+	dir := t.TempDir()
+	killed := errors.New("killed")
+	run := func(epochs, verbose int, crashAt int) (string, *keras.History, error) {
+		m, err := keras.NewSequential([]layers.Layer{&layers.Dense{Units: 1}}, keras.InputShape(1))
+		require.NoError(t, err)
+		require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: &optimizers.SGD{}, Loss: "mse"}))
+		var out bytes.Buffer
+		h, err := m.Fit(t.Context(), data.Arrays([][]float32{{1}, {2}}, [][]float32{{1}, {2}}), keras.Epochs(epochs), keras.Verbose(verbose), keras.Output(&out), keras.Callbacks(
+			&callbacks.BackupAndRestore{BackupDir: dir, KeepCheckpoint: true}, &callbacks.LambdaCallback{EpochBegin: func(epoch int) error {
+				if epoch == crashAt {
+					return killed
+				}
+				return nil
+			}}))
+		return out.String(), h, err
+	}
+	const done = "Nothing is trained: 3 epochs are done already, and this run ends after"
+	_, _, err := run(5, 0, 3)
+	require.ErrorIs(t, err, killed)
+	for _, epochs := range []int{2, 3} {
+		out, _, err := run(epochs, 2, -1)
+		require.NoError(t, err)
+		require.Contains(t, out, fmt.Sprintf("%s %d;", done, epochs))
+		out, _, err = run(epochs, 0, -1)
+		require.NoError(t, err)
+		require.Empty(t, out)
+	}
+	out, h, err := run(4, 2, -1)
+	require.NoError(t, err)
+	require.NotContains(t, out, "Nothing is trained")
+	require.Len(t, h.Epoch, 4)
 }
 
 // Callbacks leave no goroutine behind, whichever way a run ends.

@@ -131,6 +131,16 @@ func (t *trainer) checkRun(was runOf, at callbacks.Progress) error {
 	return err
 }
 
+// sayIfDone says that a run goes on from a place behind its last epoch, so that nothing is left to train.
+func (t *trainer) sayIfDone() error {
+	if p := t.m.resume; p == nil || p.Epoch == 0 || p.Epoch < t.c.epochs || t.c.verbose == 0 {
+		return nil
+	}
+	_, err := fmt.Fprintf(t.m.Output(), "Nothing is trained: %d epochs are done already, and this run ends after %d; give more epochs to go on, or remove the backup to begin anew.\n",
+		t.m.resume.Epoch, t.c.epochs)
+	return err
+}
+
 // restoreCallbacks gives callbacks what they remembered when a backup was made that one of them has loaded. Several workers take that from the chief
 // (takeCallbacks), whatever each has found itself: another backup, or none.
 func (t *trainer) restoreCallbacks() error {

@@ -188,6 +188,9 @@ func (t *trainer) run(ctx context.Context) (*History, error) {
 	if err == nil {
 		err = t.moveOn(ctx)
 	}
+	if err == nil {
+		err = t.sayIfDone()
+	}
 	var logs *callbacks.Logs
 	if err == nil {
 		logs, err = t.epochs(ctx)

@@ -75,6 +75,20 @@ func TestComputeAverage(t *testing.T) {
 	require.InDelta(t, 11, out[0][0].At(0)+out[1][0].At(0)+out[2][0].At(0), 1e-6)
 }
 
+// TestComputeAverageOfNothing: where no replica has an example the loss is 0 and not 0/0, as in tf.nn.compute_average_loss, and so are its gradients.
+func TestComputeAverageOfNothing(t *testing.T) {
+	values := array(t, ir.Float32, []int{0, 2})
+	out, err := run(mirrored(t, 2), func(r *distribute.Replica, in []*ops.Tensor) []*ops.Tensor {
+		loss := losses.ComputeAverage(in[0], 0)
+		return []*ops.Tensor{loss, ops.Grad(loss, in[0])[0]}
+	}, split([]kernels.Array{values}, []int{0, 0}))
+	require.NoError(t, err)
+	for _, replica := range out {
+		require.Equal(t, 0.0, replica[0].At(0))
+		require.Equal(t, []int{0, 2}, []int(replica[1].Type.Shape))
+	}
+}
+
 // TestScalarFunction: a function that returns the mean of the local batch counts by the batch's share.
 func TestScalarFunction(t *testing.T) {
 	l := losses.Func("mean", func(yTrue, yPred *ops.Tensor) *ops.Tensor { return ops.Mean(ops.Subtract(yPred, yTrue)) })

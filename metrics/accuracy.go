@@ -121,8 +121,8 @@ func (m *SparseCategoricalAccuracy) Update(yTrue, yPred, sampleWeight *ops.Tenso
 // sparseLabels returns labels of the shape of predictions without the last axis.
 func sparseLabels(t, p *ops.Tensor) *ops.Tensor {
 	shape := t.Shape()
-	if p.Rank() < 1 {
-		ops.Failf(p.Graph(), "predictions are a scalar; expected (batch, ..., classes)")
+	if p.Rank() < 2 { // also of one example, which Keras would take for its classes
+		ops.Failf(p.Graph(), "predictions have shape %v; expected (batch, ..., classes)", p.Shape())
 	}
 	if t.Rank() == p.Rank() && t.Dim(-1) == 1 {
 		t = ops.Squeeze(t, -1)

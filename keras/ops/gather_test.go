@@ -151,3 +151,16 @@ func TestGatherErrors(t *testing.T) {
 		require.ErrorContains(t, opstest.EvalError(test.fn, x, test.i), test.want, test.want)
 	}
 }
+
+// Places of a tensor that int32 cannot count with, are refused when the step is traced: nothing of their size is made.
+func TestScatterOfTooManyPlaces(t *testing.T) {
+	trace := func(sides ...int) error {
+		_, err := opstest.Trace(func(_ *ops.Graph, x []*ops.Tensor) []*ops.Tensor {
+			return []*ops.Tensor{ops.ScatterUpdatePoints(x[0], x[1], x[2])}
+		}, ir.Type{DType: ir.Float32, Shape: sides}, ir.Type{DType: ir.Int32, Shape: ir.Shape{3, len(sides)}}, ir.Type{DType: ir.Float32, Shape: ir.Shape{3}})
+		return err
+	}
+	require.ErrorContains(t, trace(30000, 30000), "scatter: [30000 30000] has more places than int32 can count")
+	require.ErrorContains(t, trace(900, 1000, 1000), "more places than int32 can count")
+	require.NoError(t, trace(20000, 20000))
+}

@@ -103,7 +103,7 @@ var inventory = []Entry{
 	{"dsplit", 2, "Dsplit", ""},
 	{"dstack", 2, "Dstack", ""},
 	{"dtype", 2, "Tensor.DType", ""},
-	{"eig", 3, "", "its results are complex; Eigh is for symmetric matrices"},
+	{"eig", 3, "", "not done: there are no complex tensors; Eigh serves symmetric matrices"},
 	{"eigh", 3, "Eigh", "signs of vectors differ from LAPACK"},
 	{"einsum", 1, "Einsum", ""},
 	{"elu", 1, "Elu", ""},
