@@ -8,6 +8,8 @@ import (
 	"gorgonia.org/tensor"
 
 	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/distribute"
+	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
@@ -85,7 +87,7 @@ func (o *predictedOutput) grow(i, rows, expected int) error {
 	old := o.array
 	var err error
 	if o.array, err = newResult(o.dtype, o.row, max(rows, expected)); err != nil {
-		return err
+		return fmt.Errorf("output %d: %w", i, err)
 	}
 	if old != nil {
 		copy(o.array.Raw, old.Raw)
@@ -134,12 +136,40 @@ var emptyResults = sync.OnceValue(func() *[256]*tensor.Dense {
 	return empty
 })
 
+// checkRoom refuses results that there is no memory for before the first batch is computed.
+func (p *prediction) checkRoom(inst *distribute.Instance, n int) error {
+	rows, total, most, largest := max(n, p.parts.rows()), 0, 0, 0
+	for i := range p.m.outputTypes {
+		t := inst.Output(0, i).Type()
+		if len(t.Shape) == 0 {
+			continue
+		}
+		bytes := ir.MulLengths(rows, t.Shape[1:].Size(), t.DType.Size())
+		if total = ir.AddLengths(total, bytes); bytes > most {
+			most, largest = bytes, i
+		}
+	}
+	if total <= noticedResult {
+		return nil
+	}
+	row := inst.Output(0, largest).Type()
+	return memory.Check(fmt.Sprintf("the result, whose largest part is output %d of shape %s and type %v,", largest, layers.ShapeString(append(ir.Shape{rows}, row.Shape[1:]...)), row.DType), total)
+}
+
+// noticedResult is the size in bytes from which on it is worth looking whether there is memory for a result: below, looking would take longer than making it.
+const noticedResult = 64 << 20
+
 // newResult makes an array of zeros, as [tensor.New] does, but in three allocations instead of seven: a whole prediction may take twenty
 // microseconds, and New takes more than one.
 func newResult(dtype ir.DType, row ir.Shape, rows int) (*tensor.Dense, error) {
 	empty := emptyResults()[dtype]
 	if empty == nil {
 		return nil, fmt.Errorf("keras: no Go type for %v", dtype)
+	}
+	if bytes := ir.MulLengths(ir.MulLengths(rows, row.Size()), dtype.Size()); bytes > noticedResult {
+		if err := memory.Check("a result of shape "+layers.ShapeString(append(ir.Shape{rows}, row...)), bytes); err != nil {
+			return nil, err
+		}
 	}
 	result := *empty
 	axes := 1 + len(row)

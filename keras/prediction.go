@@ -173,6 +173,11 @@ func (p *prediction) compute(ctx context.Context, from, n int) error {
 	if err != nil {
 		return err
 	}
+	if len(p.results) == 0 {
+		if err := p.checkRoom(inst, n); err != nil {
+			return err
+		}
+	}
 	if err := p.m.inferOn(ctx, inst); err != nil {
 		return err
 	}

@@ -2,48 +2,44 @@
 package memory
 
 import (
-	"bytes"
 	"fmt"
 	"math"
-	"os"
-	"strconv"
-	"sync"
+	"runtime/debug"
+	"sync/atomic"
 )
 
 // Addressable is more than any machine can address, and so the end of what is tried: 64 TiB, or 2 GiB where int has 32 bits.
 const Addressable = min(1<<46, math.MaxInt)
 
-// Limit is the memory of the machine, or of the control group that the process runs in, in bytes. A larger allocation would end the process, where it can be an error.
-var Limit = sync.OnceValue(func() int {
-	limit := Addressable
-	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
-		limit = min(limit, memTotal(text))
-	}
-	for _, name := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
-		text, err := os.ReadFile(name)
-		if n, bad := strconv.Atoi(string(bytes.TrimSpace(text))); err == nil && bad == nil && n > 0 {
-			limit = min(limit, n)
-		}
-	}
-	return limit
-})
+// unseen is how many bytes may be asked for in small pieces before somebody looks how much is left.
+const unseen = 64 << 20
 
-// memTotal reads the line "MemTotal: 24684096 kB".
-func memTotal(text []byte) int {
-	for line := range bytes.Lines(text) {
-		if f := bytes.Fields(line); len(f) == 3 && string(f[0]) == "MemTotal:" {
-			if n, err := strconv.Atoi(string(f[1])); err == nil && n > 0 && n < Addressable>>10 {
-				return n << 10
-			}
-		}
-	}
-	return Addressable
-}
+var sinceLook, unwritten atomic.Int64
 
-// Check refuses n bytes that cannot be allocated; n is of type float64 or int, where math.MaxInt says that it does not fit an int.
-func Check[N int | float64](what string, n N) error {
-	if limit := min(Limit(), addressSpace()); float64(n) > float64(limit) {
-		return fmt.Errorf("%s takes %.3g bytes of memory, more than the %.3g of this machine or process; use smaller batches or layers", what, float64(n), float64(limit))
+// Unwritten notes n bytes, or -n when they are gone, that were allocated and are seldom or never written to: they take addresses and no pages.
+func Unwritten(n int) { unwritten.Add(int64(n)) }
+
+// Check refuses n bytes that the process cannot have besides what it has: more than the machine, its control groups, the limit on its address space or
+// GOMEMLIMIT leave. A larger allocation would end the process. n is of type float64 or int, where math.MaxInt says that it does not fit an int.
+//
+// Small pieces are added up, and looked at together. What would not fit is looked at again after a garbage collection.
+func Check[N int | float64](what string, n N) error { return check(what, float64(n)) }
+
+func check(what string, n float64) error {
+	if limit := Limit(); n > float64(limit) {
+		return fmt.Errorf("%s takes %.3g bytes of memory, more than the %.3g of this machine or process; %s", what, n, float64(limit), smaller)
 	}
-	return nil
+	if n < unseen && sinceLook.Add(int64(n)) < unseen {
+		return nil
+	}
+	sinceLook.Store(0)
+	r := left()
+	if n <= float64(r.left) {
+		return nil
+	}
+	debug.FreeOSMemory()
+	if r = left(); n <= float64(r.left) {
+		return nil
+	}
+	return fmt.Errorf("%s takes %.3g bytes of memory, and %s %.3g; %s", what, n, r.what, float64(r.left), r.todo)
 }

@@ -132,7 +132,7 @@ func (e *executable) session(o kernels.SessionOptions) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := rt.allocate(e.program.Name, s.bytes); err != nil {
+	if err := rt.allocate(e.program.Name+s.largest, s.bytes); err != nil {
 		return nil, err
 	}
 	return newSession(e.program, s, rt, e.options, o.Replica), nil

@@ -108,6 +108,9 @@ func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) 
 	}
 	g.addWaits()
 	p := g.place(aliases)
+	if p.err != nil {
+		return nil, p.err
+	}
 	s := &schedule{inputs: p.inputs, outputs: p.outputs, nodes: len(source.Nodes)}
 	for _, u := range g.units {
 		st, err := c.lower(p, u, s)
@@ -124,7 +127,9 @@ func (c *compiler) compile(source *ir.Program, aliases bool) (*schedule, error) 
 	}
 	c.lowerCopies(p, s)
 	s.storages = p.storages
-	s.bytes = planMemory(p.storages)
+	if s.bytes = planMemory(p.storages); s.bytes >= worthNaming {
+		s.largest = p.largest()
+	}
 	return s, nil
 }
 

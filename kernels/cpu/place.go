@@ -18,6 +18,7 @@ type placement struct {
 	gathered map[ir.Value]*moments // of results of convolutions that batch normalizations read
 	spaced   map[ir.Value]*operand // left sides of several products, with gaps between their rows
 	sums     map[*ir.Node]*operand // reductions that a product computes besides
+	err      error                 // constants that take more memory than there is
 }
 
 // outputCopy moves a value that could not be computed in the output buffer. Staged copies go through a temporary, because
@@ -53,7 +54,9 @@ func (g *graph) place(aliases bool) *placement {
 		p.inputs = append(p.inputs, m)
 		p.set(in.Value, m)
 	}
-	p.placeConstants()
+	if p.placeConstants(); p.err != nil {
+		return p
+	}
 	p.placeOutputs(aliases)
 	for _, u := range g.units {
 		for _, v := range u.writes {
@@ -108,7 +111,9 @@ func (p *placement) placeConstants() {
 			bytes = l.Type.DType.Size()
 		}
 		m := p.newStorage(inConstant, bytes)
-		m.allocate()
+		if !p.allocate(m, v) {
+			return
+		}
 		fillLiteral(m, l)
 		p.set(v, m)
 	}
@@ -116,18 +121,24 @@ func (p *placement) placeConstants() {
 		for _, v := range u.writes {
 			if u.constant && p.operands[v].mem == nil {
 				m := p.newStorage(inConstant, p.p.Type(v).Bytes())
-				m.allocate()
+				if !p.allocate(m, v) {
+					return
+				}
 				p.set(v, m)
 			}
 		}
 	}
 }
 
-// allocate gives a constant its memory.
-func (m *storage) allocate() {
+// allocate gives the constant v its memory, where there is that much.
+func (p *placement) allocate(m *storage, v ir.Value) bool {
+	if p.err = checkMemory("the constant "+p.describe(v), float64(m.bytes)); p.err != nil {
+		return false
+	}
 	if m.bytes > 0 {
 		m.ptr = pointerTo(alignedBytes(m.bytes))
 	}
+	return true
 }
 
 // readWhole reports whether anything needs all elements of a splat constant; elementwise units read the first one only.

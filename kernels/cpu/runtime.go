@@ -120,6 +120,7 @@ type schedule struct {
 	inputs   []*storage // by program input
 	outputs  []*storage // by program output
 	bytes    int        // of arena
+	largest  string     // of its values, where it is large
 	children []child
 	nodes    int // of the normalised program
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/kernels"
 )
 
@@ -38,17 +39,18 @@ type Instance struct {
 }
 
 type replicaInstance struct {
-	local   int // number in this process
-	id      int // number among all replicas
-	fetched []fetched
-	session kernels.Session
-	stats   kernels.Stats
-	inputs  []kernels.Buffer
-	outputs []kernels.Buffer
-	data    []kernels.Buffer
-	results []kernels.Buffer
-	random  randomState
-	updates []update
+	local     int // number in this process
+	id        int // number among all replicas
+	fetched   []fetched
+	session   kernels.Session
+	stats     kernels.Stats
+	inputs    []kernels.Buffer
+	outputs   []kernels.Buffer
+	data      []kernels.Buffer
+	results   []kernels.Buffer
+	random    randomState
+	updates   []update
+	unwritten int // bytes of inputs whose own memory nobody is expected to write
 }
 
 func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
@@ -78,6 +80,9 @@ func (f *Function) instantiate(c *compiled, inputs int) (*Instance, error) {
 		return nil, err
 	}
 	inst.sameDraws = f.strategy.Placement().SameDraws
+	if err := f.checkMemory(c); err != nil {
+		return nil, err
+	}
 	for i, d := range devices {
 		r := &inst.replicas[i]
 		r.local, r.id = i, inst.first+i
@@ -126,12 +131,13 @@ func (r *replicaInstance) build(p *tracedProgram, compiled replicaProgram, d ker
 			r.random.buffer = r.inputs[i]
 		} else {
 			r.data = append(r.data, r.inputs[i])
+			r.expectBorrowed(r.inputs[i])
 		}
 	}
 	r.outputs = make([]kernels.Buffer, len(program.Outputs)) // nil where a variable is replaced
 	for i, out := range p.program.Outputs[:p.results] {
 		if r.outputs[i], err = backend.NewBuffer(d, p.program.Type(out.Value)); err != nil {
-			return err
+			return fmt.Errorf("result %d%s: %w", i, madeBy(p.program, out.Value), err)
 		}
 	}
 	r.results = r.outputs[:p.results]
@@ -167,6 +173,8 @@ func (inst *Instance) close() {
 		for _, u := range r.updates {
 			u.next.Free()
 		}
+		memory.Unwritten(-r.unwritten)
+		r.unwritten = 0
 	}
 	if !inst.writes {
 		inst.lane.close()

@@ -3,6 +3,7 @@ package ir
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gokeras/gokeras/kernels/ir/dim"
 )
@@ -29,6 +30,8 @@ type filler struct {
 	mapped map[Value]Value
 	count  Value         // how many rows count
 	masks  map[int]Value // by length of the axis, where there is one element or several for each row: which of them count
+	// numbered: examples have been numbered, so that rows that do not count need not be copies of others, and indices in them not valid.
+	numbered bool
 }
 
 func (f *filler) program() (*Program, error) {
@@ -56,6 +59,7 @@ func (f *filler) add(n *Node) error {
 	across := f.node(n)
 	switch {
 	case n.Op == Iota: // the rows that count are the first ones, so their numbers are what they were
+		f.numbered = f.numbered || across != nil
 		across = nil
 	case n.Op == Gather && across != nil:
 		if ok, err := f.gather(n); ok || err != nil {
@@ -67,13 +71,26 @@ func (f *filler) add(n *Node) error {
 			if err := (rows{sub, f.size, f.batch}).check(); err != nil {
 				return err
 			}
+			if f.numbered && looksUp(sub) {
+				return fmt.Errorf("it looks up what may be the numbers of examples")
+			}
 		}
+		restore, err := f.boundIndices(n)
+		if err != nil {
+			return err
+		}
+		defer restore()
 		return f.out.copyNode(n, f.mapped)
 	}
 	neutral, operands, ok := f.meeting(n)
 	if !ok {
 		return across
 	}
+	restore, err := f.boundIndices(n)
+	if err != nil {
+		return err
+	}
+	defer restore()
 	in := make([]Value, len(n.Inputs))
 	for j, v := range n.Inputs {
 		in[j] = f.mapped[v]
@@ -82,7 +99,6 @@ func (f *filler) add(n *Node) error {
 		if axis == none {
 			continue
 		}
-		var err error
 		if in[j], err = f.only(n.Scope, in[j], axis, neutral); err != nil {
 			return err
 		}
@@ -95,6 +111,49 @@ func (f *filler) add(n *Node) error {
 		f.mapped[v] = out[j]
 	}
 	return nil
+}
+
+// indexOperand is which operand holds indices that end a run where they are not valid; none for nodes without such.
+func indexOperand(n *Node) int {
+	mode := IndexError
+	switch a := n.Attrs.(type) {
+	case GatherAttrs:
+		mode = a.Mode
+	case ScatterAttrs:
+		mode = a.Mode
+	}
+	if mode != IndexError {
+		return none
+	}
+	switch n.Op {
+	case Gather, Scatter, Embedding, SparseSoftmaxCrossEntropy:
+		return 1
+	}
+	return none
+}
+
+func looksUp(p *Program) bool {
+	return slices.ContainsFunc(p.Nodes, func(n Node) bool {
+		return indexOperand(&n) != none || slices.ContainsFunc(SubPrograms(n.Attrs), looksUp)
+	})
+}
+
+// boundIndices makes indices in rows that do not count 0 for this node, where they may be anything. The function that it returns ends that.
+func (f *filler) boundIndices(n *Node) (restore func(), err error) {
+	at := indexOperand(n)
+	if !f.numbered || at == none {
+		return func() {}, nil
+	}
+	v := n.Inputs[at]
+	axis, err := f.axis(v)
+	if err != nil || axis == none {
+		return func() {}, err
+	}
+	was := f.mapped[v]
+	if f.mapped[v], err = f.only(n.Scope, was, axis, 0); err != nil {
+		return nil, err
+	}
+	return func() { f.mapped[v] = was }, nil
 }
 
 // meeting tells of a node in which examples meet: the number that changes nothing there, and the axes of examples of the operands that must have it in

@@ -53,6 +53,17 @@ func TestFilledRows(t *testing.T) {
 			return m.add(t, ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: []int{0}}, m.add(t, ir.Gather, ir.GatherAttrs{}, flat, place))
 		},
 	}
+	numbers := func(m meeting) ir.Value {
+		return m.add(t, ir.Iota, ir.IotaAttrs{Type: ir.Type{DType: ir.Int32, Shape: ir.Shape{b}}})
+	}
+	results["looked up by number"] = func(m meeting) ir.Value {
+		table := m.add(t, ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(ir.Float64, 2, 5, 2)})
+		return m.add(t, ir.Reduce, ir.ReduceAttrs{Kind: ir.Sum, Axes: []int{0}}, m.add(t, ir.Embedding, nil, table, numbers(m)))
+	}
+	results["segments by number"] = func(m meeting) ir.Value {
+		zeros := m.add(t, ir.Constant, ir.ConstantAttrs{Literal: ir.Scalar(ir.Float64, 0, 5, 3)})
+		return m.add(t, ir.Scatter, ir.ScatterAttrs{Axis: 0, Kind: ir.Sum}, zeros, numbers(m), m.x)
+	}
 	for _, kind := range []ir.Kind{ir.Sum, ir.Prod, ir.Max, ir.Min} {
 		results["reduce "+string(kind)] = func(m meeting) ir.Value {
 			flat := m.add(t, ir.Reshape, ir.ReshapeAttrs{Shape: ir.Shape{dim.Mul(b, 3)}}, m.x)
@@ -68,7 +79,7 @@ func TestFilledRows(t *testing.T) {
 			require.NoError(t, filled.Verify())
 			for _, n := range []int{1, 2, 5} {
 				want := runMeeting(t, m.p, n, n)
-				require.Equal(t, want, runMeeting(t, filled, n, 5), "%d examples", n)
+				require.Equal(t, want, runMeeting(t, filled, n, 8), "%d examples", n)
 			}
 		})
 	}

@@ -1,0 +1,103 @@
+package keras_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/data"
+	"github.com/gokeras/gokeras/keras"
+)
+
+const scarceMemory = "GOKERAS_TEST_SCARCE_MEMORY"
+
+// TestScarceMemory: a configuration of a few bytes that asks for more memory than the process can have is an error that names the layer, and not the end
+// of the process. It runs in a process of its own, whose address space is limited.
+func TestScarceMemory(t *testing.T) {
+	if os.Getenv(scarceMemory) != "" {
+		limitAddressSpace(t, 1<<30)
+		useScarceMemory(t)
+		return
+	}
+	child := exec.Command(os.Args[0], "-test.run=^TestScarceMemory$", "-test.v")
+	child.Env = append(os.Environ(), scarceMemory+"=1")
+	out, err := child.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: TestScarceMemory")
+}
+
+// limitAddressSpace leaves the process so many bytes more than it has.
+func limitAddressSpace(t *testing.T, more uint64) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/self/statm")
+	require.NoError(t, err)
+	var pages uint64
+	_, err = fmt.Sscan(string(text), &pages)
+	require.NoError(t, err)
+	var r syscall.Rlimit
+	require.NoError(t, syscall.Getrlimit(syscall.RLIMIT_AS, &r))
+	r.Cur = pages*uint64(os.Getpagesize()) + more
+	require.NoError(t, syscall.Setrlimit(syscall.RLIMIT_AS, &r))
+}
+
+func useScarceMemory(t *testing.T) {
+	const million = 1_000_000
+	for name, test := range map[string]struct {
+		layer, shape string
+		steps        []int // shape of an example
+	}{
+		"RepeatVector":     {fmt.Sprintf(`"RepeatVector","config":{"name":"big","n":%d}`, 75*million), "[null,1]", []int{1}},
+		"UpSampling1D":     {fmt.Sprintf(`"UpSampling1D","config":{"name":"big","size":%d}`, 75*million), "[null,1,1]", []int{1, 1}},
+		"ZeroPadding1D":    {fmt.Sprintf(`"ZeroPadding1D","config":{"name":"big","padding":[%d,0]}`, 75*million), "[null,1,1]", []int{1, 1}},
+		"CategoryEncoding": {fmt.Sprintf(`"CategoryEncoding","config":{"name":"big","num_tokens":%d}`, 75*million), "[null,1]", []int{1}},
+		"Embedding":        {fmt.Sprintf(`"Embedding","config":{"name":"big","input_dim":%d,"output_dim":8}`, 40*million), "[null,1]", []int{1}},
+		"Dense":            {fmt.Sprintf(`"Dense","config":{"name":"big","units":%d}`, 150*million), "[null,2]", []int{2}},
+	} {
+		m, err := keras.ModelFromJSON(fmt.Appendf(nil, `{"module":"keras","class_name":"Sequential","config":{"name":"model","layers":[
+			{"module":"keras.layers","class_name":"InputLayer","config":{"batch_shape":%s,"dtype":"float32","name":"in"}},
+			{"module":"keras.layers","class_name":%s}]}}`, test.shape, test.layer))
+		require.NoError(t, err, name)
+		x := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(append([]int{2}, test.steps...)...))
+		_, err = m.Predict(context.Background(), data.Arrays(data.List(x), data.Tensors{}))
+		require.ErrorContains(t, err, "bytes of memory", name)
+		require.ErrorContains(t, err, "raise the limit", name)
+	}
+	scarceMemoryOfManyBatches(t)
+	scarceMemoryOfTraining(t)
+}
+
+// scarceMemoryOfManyBatches: each batch has its memory, what joins them has not.
+func scarceMemoryOfManyBatches(t *testing.T) {
+	m, err := keras.ModelFromJSON([]byte(`{"module":"keras","class_name":"Sequential","config":{"name":"model","layers":[
+		{"module":"keras.layers","class_name":"InputLayer","config":{"batch_shape":[null,1],"dtype":"float32","name":"in"}},
+		{"module":"keras.layers","class_name":"RepeatVector","config":{"name":"big","n":10000000}}]}}`))
+	require.NoError(t, err)
+	x := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(40, 1))
+	_, err = m.Predict(context.Background(), data.Arrays(data.List(x), data.Tensors{}), keras.BatchSize(1))
+	require.ErrorContains(t, err, "output 0 of shape (40, 10000000, 1)")
+	_, err = m.Predict(context.Background(), data.FromTensorSlices(x, nil).Batch(1, false))
+	require.ErrorContains(t, err, "bytes of memory")
+	few := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(2, 1))
+	_, err = m.Predict(context.Background(), data.Arrays(data.List(few), data.Tensors{}), keras.BatchSize(1))
+	require.NoError(t, err)
+}
+
+// scarceMemoryOfTraining: weights and results have their memory, gradients and the optimizer's slots have not.
+func scarceMemoryOfTraining(t *testing.T) {
+	m, err := keras.ModelFromJSON([]byte(`{"module":"keras","class_name":"Sequential","config":{"name":"model","layers":[
+		{"module":"keras.layers","class_name":"InputLayer","config":{"batch_shape":[null,1],"dtype":"float32","name":"in"}},
+		{"module":"keras.layers","class_name":"Embedding","config":{"name":"big","input_dim":10000000,"output_dim":8}}]}}`))
+	require.NoError(t, err)
+	require.NoError(t, m.Compile(keras.CompileConfig{Loss: "mse", Optimizer: "adam"}))
+	x := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(2, 1))
+	y := tensor.New(tensor.Of(tensor.Float32), tensor.WithShape(2, 1, 8))
+	_, err = m.TrainOnBatch(context.Background(), data.Arrays(data.List(x), data.List(y)))
+	require.ErrorContains(t, err, "bytes of memory")
+	require.ErrorContains(t, err, "big") // the layer
+}

@@ -1,0 +1,72 @@
+package exec
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/gokeras/gokeras/internal/memory"
+	"github.com/gokeras/gokeras/kernels"
+	"github.com/gokeras/gokeras/kernels/ir"
+)
+
+// checkMemory refuses a function whose variables and results, which are made one by one, do not fit in host memory together: weights take long to fill,
+// and slots of an optimizer come after them.
+func (f *Function) checkMemory(c *compiled) error {
+	total, most, largest := 0, 0, ""
+	add := func(t ir.Type, what string) {
+		bytes := t.Bytes()
+		total = ir.AddLengths(total, bytes)
+		if bytes > most {
+			most, largest = bytes, fmt.Sprintf("%s, %v", what, t)
+		}
+	}
+	for i, d := range f.strategy.Devices() {
+		if d.Kind != hostKind {
+			continue
+		}
+		p := c.programs[i]
+		for k, v := range p.variables {
+			if !v.hasMemory() {
+				add(p.program.Type(p.program.Inputs[p.inputs[k]].Value), "variable "+v.Path())
+			}
+		}
+		for k, out := range p.program.Outputs[:p.results] {
+			add(p.program.Type(out.Value), fmt.Sprintf("result %d%s", k, madeBy(p.program, out.Value)))
+		}
+	}
+	if total < namedFrom {
+		return nil
+	}
+	return memory.Check(fmt.Sprintf("distribute: %s: its variables and results together (the largest: %s, %.3g bytes)", f.name, largest, float64(most)), total)
+}
+
+// hostKind is the kind of the devices whose memory is the host's.
+const hostKind = "cpu"
+
+// namedFrom is the size in bytes from which on it is worth looking.
+const namedFrom = 64 << 20
+
+// hasMemory reports whether the variable has been given memory.
+func (v *Variable) hasMemory() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.copies != nil
+}
+
+// madeBy names the layer that computes a value.
+func madeBy(p *ir.Program, v ir.Value) string {
+	i := slices.IndexFunc(p.Nodes, func(n ir.Node) bool { return slices.Contains(n.Outputs, v) })
+	if i < 0 || p.Nodes[i].Scope == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (of layer %q)", p.Nodes[i].Scope)
+}
+
+// expectBorrowed notes that a buffer stands for memory of others as a rule.
+func (r *replicaInstance) expectBorrowed(b kernels.Buffer) {
+	if _, borrows := b.(kernels.Borrower); borrows && b.Device().Kind == hostKind {
+		n := b.Type().Bytes()
+		memory.Unwritten(n)
+		r.unwritten += n
+	}
+}
