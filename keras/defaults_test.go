@@ -57,7 +57,12 @@ func TestDefaults(t *testing.T) {
 			case "layers":
 				defaultLayer(t, c, d, bare, whole)
 			case "callbacks":
-				defaultCallback(t, c)
+				defaultTags(t, c, callbacksByName[c.Class])
+			case "quantizers":
+				defaultTags(t, c, newQuantizer(t, c.Class))
+				defaultQuantizer(t, c)
+			case "distillation":
+				defaultDistillation(t, c.Class, whole)
 			default:
 				require.Equal(t, defaultRun(t, d.Kind, c.Class, whole), defaultRun(t, d.Kind, c.Class, bare))
 			}
@@ -76,6 +81,7 @@ var notHere = map[string]string{
 var otherInputs = map[string]defaultCase{
 	"AdaptiveAveragePooling2D": {Shapes: [][]int{{8, 8, 3}}}, "AdaptiveAveragePooling3D": {Shapes: [][]int{{6, 6, 6, 2}}}, "AdaptiveMaxPooling2D": {Shapes: [][]int{{8, 8, 3}}},
 	"AdaptiveMaxPooling3D": {Shapes: [][]int{{6, 6, 6, 2}}}, "Attention": {Shapes: [][]int{{6, 4}, {6, 4}}}, "AdditiveAttention": {Shapes: [][]int{{6, 4}, {6, 4}}},
+	"MultiHeadAttention": {Shapes: [][]int{{6, 4}, {6, 4}}}, "GroupQueryAttention": {Shapes: [][]int{{6, 4}, {6, 4}}},
 	"RandomCrop": {}, "Bidirectional": {}, // one crops in training only; the names of the layers of the other, which their weights are drawn by, tell it apart
 	"CenterCrop": {Shapes: [][]int{{8, 8, 3}}}, "Resizing": {Shapes: [][]int{{8, 8, 3}}}, "MelSpectrogram": {Shapes: [][]int{{4000}}}, "GroupNormalization": {Shapes: [][]int{{6, 6, 32}}},
 	"Embedding": {Shapes: [][]int{{4}}, DType: "int32"}, "ReversibleEmbedding": {Shapes: [][]int{{4}}, DType: "int32"},
@@ -257,10 +263,9 @@ func labelsFor(class string, y *tensor.Dense) any {
 	return y
 }
 
-// defaultCallback compares what a callback has for a default, by the tags of its fields, with the defaults of Keras's constructor.
-func defaultCallback(t *testing.T, c vectors.Case) {
-	made, ok := callbacksByName[c.Class]
-	require.True(t, ok)
+// defaultTags compares what a callback or a quantizer has for a default, by the tags of its fields, with the defaults of Keras's constructor.
+func defaultTags(t *testing.T, c vectors.Case, made any) {
+	require.NotNil(t, made)
 	encoded, err := config.EncodeObject(made)
 	require.NoError(t, err)
 	text, err := json.Marshal(encoded["config"])
@@ -269,14 +274,27 @@ func defaultCallback(t *testing.T, c vectors.Case) {
 	require.NoError(t, json.Unmarshal(text, &ours))
 	require.NoError(t, json.Unmarshal(c.Config, &theirs))
 	for key, want := range theirs {
-		if got, has := ours[key]; has {
-			require.Equal(t, want, got, key)
+		got, has := ours[key]
+		if !has {
+			require.Contains(t, otherKeys[c.Class], key, "Keras has it, with the default %v", want)
+			continue
 		}
+		if m, ok := got.(map[string]any); ok && len(m) == 0 {
+			got = nil // a map without entries is none
+		}
+		require.Equal(t, want, got, key)
 	}
+}
+
+// otherKeys are arguments of Keras's constructors that are no fields with tags here.
+var otherKeys = map[string][]string{
+	"LambdaCallback":  {"on_epoch_begin", "on_epoch_end", "on_train_begin", "on_train_end", "on_train_batch_begin", "on_train_batch_end"}, // functions, nil by themselves
+	"AbsMaxQuantizer": {"axis"},                                                                                                           // None: the caller says along which
 }
 
 var callbacksByName = map[string]any{
 	"BackupAndRestore": &callbacks.BackupAndRestore{}, "CSVLogger": &callbacks.CSVLogger{}, "EarlyStopping": &callbacks.EarlyStopping{},
 	"ModelCheckpoint": &callbacks.ModelCheckpoint{}, "ProgbarLogger": &callbacks.ProgbarLogger{}, "ReduceLROnPlateau": &callbacks.ReduceLROnPlateau{},
 	"TensorBoard": &callbacks.TensorBoard{}, "TerminateOnNaN": &callbacks.TerminateOnNaN{}, "LearningRateScheduler": &callbacks.LearningRateScheduler{},
+	"History": &callbacks.History{}, "LambdaCallback": &callbacks.LambdaCallback{}, "RemoteMonitor": &callbacks.RemoteMonitor{}, "SwapEMAWeights": &callbacks.SwapEMAWeights{},
 }

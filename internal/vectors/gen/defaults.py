@@ -1,8 +1,8 @@
 """Default constructors: what keras.layers.X() and its like are, with only what must be given.
 
 A case: class; config is get_config() of the object as it is saved, with all defaults in it. extra: kind (layers, losses, metrics, optimizers,
-schedules, initializers, regularizers, constraints, callbacks), required (the arguments that were given, as they are saved), for layers shapes and dtypes of inputs that
-the layer takes (with a batch of 4). For callbacks config holds the defaults of the constructor's arguments.
+schedules, initializers, regularizers, constraints, callbacks, quantizers, distillation), required (the arguments that were given, as they are saved), for layers shapes and dtypes of inputs that
+the layer takes (with a batch of 4). For callbacks, quantizers and distillation config holds the defaults of the constructor's arguments.
 """
 
 import gzip
@@ -16,9 +16,9 @@ import keras
 import numpy as np
 
 LEFT_OUT = {
-    "Layer", "InputLayer", "Wrapper", "TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer", "Lambda", "Pipeline", "AbstractRNNCell", "BaseConv",
+    "Layer", "InputLayer", "Wrapper", "TFSMLayer", "TorchModuleWrapper", "JaxLayer", "FlaxLayer", "AbstractRNNCell", "BaseConv",
     "Loss", "Metric", "MeanMetricWrapper", "Optimizer", "LearningRateSchedule", "Initializer", "Regularizer", "Constraint", "Callback", "CallbackList",
-    "LambdaCallback", "History", "RemoteMonitor", "SwapEMAWeights", "OrbaxCheckpoint",
+    "OrbaxCheckpoint", "Quantizer", "QuantizationConfig", "DistillationLoss",
 }
 dense = lambda: keras.layers.Dense(3, name="inner")
 cell = lambda: keras.layers.LSTMCell(3, name="inner")
@@ -30,14 +30,18 @@ REQUIRED = {
     "num_classes": 3, "target_class_ids": [0], "specificity": 0.5, "sensitivity": 0.5, "precision": 0.5, "recall": 0.5, "fn": None,
     "initial_learning_rate": 0.5, "decay_steps": 5, "decay_rate": 0.5, "first_decay_steps": 5, "boundaries": [2, 4], "values": [0.3, 0.2, 0.1],
     "inner_optimizer": lambda: keras.optimizers.SGD(0.1), "filepath": "f.keras", "schedule": None, "backup_dir": "b", "filename": "f.csv", "num_resolutions": 1,
+    "activation": "relu", "pool_size": 2, "max_number": 3, "width_factor": 0.3, "optimizer_map": lambda: keras.optimizers.OptimizerMap(keras.optimizers.SGD(0.1)),
 }
 PER_CLASS = {
     "StringLookup": {"vocabulary": ["a", "b"]}, "IntegerLookup": {"vocabulary": [1, 2]}, "TextVectorization": {"vocabulary": ["a", "b"]},
     "Discretization": {"bin_boundaries": [0.0, 1.0]}, "Conv1D": {"filters": 4, "kernel_size": 3}, "Normalization": {"mean": 0.5, "variance": 2.0},
     "Identity": {}, "EinsumDense": {"equation": "ab,bc->ac", "output_shape": 3}, "Bidirectional": {"layer": lambda: keras.layers.LSTM(3, name="inner")},
     "SpectralNormalization": {"layer": dense}, "RandomCrop": {"height": 5, "width": 6}, "HashedCrossing": {"num_bins": 5},
-    "PiecewiseConstantDecay": {"boundaries": [2, 4], "values": [0.3, 0.2, 0.1]},
+    "PiecewiseConstantDecay": {"boundaries": [2, 4], "values": [0.3, 0.2, 0.1]}, "CategoryEncoding": {"num_tokens": 5}, "RandomPosterization": {"factor": 4},
+    "Lambda": {"function": lambda: keras.ops.relu}, "Pipeline": {"layers": lambda: [keras.layers.Rescaling(0.5, name="a"), keras.layers.ReLU(name="b")]},
 }
+# Other names than those of the classes.
+ALIASES = {"GroupQueryAttention"}
 # Defaults that count only where something else is asked for.
 MORE = {
     "SGD": [{"use_ema": True}, {"momentum": 0.5}, {"gradient_accumulation_steps": 2}], "Adam": [{"amsgrad": True}, {"use_ema": True}], "RMSprop": [{"centered": True, "momentum": 0.5}],
@@ -97,7 +101,7 @@ def accepted(cls, arguments):
 
 
 def classes(module, base):
-    return {n: c for n, c in sorted(vars(module).items()) if inspect.isclass(c) and issubclass(c, base) and n not in LEFT_OUT and c.__name__ == n}
+    return {n: c for n, c in sorted(vars(module).items()) if inspect.isclass(c) and issubclass(c, base) and n not in LEFT_OUT and (c.__name__ == n or n in ALIASES)}
 
 
 def cases():
@@ -125,10 +129,19 @@ def cases():
                 if kind == "layers":
                     extra["shapes"], extra["dtype"] = accepted(cls, arguments)
                 yield {"name": f"{kind}/{name}" + (f"/{i}" if i else "") + "/float32", "class": name, "config": config, "dtype": "float32", "extra": extra}
-    for name, cls in classes(keras.callbacks, keras.callbacks.Callback).items():
+    for kind, name, cls in signatures():
         parameters = [p for p in inspect.signature(cls.__init__).parameters.values() if p.name not in ("self", "args", "kwargs")]
         config = {p.name: plain(p.default) for p in parameters if p.default is not p.empty}
-        yield {"name": f"callbacks/{name}/float32", "class": name, "config": config, "dtype": "float32", "extra": {"kind": "callbacks", "required": {}}}
+        if kind == "quantizers" and len(config) == len(parameters):
+            config |= plain(cls().get_config())  # instead of the word "default"
+        yield {"name": f"{kind}/{name}/float32", "class": name, "config": config, "dtype": "float32", "extra": {"kind": kind, "required": {}}}
+
+
+def signatures():
+    """What is compared by the defaults of its constructor."""
+    for kind, module in (("callbacks", keras.callbacks), ("quantizers", keras.quantizers), ("distillation", keras.distillation)):
+        for name, cls in classes(module, object).items():
+            yield kind, name, cls
 
 
 def main():
