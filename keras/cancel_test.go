@@ -138,6 +138,7 @@ func TestCancelCauses(t *testing.T) {
 		time.AfterFunc(time.Duration(rand.Int64N(int64(2*time.Millisecond))), func() { cancel(boom) })
 		_, err := fitUntil(ctx)
 		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, boom)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
 	defer cancel()

@@ -63,7 +63,14 @@ func (m *Model) begin(ctx context.Context, what string) error {
 
 // interrupted makes sure that an error after the end of ctx tells so, whatever the cause was that ctx was given.
 func interrupted(ctx context.Context, err error) error {
-	if end := ctx.Err(); err != nil && end != nil && !errors.Is(err, end) {
+	end := ctx.Err()
+	if err == nil || end == nil {
+		return err
+	}
+	if cause := context.Cause(ctx); !errors.Is(err, cause) { // whoever cancelled said why
+		err = fmt.Errorf("%w: %w", err, cause)
+	}
+	if !errors.Is(err, end) {
 		return fmt.Errorf("%w: %w", end, err)
 	}
 	return err

@@ -23,7 +23,7 @@ type hostStage struct {
 	fitted map[*layers.KerasTensor]*layers.KerasTensor // tensors with a last axis of length 1 more or less: of which
 }
 
-// newHostStage finds the host layers among the calls that a model makes; nil where there are none.
+// newHostStage finds the host layers among the calls that a model makes; nil where there are none, and no input of text that nothing reads.
 func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (*hostStage, error) {
 	h := &hostStage{inputs: inputs, nested: map[*layers.Node][]*layers.KerasTensor{}, fitted: map[*layers.KerasTensor]*layers.KerasTensor{}}
 	used := map[*layers.KerasTensor]bool{}   // by the program
@@ -65,9 +65,13 @@ func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (
 			onHost[n.Outputs[0]] = true
 		}
 	}
+	unread := false // text that nothing reads, which stays here
 	for _, t := range inputs {
-		if used[t] || !behind[t] {
+		switch {
+		case used[t] || !behind[t] && !t.IsText():
 			h.fed = append(h.fed, t)
+		case !behind[t]:
+			unread = true
 		}
 	}
 	for _, n := range h.nodes {
@@ -80,7 +84,7 @@ func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (
 			return nil, fmt.Errorf("the model hands text %s on as it is, which a program cannot; put a layer such as StringLookup or TextVectorization behind it", layers.ShapeString(t.Shape()))
 		}
 	}
-	if len(h.nodes) == 0 {
+	if len(h.nodes) == 0 && !unread {
 		return nil, nil
 	}
 	return h, h.findRows()
