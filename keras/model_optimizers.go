@@ -33,13 +33,13 @@ func (m *Model) prepareOptimizer() error {
 		return fmt.Errorf("model %q has no weights yet; build it first, with InputShape, Build or Fit", m.Name())
 	}
 	trainable := append(distribute.Variables{}, m.TrainableVariables()...)
+	if err := c.optimizer.Build(trainable); err != nil {
+		return err
+	}
+	if err := m.placeAll(c.optimizer.Variables()); err != nil {
+		return err
+	}
 	if len(trainable) > 0 { // as in Keras, a model without can be run through Fit: nothing changes
-		if err := c.optimizer.Build(trainable); err != nil {
-			return err
-		}
-		if err := m.placeAll(c.optimizer.Variables()); err != nil {
-			return err
-		}
 		c.optimized = []optimized{{"optimizer", c.optimizer, trainable, trainable}}
 	}
 	c.trainable = trainable

@@ -14,6 +14,7 @@ import (
 	"github.com/gokeras/gokeras/data"
 	"github.com/gokeras/gokeras/distribute"
 	"github.com/gokeras/gokeras/keras"
+	"github.com/gokeras/gokeras/keras/saving"
 	"github.com/gokeras/gokeras/kernels"
 	"github.com/gokeras/gokeras/kernels/ir"
 	"github.com/gokeras/gokeras/layers"
@@ -248,6 +249,38 @@ func TestInnerOptimizerSurvivesFile(t *testing.T) {
 	bare, err = keras.LoadModel(path)
 	require.NoError(t, err)
 	require.Nil(t, bare.Layers()[0].(*keras.Model).Optimizer())
+}
+
+// The optimizer of a model without weights has a count of steps and a learning rate, and they have their places in the file, as Keras writes it: of
+// the model itself and of one inside.
+func TestOptimizerWithoutWeightsInFile(t *testing.T) {
+	inner := sequential(t, []keras.Option{keras.InputShape(2)}, &layers.Reshape{TargetShape: []int{1, 2}})
+	require.NoError(t, inner.Compile(keras.CompileConfig{Optimizer: "rmsprop", Loss: "mse"}))
+	x, y := [][]float32{{1, 0}, {0, 1}}, [][][]float32{{{1, 0}}, {{0, 1}}}
+	_, err := inner.Fit(context.Background(), data.Arrays(x, y))
+	require.NoError(t, err)
+	require.NoError(t, inner.SetLearningRate(0.25))
+	m := sequential(t, []keras.Option{keras.InputShape(2)}, inner, &layers.Dense{Units: 2})
+	require.NoError(t, m.Compile(keras.CompileConfig{Optimizer: "sgd", Loss: "mse"}))
+	path := filepath.Join(t.TempDir(), "m.keras")
+	for _, c := range []struct {
+		m     *keras.Model
+		place string
+	}{{inner, "optimizer/vars/"}, {m, "layers/" + inner.Name() + "/optimizer/vars/"}} {
+		require.NoError(t, c.m.Save(path))
+		var report keras.LoadReport
+		again, err := keras.LoadModel(path, keras.Report(&report))
+		require.NoError(t, err)
+		require.Contains(t, report.Matched, saving.Match{Tensor: c.place + "0", Variable: "rm_sprop/iteration"})
+		require.Contains(t, report.Matched, saving.Match{Tensor: c.place + "1", Variable: "rm_sprop/learning_rate"})
+		if c.m == m {
+			again = again.Layers()[0].(*keras.Model)
+		}
+		got, err := again.OptimizerArrays()
+		require.NoError(t, err)
+		require.Len(t, got, 2)
+		require.Equal(t, []float64{0, 0.25}, []float64{got[0].At(0), got[1].At(0)})
+	}
 }
 
 // nestedOutputs is what Keras 3.15.1 writes for keras.Model([a, b], {"p": [d(a), d(b)], "q": (Add()([a, b]),)}).

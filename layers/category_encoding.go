@@ -57,7 +57,7 @@ func (l *CategoryEncoding) keepsInputType() {}
 
 // IgnoredConfig adds the switch for sparse results, which do not exist here.
 func (l *CategoryEncoding) IgnoredConfig() []string {
-	return append(l.Base.IgnoredConfig(), "sparse=null")
+	return append(l.Base.IgnoredConfig(), "sparse")
 }
 
 func init() { Register[CategoryEncoding]() }

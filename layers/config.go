@@ -11,7 +11,7 @@ import (
 	"github.com/gokeras/gokeras/internal/config"
 )
 
-// classAliases are other names under which Keras exports a class.
+// classAliases are other names under which Keras exports a class, and the layers with which a FeatureSpace joins its features and hands them on.
 var classAliases = map[string]string{
 	"Convolution1D": "Conv1D", "Convolution2D": "Conv2D", "Convolution3D": "Conv3D",
 	"Convolution1DTranspose": "Conv1DTranspose", "Convolution2DTranspose": "Conv2DTranspose", "Convolution3DTranspose": "Conv3DTranspose",
@@ -19,6 +19,7 @@ var classAliases = map[string]string{
 	"MaxPool1D": "MaxPooling1D", "MaxPool2D": "MaxPooling2D", "MaxPool3D": "MaxPooling3D",
 	"AvgPool1D": "AveragePooling1D", "AvgPool2D": "AveragePooling2D", "AvgPool3D": "AveragePooling3D",
 	"GlobalMaxPool1D": "GlobalMaxPooling1D", "GlobalMaxPool2D": "GlobalMaxPooling2D", "GlobalMaxPool3D": "GlobalMaxPooling3D",
+	"TFDConcat": "Concatenate", "TFDIdentity": "Identity",
 	"GlobalAvgPool1D": "GlobalAveragePooling1D", "GlobalAvgPool2D": "GlobalAveragePooling2D", "GlobalAvgPool3D": "GlobalAveragePooling3D",
 }
 

@@ -62,6 +62,22 @@ func TestKerasConfigs(t *testing.T) {
 // writtenDifferently lists keys that are written in another form, which Keras reads as well.
 var writtenDifferently = map[string][]string{"LayerNormalization": {"rms_scaling"}}
 
+// What joins the features of a FeatureSpace in a file of Keras, and results that TensorFlow would hold as sparse tensors, which have the same numbers.
+func TestFeatureLayersOfKeras(t *testing.T) {
+	a, b := float32s([]int{1, 2}, 1, 2), float32s([]int{1, 1}, 3)
+	joined, err := layers.FromObject(json.RawMessage(`{"class_name":"TFDConcat","config":{"name":"tfd_concat","axis":-1,"trainable":true}}`))
+	require.NoError(t, err)
+	assert.Equal(t, []float64{1, 2, 3}, invoke(t, joined, false, a, b).outputs[0].F)
+	same, err := layers.FromObject(json.RawMessage(`{"class_name":"TFDIdentity","config":{"name":"tfd_identity","trainable":true}}`))
+	require.NoError(t, err)
+	assert.Equal(t, []float64{1, 2}, invoke(t, same, false, a).outputs[0].F)
+	for _, sparse := range []string{"true", "false"} {
+		l, err := layers.FromObject(json.RawMessage(`{"class_name":"CategoryEncoding","config":{"num_tokens":3,"output_mode":"multi_hot","sparse":` + sparse + `}}`))
+		require.NoError(t, err)
+		assert.Equal(t, []float64{0, 1, 1}, invoke(t, l, false, a).outputs[0].F)
+	}
+}
+
 // TestNamesInConfigs: an automatic name and a later freeze are written, and no name where the layer has none of its own yet.
 func TestNamesInConfigs(t *testing.T) {
 	l := &layers.Dense{Units: 2}

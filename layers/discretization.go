@@ -136,7 +136,7 @@ func (l *Discretization) AmendConfig(keys map[string]any) error {
 
 // IgnoredConfig adds the switch for sparse results, which do not exist here.
 func (l *Discretization) IgnoredConfig() []string {
-	return append(l.Base.IgnoredConfig(), "sparse=null", "trainable")
+	return append(l.Base.IgnoredConfig(), "sparse", "trainable")
 }
 
 func init() { Register[Discretization]() }

@@ -117,7 +117,7 @@ func (l *HashedCrossing) AmendConfig(keys map[string]any) error {
 
 // IgnoredConfig adds the switch for sparse results, which do not exist here.
 func (l *HashedCrossing) IgnoredConfig() []string {
-	return append(l.Base.IgnoredConfig(), "sparse=null", "trainable")
+	return append(l.Base.IgnoredConfig(), "sparse", "trainable")
 }
 
 func init() { Register[HashedCrossing]() }

@@ -154,7 +154,7 @@ func (l *Hashing) AmendConfig(keys map[string]any) error {
 
 // IgnoredConfig adds the switch for sparse results, which do not exist here.
 func (l *Hashing) IgnoredConfig() []string {
-	return append(l.Base.IgnoredConfig(), "sparse=null")
+	return append(l.Base.IgnoredConfig(), "sparse")
 }
 
 func init() { Register[Hashing]() }

@@ -460,7 +460,7 @@ func (l *IntegerLookup) AmendConfig(keys map[string]any) error {
 
 // IgnoredConfig adds what is about sparse results, and what has one value only.
 func (l *IntegerLookup) IgnoredConfig() []string {
-	return append(l.Base.IgnoredConfig(), "sparse=null", "vocabulary_dtype")
+	return append(l.Base.IgnoredConfig(), "sparse", "vocabulary_dtype")
 }
 
 func init() { Register[IntegerLookup]() }

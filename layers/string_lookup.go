@@ -385,7 +385,7 @@ func amendLookup[T string | int64](k *lookup[T], t *table[T], keys map[string]an
 
 // IgnoredConfig adds what is about sparse results, and about integers only.
 func (l *StringLookup) IgnoredConfig() []string {
-	return append(l.Base.IgnoredConfig(), "sparse=null", "oov_method", "vocabulary_dtype")
+	return append(l.Base.IgnoredConfig(), "sparse", "oov_method", "vocabulary_dtype")
 }
 
 func init() { Register[StringLookup]() }

@@ -380,7 +380,7 @@ func (l *TextVectorization) AmendConfig(keys map[string]any) error {
 
 // IgnoredConfig adds results of other kinds, which do not exist here.
 func (l *TextVectorization) IgnoredConfig() []string {
-	return append(l.Base.IgnoredConfig(), "sparse=null", "ragged=null")
+	return append(l.Base.IgnoredConfig(), "sparse", "ragged=null")
 }
 
 func init() { Register[TextVectorization]() }

@@ -132,11 +132,8 @@ func (b *Base) BuildRule(o Rule, weights distribute.Variables) error {
 	if err := attach(o, b); err != nil {
 		return err
 	}
-	if b.index != nil {
+	if len(b.weights) > 0 || b.index != nil && len(weights) == 0 {
 		return b.known(weights)
-	}
-	if len(weights) == 0 {
-		return fmt.Errorf("optimizers: %s: there are no weights to train; is everything frozen?", b.settings.Name)
 	}
 	index := map[*distribute.Variable]int{}
 	for i, w := range weights {
@@ -147,8 +144,16 @@ func (b *Base) BuildRule(o Rule, weights distribute.Variables) error {
 	}
 	b.weights, b.index = slices.Clone(weights), index
 	b.makeVariables()
+	return placeBeside(weights, b.all)
+}
+
+// placeBeside puts an optimizer's variables where the weights are.
+func placeBeside(weights, variables distribute.Variables) error {
+	if len(weights) == 0 {
+		return nil
+	}
 	if s := weights[0].Strategy(); s != nil {
-		for _, v := range b.all {
+		for _, v := range variables {
 			if err := v.Place(s, 0); err != nil {
 				return err
 			}
@@ -169,6 +174,7 @@ func (b *Base) known(weights distribute.Variables) error {
 // makeVariables makes all variables in file order.
 func (b *Base) makeVariables() {
 	o := b.settings.Options
+	b.all, b.shared = nil, nil // those made for no weights
 	b.iteration = b.add("iteration", ir.Int64, nil, 0)
 	if b.schedule == nil {
 		b.learningRate = b.add("learning_rate", b.float(), nil, b.rate)
@@ -200,8 +206,12 @@ func (b *Base) makeVariables() {
 		}
 	}
 	if s, ok := b.rule.(sharer); ok {
+		d := b.float()
+		if len(b.weights) > 0 {
+			d = b.weights[0].Type().DType
+		}
 		for _, slot := range s.sharedSlots() {
-			b.shared = append(b.shared, b.add(slot.Name, b.weights[0].Type().DType, slot.Shape, slot.Value))
+			b.shared = append(b.shared, b.add(slot.Name, d, slot.Shape, slot.Value))
 		}
 	}
 }

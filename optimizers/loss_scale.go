@@ -61,22 +61,17 @@ func (o *LossScaleOptimizer) Build(weights distribute.Variables) error {
 	if o.InitialScale < 0 || o.DynamicGrowthSteps < 0 {
 		return fmt.Errorf("optimizers: LossScaleOptimizer: InitialScale and DynamicGrowthSteps must be positive, received %v and %d", o.InitialScale, o.DynamicGrowthSteps)
 	}
-	if err := inner.base().BuildRule(inner, weights); err != nil || o.scale != nil {
+	again := inner.base().iteration != nil && len(inner.base().weights) == 0 && len(weights) > 0
+	if err := inner.base().BuildRule(inner, weights); err != nil || o.scale != nil && !again {
 		return err
 	}
+	o.own.all = nil
 	o.own.settings.Name = named(o.Name, "loss_scale_optimizer")
 	o.own.add("iteration", ir.Int64, nil, 0)
 	o.own.add("learning_rate", inner.base().float(), nil, 0)
 	o.counter = o.own.add("step_counter", ir.Int64, nil, 0)
 	o.scale = o.own.add("dynamic_scale", ir.Float32, nil, o.initialScale())
-	if s := weights[0].Strategy(); s != nil {
-		for _, v := range o.own.all {
-			if err := v.Place(s, 0); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return placeBeside(weights, o.own.all)
 }
 
 func (o *LossScaleOptimizer) initialScale() float64 {

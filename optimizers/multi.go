@@ -68,11 +68,8 @@ func (o *MultiOptimizer) Build(weights distribute.Variables) error {
 	if err := o.prepare(); err != nil {
 		return err
 	}
-	if o.member != nil {
+	if len(o.member) > 0 || o.member != nil && len(weights) == 0 {
 		return o.own.known(weights)
-	}
-	if len(weights) == 0 {
-		return fmt.Errorf("optimizers: %s: there are no weights to train; is everything frozen?", o.name())
 	}
 	member, index := map[*distribute.Variable]int{}, map[*distribute.Variable]int{}
 	groups := make([]distribute.Variables, len(o.inner))
@@ -90,32 +87,27 @@ func (o *MultiOptimizer) Build(weights distribute.Variables) error {
 	}
 	for k, b := range o.inner {
 		if groups[k] == nil {
-			b.base().makeIdle(weights[0])
+			b.base().makeIdle(weights)
 		} else if err := b.base().BuildRule(b, groups[k]); err != nil {
 			return err
 		}
 	}
 	o.own.settings.Name = o.name()
 	o.own.weights = slices.Clone(weights)
-	o.own.makeIdle(weights[0])
+	o.own.makeIdle(weights)
 	o.own.index, o.member = index, member
 	return nil
 }
 
-// makeIdle makes the variables of an optimizer that trains no weight, next to those of the given one.
-func (b *Base) makeIdle(beside *distribute.Variable) {
-	if b.iteration != nil {
-		return
-	}
-	b.iteration = b.add("iteration", ir.Int64, nil, 0)
-	if b.schedule == nil {
-		b.learningRate = b.add("learning_rate", ir.Float32, nil, b.rate)
-	}
-	if s := beside.Strategy(); s != nil {
-		for _, v := range b.all {
-			_ = v.Place(s, 0) // a new variable takes any strategy
+// makeIdle makes the variables of an optimizer that trains no weight, next to those given.
+func (b *Base) makeIdle(beside distribute.Variables) {
+	if b.iteration == nil {
+		b.iteration = b.add("iteration", ir.Int64, nil, 0)
+		if b.schedule == nil {
+			b.learningRate = b.add("learning_rate", ir.Float32, nil, b.rate)
 		}
 	}
+	_ = placeBeside(beside, b.all) // a new variable takes any strategy
 }
 
 // Apply implements [Optimizer].

@@ -9,7 +9,7 @@ import (
 // Optimizer updates weights from their gradients.
 type Optimizer interface {
 	// Build makes the optimizer's variables for the weights to be trained. Building again for the same weights changes nothing; an
-	// optimizer serves only the weights it was built for.
+	// optimizer serves only the weights it was built for. Built for none, it has what does not belong to a weight, and can be built for some later.
 	Build(weights distribute.Variables) error
 	// Apply updates the weights inside a trace. The gradients are those of this replica's part of the loss, of a
 	// distribute.Variables; they are summed over the replicas. An optimizer that has not been built is built for these weights.

@@ -112,10 +112,32 @@ func TestLearningRate(t *testing.T) {
 	}
 }
 
+// An optimizer of no weights has its count of steps and its learning rate, as in Keras, and can be built for weights later.
+func TestBuildWithoutWeights(t *testing.T) {
+	for _, c := range []struct {
+		o            optimizers.Optimizer
+		idle, serves int
+	}{
+		{&optimizers.Adam{}, 2, 4}, {&optimizers.SGD{LearningRate: &schedules.ExponentialDecay{InitialLearningRate: 1, DecaySteps: 1, DecayRate: 1}}, 1, 1},
+		{&optimizers.Nadam{}, 3, 5}, {optimizers.WithLossScale(&optimizers.SGD{}), 6, 6},
+		{&optimizers.MultiOptimizer{Map: &optimizers.OptimizerMap{Default: &optimizers.SGD{}}}, 4, 4},
+	} {
+		for range 2 {
+			require.NoError(t, c.o.Build(nil))
+			require.Len(t, c.o.Variables(), c.idle, "%T", c.o)
+		}
+		a := variable(t, "a", array(t, ir.Float32, []int{1}, 1))
+		for range 2 {
+			require.NoError(t, c.o.Build(distribute.Variables{a}))
+			require.Len(t, c.o.Variables(), c.serves, "%T", c.o)
+		}
+		require.NoError(t, c.o.FinalizeVariables())
+	}
+}
+
 func TestBuildErrors(t *testing.T) {
 	a, b := variable(t, "a", array(t, ir.Float32, []int{1}, 1)), variable(t, "b", array(t, ir.Float32, []int{2}, 1, 2))
 	o := &optimizers.Adam{}
-	require.ErrorContains(t, o.Build(nil), "there are no weights to train; is everything frozen?")
 	require.ErrorContains(t, o.Build(distribute.Variables{a, a}), "weight a is listed twice")
 	require.NoError(t, o.Build(distribute.Variables{a}))
 	require.NoError(t, o.Build(distribute.Variables{a}), "building twice changes nothing")

@@ -11,11 +11,12 @@ The work is cut into pieces, a file of tests each and large files in parts, whic
 appears when its piece is done, so a run that was cut off goes on where it was. Keras is imported once; each piece is a fork of that process.
 Random numbers are seeded for each test by its name, so that every run makes the same cases.
 
-Needs Keras 3 with its tests (they are in the wheel), pytest, absl-py and h5py.
+Needs Keras 3 with its tests (they are in the wheel), pytest, absl-py, h5py and grain. A file of tests that cannot be imported is a piece that failed.
 """
 
 import argparse
 import collections
+import contextlib
 import hashlib
 import importlib
 import inspect
@@ -23,17 +24,22 @@ import json
 import os
 import re
 import shutil
+import signal
 import sys
 import time
 import traceback
+import types
 import zlib
 
 import ml_dtypes  # noqa: F401: tells NumPy of bfloat16
 import numpy as np
+import pytest  # before the processes part
 
 HARVESTER = None
 RANDOM_ATTRIBUTES = ("dropout", "recurrent_dropout", "rate", "stddev")
 FLOATS = ("float16", "float32", "bfloat16", "float64")
+LARGE = 2_000_000  # elements of an array that no case takes
+LIMIT = 120  # seconds of processor time that a test has, and each case made from it; five times as long by the clock
 
 
 def strip_names(value):
@@ -70,6 +76,27 @@ class Skip(Exception):
     pass
 
 
+class OutOfTime(Exception):
+    pass
+
+
+@contextlib.contextmanager
+def limited(seconds=LIMIT):
+    """Ends what runs within after so many seconds of processor time, which do not depend on what else the machine does, and what only waits."""
+
+    def end(signal_number, _):
+        raise OutOfTime("a test that waits" if signal_number == signal.SIGALRM else f"{seconds} seconds of processor time")
+
+    for number, timer, limit in ((signal.SIGVTALRM, signal.ITIMER_VIRTUAL, seconds), (signal.SIGALRM, signal.ITIMER_REAL, 5 * seconds)):
+        signal.signal(number, end)
+        signal.setitimer(timer, limit)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 class Harvester:
     def __init__(self, out, per_class, train, part=0, parts=1):
         import keras
@@ -78,7 +105,7 @@ class Harvester:
         self.keras, self.out, self.per_class, self.train = keras, out, per_class, train
         self.backend = keras.backend.backend()
         self.depth, self.busy, self.test = 0, False, ""
-        self.pending, self.seen = [], set()
+        self.pending, self.seen, self.uncollected = [], set(), []
         self.per, self.skipped, self.made = collections.Counter(), collections.Counter(), collections.Counter()
         os.makedirs(os.path.join(out, "cases"), exist_ok=True)
         self.index = open(os.path.join(out, "index.jsonl"), "a", encoding="utf-8")
@@ -93,6 +120,8 @@ class Harvester:
             raise Skip("symbolic")
         if isinstance(x, keras.Variable):
             x = x.value
+        if isinstance(x, np.ndarray) and x.size > LARGE:
+            raise Skip("large")  # before it is copied
         if isinstance(x, np.ndarray):
             array = x
         elif keras.ops.is_tensor(x):
@@ -318,7 +347,8 @@ class Harvester:
             "regularizer": self.make_optimizer,
         }
         try:
-            makers[kind](kind, label, what, args, kwargs, key)
+            with limited():
+                makers[kind](kind, label, what, args, kwargs, key)
         except Exception as e:
             self.skip(f"{kind} {label}", e)
             if os.environ.get("HARVEST_DEBUG"):
@@ -377,7 +407,7 @@ class Harvester:
     def make_call(self, kind, label, what, args, kwargs, key):
         keras, tree = self.keras, self.keras.tree
         arrays = [a for a in tree.flatten((args, kwargs)) if isinstance(a, np.ndarray)]
-        if sum(a.size for a in arrays) > 2_000_000:
+        if sum(a.size for a in arrays) > LARGE:
             raise Skip("large")
         # What has no batch, or an empty one, is the one example of a batch, and the model takes it out.
         lifted = arrays[0].ndim == 0 or arrays[0].shape[0] == 0
@@ -661,6 +691,11 @@ class Harvester:
         else:
             optimizer = keras.optimizers.SGD(0.1)
         model.compile(optimizer=optimizer, loss="mse")
+        if kind == "optimizer":
+            # State that begins as the weights must be in the file: Keras makes it when the weights of a model that it loads are still the initial ones.
+            optimizer.build(model.trainable_variables)
+            if not any(np.ptp(keras.ops.convert_to_numpy(v.value)) for v in optimizer.variables if len(v.shape)):
+                model.compile(optimizer=keras.saving.deserialize_keras_object(config), loss="mse")
         x, y = rng.standard_normal((12, 5)).astype(np.float32), rng.standard_normal((12, 2)).astype(np.float32)
         self.fit_case(kind, label, key, model, {"in0": x}, x, y, {"y": y}, None, 4, 3, {"class": label})
 
@@ -777,6 +812,12 @@ class Harvester:
                 f = cls.__dict__.get("__call__")
                 if f and cls.__module__.startswith(package) and not cls.__module__.endswith("_test"):
                     cls.__call__ = around(f, lambda a, k, kind=kind: self.saw_config(kind, a[0]))
+        if self.backend == "torch":
+            import torch
+
+            torch.compile = lambda function=None, **_: function or (lambda f: f)  # the same numbers, without minutes of compiling
+        # Processes forked from one with the threads of a backend may wait for ever; the numbers are those of threads.
+        keras.utils.PyDataset.use_multiprocessing = property(lambda self: False, lambda self, value: None)
         base = importlib.import_module("keras.src.optimizers.optimizer").Optimizer
         base.apply = around(base.apply, lambda a, k: self.saw_config("optimizer", a[0]))
 
@@ -785,9 +826,19 @@ class Harvester:
     def pytest_collection_modifyitems(self, items):
         items[:] = items[self.part :: self.parts]
 
+    def pytest_collectreport(self, report):
+        if report.failed:  # its tests would be missing without a word
+            self.uncollected.append(f"{report.nodeid}: {report.longrepr}")
+
     def pytest_runtest_setup(self, item):
         self.test, self.depth = item.nodeid, 0
         self.keras.utils.set_random_seed(zlib.crc32(item.nodeid.encode()))
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item):
+        """Runs a test within its limit. What it did until then becomes cases all the same."""
+        with limited():
+            return (yield)
 
     def pytest_runtest_teardown(self, item):
         self.depth = 0
@@ -815,15 +866,23 @@ def pieces(root, tests):
     return sorted(found, key=lambda p: (-os.path.getsize(p[1]), p[0]))
 
 
+def conftest():
+    """What tests of Keras import from the conftest.py beside its sources, which is not in the wheel."""
+    import keras
+
+    module = types.ModuleType("conftest")
+    module.skip_if_backend = lambda name, reason: pytest.mark.skipif(keras.backend.backend() == name, reason=reason)
+    return module
+
+
 def harvest(out, root, path, part, parts, args):
     """Makes the cases of one piece in the folder out."""
-    import pytest
-
     with open(os.path.join(out, "log.txt"), "w", encoding="utf-8") as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
     harvester = Harvester(out, args.per_class, not args.no_train, part, parts)
     harvester.install()
+    sys.modules["conftest"] = conftest()
     arguments = ["-q", "--continue-on-collection-errors", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", root, "-W", "ignore",
                  "--tb=no", "--no-header", "--no-summary", path]
     if args.k:
@@ -832,6 +891,8 @@ def harvest(out, root, path, part, parts, args):
     for text, n in harvester.skipped.most_common():
         print(f"  {n:6} {text}")
     sys.stdout.flush()
+    if harvester.uncollected:
+        raise RuntimeError("not collected: " + "; ".join(harvester.uncollected))
 
 
 def main():
@@ -849,7 +910,6 @@ def main():
 
         torch.set_num_threads(1)
     import keras
-    import pytest  # noqa: F401: imported before the processes part
 
     keras.utils.disable_interactive_logging()
     keras.utils.set_random_seed(0)  # imports TensorFlow where it is installed: once here, not once in every piece
