@@ -109,8 +109,9 @@ chaos-ps: ## train a recommender on parameter servers under FAULTS random kills 
 	$(GO) test ./examples/parameterserver -run TestChaos -count=1 -v -timeout 120m -faults $(FAULTS)
 
 PLACES ?= 60
-mutants: ## break the numeric core in PLACES places, one at a time, and report what no test notices
-	$(GO) run ./internal/mutants -n $(PLACES)
+FROM ?= 1
+mutants: ## break the numeric core in PLACES places, one at a time, from the one with number FROM, and report what no test notices
+	$(GO) run ./internal/mutants -n $(PLACES) -from $(FROM)
 
 NETWORKS ?= 3000
 SEED ?= $(shell date +%s)

@@ -3,6 +3,7 @@
 //
 //	go run ./internal/mutants -n 60
 //
+// Each place has a number; -from goes on at one, -only takes those whose text contains something.
 // The places are those of the list in curated.go and, up to the number asked for, places drawn by -seed from the syntax trees of the packages in
 // targets.go. Nothing is written into the tree: the compiler gets the changed file as an overlay.
 package main
@@ -23,11 +24,12 @@ import (
 func main() {
 	n := flag.Int("n", 60, "number of places to break")
 	seed := flag.Uint64("seed", 1, "which places are drawn")
+	from := flag.Int("from", 1, "number of the first place")
 	only := flag.String("only", "", "take places whose text contains this")
 	list := flag.Bool("list", false, "show the places and run nothing")
 	limit := flag.Duration("timeout", 10*time.Minute, "time for the tests of one place; tests that hang have noticed")
 	flag.Parse()
-	survivors, err := run(*n, *seed, *only, *list, *limit)
+	survivors, err := run(*n, *seed, *from, *only, *list, *limit)
 	switch {
 	case err != nil:
 		fmt.Fprintln(os.Stderr, "mutants:", err)
@@ -37,22 +39,22 @@ func main() {
 	}
 }
 
-func run(n int, seed uint64, only string, list bool, limit time.Duration) (survivors int, err error) {
+func run(n int, seed uint64, from int, only string, list bool, limit time.Duration) (survivors int, err error) {
 	places, err := choose(".", n, seed)
 	if err != nil {
 		return 0, err
 	}
 	seen := 0
-	for _, m := range places {
-		if !strings.Contains(m.String(), only) {
+	for i, m := range places {
+		if i+1 < from || !strings.Contains(m.String(), only) {
 			continue
 		}
 		if list {
-			fmt.Println(m)
+			fmt.Printf("%3d  %v\n", i+1, m)
 			continue
 		}
 		if why, ok := equivalent[m.key()]; ok {
-			fmt.Printf("%-9s %5.0fs  %v: %s\n", "same", 0.0, m, why)
+			fmt.Printf("%3d  %-9s %5.0fs  %v: %s\n", i+1, "same", 0.0, m, why)
 			continue
 		}
 		begin := time.Now()
@@ -60,7 +62,7 @@ func run(n int, seed uint64, only string, list bool, limit time.Duration) (survi
 		if err != nil {
 			return survivors, fmt.Errorf("%v: %w", m, err)
 		}
-		fmt.Printf("%-9s %5.0fs  %v\n", verdict, time.Since(begin).Seconds(), m)
+		fmt.Printf("%3d  %-9s %5.0fs  %v\n", i+1, verdict, time.Since(begin).Seconds(), m)
 		switch verdict {
 		case survived:
 			survivors++

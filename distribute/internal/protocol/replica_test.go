@@ -408,6 +408,7 @@ func TestReplicaRefusals(t *testing.T) {
 	require.True(t, b.Adopt(View{Term: 3, Number: 1, Turn: 4, Lineage: 11, Primary: two, Backup: Nobody}))
 	require.False(t, b.Complete(), "what it has is of another job")
 	require.Equal(t, third, Latest([]*Report{nil, {Views: []View{alone}}, {Views: []View{third}}, {Views: []View{first}}, {Views: []View{{Term: 2, Number: 1, Turn: 2}}}}, 0))
+	require.Equal(t, View{Primary: Nobody, Backup: Nobody}, Latest([]*Report{{Views: make([]View, 1)}}, 0), "nobody has heard of a view")
 	require.True(t, View{Term: 2, Number: 1, Turn: 3}.Newer(third))
 	require.False(t, third.Newer(View{Term: 2, Number: 1, Turn: 3}))
 	require.False(t, View{Term: 2, Number: 1, Turn: 2}.Newer(third), "its coordinator had not heard of the turn")
@@ -458,5 +459,48 @@ func TestReplicaLateReport(t *testing.T) {
 		}
 		require.NoError(t, err)
 		require.Equal(t, Holder{1, 2}, a.Views()[0].Primary)
+		require.Equal(t, Nobody, a.Views()[0].Backup, "the one that died is asked for nothing")
 	}
+}
+
+// TestReplicaLateTurn: a coordinator that has made views of its own before it hears of a later turn, of the coordinator before it, takes over its holders in a
+// view that everybody takes for the latest. What another job reports is nothing to it.
+func TestReplicaLateTurn(t *testing.T) {
+	one, two := Holder{0, 1}, Holder{1, 2}
+	old := View{Term: 1, Number: 2, Turn: 2, Lineage: 9, Primary: one, Backup: Nobody}
+	both := func(v View) []View { return []View{v, v} }
+	report := func(h Holder, v View, held bool) *Report {
+		return &Report{Process: h.Process, Views: both(v), Held: []bool{held, held}}
+	}
+	a, err := NewArbiter(2, 5, []*Report{report(one, old, true), nil})
+	require.NoError(t, err)
+	for range 3 { // the second server comes, goes and comes: views of the new coordinator
+		for _, second := range []*Report{report(two, old, false), nil} {
+			_, err := a.Decide([]*Report{report(one, a.Views()[0], true), second})
+			require.NoError(t, err)
+		}
+	}
+	before := a.Views()[0]
+	require.Equal(t, View{Term: 2, Number: 7, Turn: 8, Lineage: 9, Primary: one, Backup: Nobody}, before)
+
+	foreign := View{Term: 1, Number: 3, Turn: 90, Lineage: 11, Primary: two, Backup: Nobody}
+	_, err = a.Decide([]*Report{report(one, before, true), {Process: 2, Views: both(foreign), Held: []bool{true, true}}})
+	require.NoError(t, err)
+	require.Equal(t, one, a.Views()[0].Primary, "the copy is of another job")
+	before = a.Views()[0]
+
+	late := View{Term: 1, Number: 4, Turn: before.Turn + 1, Lineage: 9, Primary: two, Backup: Nobody}
+	server := NewReplica(two, Limits{})
+	server.Adopt(View{Term: 1, Number: 1, Turn: 1, Lineage: 9, Primary: one, Backup: two, Fresh: true})
+	server.Adopt(late)
+	require.True(t, server.Complete())
+	changed, err := a.Decide([]*Report{nil, report(two, late, true)})
+	require.NoError(t, err)
+	require.True(t, changed)
+	now := a.Views()[0]
+	require.Equal(t, two, now.Primary)
+	require.True(t, now.After(before), "%v: who knows the view before takes it", now)
+	require.EqualValues(t, 2, now.Term)
+	require.True(t, server.Adopt(now))
+	require.NoError(t, server.Serves(now), "it has what the turn says")
 }
