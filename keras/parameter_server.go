@@ -89,7 +89,7 @@ func (m *Model) fitOnServers(ctx context.Context, s *distribute.ParameterServerS
 	if f.resumedAt > 0 && err == nil {
 		h, err = f.record.history()
 	}
-	if note := f.tell(context.WithoutCancel(ctx), err); err == nil {
+	if note := f.tell(ctx, err); err == nil {
 		err = note
 	}
 	return h, err
@@ -145,7 +145,8 @@ func encoded(v any) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// tell notes how the call went, for workers that wait for its end and for coordinators that come later.
+// tell notes how the call went, for workers that wait for its end and for coordinators that come later. Where ctx has ended the servers may have
+// been told to end as well.
 func (f *serverFit) tell(ctx context.Context, failed error) error {
 	o := outcome{Epochs: f.record.rows}
 	if failed != nil {
@@ -155,7 +156,11 @@ func (f *serverFit) tell(ctx context.Context, failed error) error {
 	if err != nil {
 		return fmt.Errorf("keras: Fit: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	patience := 10 * time.Second
+	if ctx.Err() != nil {
+		patience = 2 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	return f.job.SetNote(ctx, f.name("end"), text)
 }

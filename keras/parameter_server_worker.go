@@ -71,7 +71,7 @@ func (f *serverFit) work(ctx context.Context) (*History, error) {
 		return nil, fmt.Errorf("keras: Fit: %w", err)
 	}
 	defer w.fn.Close()
-	f.job.Register(f.name("step"), w.step)
+	f.job.Register(f.name("step"), parameters.Function(w.step).Until(ctx)) // the data end with it too
 	h, err = f.wait(ctx)
 	f.job.Register(f.name("step"), nil)
 	w.compute.Lock() // waits for a step that was given up
@@ -282,9 +282,6 @@ func (w *serverWorker) computeStep(ctx context.Context, s serverStep, memory *st
 		}
 	}
 	rows, err := w.run(ctx, s, memory)
-	if err != nil && w.ctx.Err() != nil {
-		return o, parameters.ErrElsewhere // the data end with Fit's context
-	}
 	if err != nil {
 		return o, err
 	}

@@ -194,6 +194,7 @@ type launcher struct {
 	silent   []bool      // a worker is missed by the others, and no restart is left for it
 	finished int         // workers that have ended well
 	ending   bool        // a signal has come, or the job has failed
+	owed     os.Signal   // that parameter servers have not been given yet; nil: there is none
 }
 
 // name is what a process is called.
@@ -270,22 +271,30 @@ func (l *launcher) wait(ctx context.Context) error {
 	if ctx.Value(signals{}) != nil {
 		ends = nil // it ends with a signal, which comes by itself
 	}
-	var term, kill <-chan time.Time
+	var term, late, kill <-chan time.Time
 	var failed error
 	paused := false
 	stop := func(s os.Signal) {
-		if !l.ending {
-			kill = time.After(l.grace)
+		if l.ending {
+			l.owed = nil
+			l.signal(s)
+			return
 		}
-		l.ending = true
-		l.signal(s)
+		late, kill = time.After(l.grace/2), time.After(l.grace)
+		l.ending, l.owed = true, s
+		l.signalOthers(s)
 	}
 	lost := 0
 	for l.left() > 0 {
 		if kill == nil && l.onlySilent() {
 			kill = time.After(settled)
 		}
+		if l.onlyServers() {
+			l.signalServers()
+		}
 		select {
+		case <-late:
+			l.signalServers()
 		case s := <-incoming:
 			stop(s)
 		case <-ends:

@@ -186,6 +186,20 @@ type Outcome struct {
 // Function is what workers run. Errors of its own end the closure; an error of ctx lets another worker try.
 type Function func(ctx context.Context, c *Closure) (Outcome, error)
 
+// Until returns a function whose closures end with another context too, that of the call which they belong to, and are left to another worker then.
+func (f Function) Until(call context.Context) Function {
+	return func(ctx context.Context, c *Closure) (Outcome, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(call, cancel)()
+		o, err := f(ctx, c)
+		if err != nil && call.Err() != nil {
+			err = ErrElsewhere
+		}
+		return o, err
+	}
+}
+
 // Pending is a closure that was scheduled.
 type Pending interface {
 	// Fetch waits for the end of the closure.

@@ -1,6 +1,8 @@
 package parameters_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -42,4 +44,31 @@ func ExampleDistinct() {
 	// Output:
 	// [3 7 9] [1 0 1 2]
 	// [10 3 100]
+}
+
+// TestUntil: a closure ends with its own context or with that of the call, and another worker does it then; what is wrong in itself stays so.
+func TestUntil(t *testing.T) {
+	wrong := errors.New("wrong")
+	waits := parameters.Function(func(ctx context.Context, c *parameters.Closure) (parameters.Outcome, error) {
+		<-ctx.Done()
+		return parameters.Outcome{}, ctx.Err()
+	})
+	call, cancel := context.WithCancel(t.Context())
+	closure, end := context.WithCancel(t.Context())
+	end()
+	_, err := waits.Until(call)(closure, nil)
+	require.ErrorIs(t, err, context.Canceled)
+	fails := parameters.Function(func(ctx context.Context, c *parameters.Closure) (parameters.Outcome, error) {
+		return parameters.Outcome{Value: []byte{7}}, wrong
+	})
+	o, err := fails.Until(call)(t.Context(), nil)
+	require.Equal(t, wrong, err)
+	require.Equal(t, []byte{7}, o.Value)
+	cancel()
+	_, err = waits.Until(call)(t.Context(), nil)
+	require.ErrorIs(t, err, parameters.ErrElsewhere)
+	_, err = parameters.Function(func(context.Context, *parameters.Closure) (parameters.Outcome, error) {
+		return parameters.Outcome{}, nil
+	}).Until(call)(t.Context(), nil)
+	require.NoError(t, err, "it had ended before")
 }

@@ -117,7 +117,11 @@ func (e *Estimator) trainOnServers(ctx context.Context, strategy *distribute.Par
 	if err != nil {
 		text = err.Error()
 	}
-	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	patience := 10 * time.Second
+	if ctx.Err() != nil {
+		patience = 2 * time.Second // the servers may have been told to end as well
+	}
+	ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	return errors.Join(err, t.job.SetNote(ending, t.noteName("end"), []byte("over "+text)))
 }
@@ -452,13 +456,7 @@ func (t *serverTraining) window(ctx context.Context, o *options) (over bool, err
 
 // work computes what the coordinator asks for until it ends the call.
 func (t *serverTraining) work(ctx context.Context) error {
-	t.job.Register(t.noteName("step"), func(call context.Context, c *parameters.Closure) (parameters.Outcome, error) {
-		o, err := t.step(call, c)
-		if err != nil && ctx.Err() != nil {
-			err = parameters.ErrElsewhere // the data end with Train's context
-		}
-		return o, err
-	})
+	t.job.Register(t.noteName("step"), parameters.Function(t.step).Until(ctx)) // the data end with it too
 	err := t.await(ctx)
 	t.job.Register(t.noteName("step"), nil)
 	t.mu.Lock()

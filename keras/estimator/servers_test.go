@@ -16,6 +16,7 @@ import (
 	"github.com/gokeras/gokeras/distribute/cluster/clustertest"
 	"github.com/gokeras/gokeras/distribute/parameterserver"
 	"github.com/gokeras/gokeras/distribute/partitioners"
+	"github.com/gokeras/gokeras/internal/fairclock"
 	"github.com/gokeras/gokeras/keras/estimator"
 	"github.com/gokeras/gokeras/keras/ops"
 	"github.com/gokeras/gokeras/kernels/ir"
@@ -175,4 +176,70 @@ func TestEstimatorOnServersErrors(t *testing.T) {
 	})
 	require.ErrorContains(t, err, "no model today")
 	require.ErrorContains(t, err, "worker:0: estimator: Train: on the coordinator: ")
+}
+
+// beginHook tells of the first step.
+type beginHook struct {
+	estimator.HookBase
+	begun chan struct{}
+	once  sync.Once
+}
+
+func (h *beginHook) AfterRun(*estimator.RunContext, *estimator.RunValues) error {
+	h.once.Do(func() { close(h.begun) })
+	return nil
+}
+
+// TestTrainOnServersEndsWithContext: a worker whose step waits for a server ends with Train's context, not when the time is over in which the server might come
+// back; so does a coordinator whose servers are gone.
+func TestTrainOnServersEndsWithContext(t *testing.T) {
+	if testing.Short() {
+		t.Skip("waits for timeouts: not with -short")
+	}
+	serving, stopServing := context.WithCancel(t.Context())
+	working, stopWorking := context.WithCancel(t.Context())
+	training, stopTraining := context.WithCancel(t.Context())
+	defer stopServing()
+	defer stopWorking()
+	defer stopTraining()
+	spec := clustertest.Jobs(t, map[string]int{"worker": 1, "ps": 1})
+	begun := make(chan struct{})
+	run := func(ctx context.Context, task *cluster.Task) chan error {
+		ended := make(chan error, 1)
+		go func() {
+			o := parameterserver.Options{Resolver: &cluster.Simple{Cluster: spec, Task: task}, JoinTimeout: time.Minute, ServerTimeout: 20 * time.Minute}
+			ended <- parameterserver.RunStrategy(ctx, o, func(ctx context.Context, s *distribute.ParameterServerStrategy) error {
+				dir := t.TempDir()
+				e, err := estimator.New(lineModel, estimator.RunConfig{TrainDistribute: s, ModelDir: dir}, nil)
+				if err != nil {
+					return err
+				}
+				return e.Train(ctx, lineInput, estimator.Hooks(&beginHook{begun: begun}))
+			})
+		}()
+		return ended
+	}
+	server := run(serving, &cluster.Task{Type: "ps"})
+	worker, coordinator := run(working, &cluster.Task{Type: "worker"}), run(training, nil)
+	select {
+	case <-begun:
+	case err := <-coordinator:
+		t.Fatal(err)
+	}
+	stopServing()
+	require.ErrorIs(t, <-server, context.Canceled)
+	time.Sleep(300 * time.Millisecond) // a step waits for the server
+	clock := fairclock.Start()
+	defer clock.Stop()
+	await := func(name string, ended chan error) {
+		t.Helper()
+		for began := clock.Elapsed(); len(ended) == 0; time.Sleep(10 * time.Millisecond) {
+			require.Less(t, clock.Elapsed()-began, time.Minute, "the %s does not end", name)
+		}
+		require.ErrorIs(t, <-ended, context.Canceled, name)
+	}
+	stopWorking()
+	await("worker", worker)
+	stopTraining()
+	await("coordinator", coordinator)
 }

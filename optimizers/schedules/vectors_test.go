@@ -131,6 +131,16 @@ func TestRestartsAreExact(t *testing.T) {
 	}
 }
 
+// A warm-up of no steps is none: the rate falls from the target at once, as Keras 3.15 has it.
+func TestCosineDecayWithoutWarmupSteps(t *testing.T) {
+	s := &schedules.CosineDecay{InitialLearningRate: 0.1, DecaySteps: 10, Alpha: 0.25, WarmupTarget: new(0.5)}
+	steps, want := []float64{0, 3, 10, 11}, []float64{0.5, 0.42270973324775696, 0.125, 0.125}
+	require.InDeltaSlice(t, want, rates(t, s, ir.Float32, steps), 1e-7)
+	for i, step := range steps {
+		require.InDelta(t, want[i], s.At(int64(step)), 1e-7)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	for _, c := range []struct {
 		s    schedules.Schedule

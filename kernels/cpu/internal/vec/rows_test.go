@@ -27,6 +27,10 @@ func TestSumRows(t *testing.T) {
 				}
 			}
 		}
+		require.NotPanics(t, func() {
+			SumRows[float32](nil, nil, 3, 0, 4)
+			SumRows[float64](nil, nil, 0, 0, 4)
+		}, "a matrix without columns has no elements")
 		dst := make([]float64, 2)
 		SumRows(dst, []float64{1, 2, 3, 4}, 2, 2, 2)
 		require.Equal(t, []float64{4, 6}, dst)
