@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 		os.Exit(runUntilSignal(os.Args[1:]))
 	case "servers":
 		os.Exit(workOnServers(os.Args[1]))
+	case "evaluator":
+		os.Exit(trainBesideEvaluator(os.Args[1]))
 	default:
 		os.Exit(work(how))
 	}

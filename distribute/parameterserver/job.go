@@ -32,7 +32,7 @@ func Join(ctx context.Context, o Options) (parameters.Job, error) {
 	case cluster.ParameterServer:
 		return nil, fmt.Errorf("parameterserver: task %v holds variables: call Serve for it, or Run for all tasks", s.task)
 	case cluster.Evaluator:
-		return nil, fmt.Errorf("parameterserver: task %v takes no part in training; let it follow checkpoints", s.task)
+		return nil, fmt.Errorf("parameterserver: task %v takes no part in training: let it follow checkpoints, as estimator.TrainAndEvaluate does, or start the job without one (keras launch without --evaluator)", s.task)
 	}
 	client, err := newClient(s)
 	if err != nil {
