@@ -2,21 +2,33 @@ package snippets
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
-// Shell are the lines of a block, or of code within a sentence, that are commands of this project, by their words. Of a block everything else is
-// an error; a sentence has names of all kinds.
+var quoted = regexp.MustCompile(`'[^']*'|"[^"]*"`)
+
+// Shell are the lines of a block that are commands of this project, by their words, of which quoted ones are "...". Programs that the page builds (./name)
+// are let pass; everything else is an error, unless the block is a fragment.
 func Shell(b Block) (commands [][]string, err error) {
+	if kind, reason, _ := strings.Cut(b.How, " "); kind == "fragment" && reason != "" {
+		return nil, nil
+	} else if b.How != "" {
+		return nil, fmt.Errorf("%v: the comment %q is not for commands; expected \"fragment REASON\"", b, b.How)
+	}
 	for i, line := range strings.Split(b.Text, "\n") {
+		line = quoted.ReplaceAllString(line, "...")
 		if at := strings.Index(line, " #"); at >= 0 {
 			line = line[:at]
 		}
 		words := strings.Fields(line)
+		if len(words) > 1 && words[0] == "export" {
+			words = words[1:]
+		}
 		for len(words) > 0 && strings.Contains(words[0], "=") && !strings.HasPrefix(words[0], "-") {
 			words = words[1:] // the environment
 		}
-		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+		if len(words) == 0 || strings.HasPrefix(words[0], "#") || strings.HasPrefix(words[0], "./") {
 			continue
 		}
 		switch words[0] {

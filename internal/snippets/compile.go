@@ -13,7 +13,7 @@ import (
 var imports = map[string]string{"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "io": "io", "log": "log", "os": "os", "time": "time"}
 
 func init() {
-	for _, path := range []string{"callbacks", "data", "data/datasets", "distribute", "distribute/cluster", "distribute/coordinator", "distribute/multiworker", "distribute/parameterserver", "distribute/partitioners", "distribute/tpu", "keras", "keras/applications", "keras/distribution", "keras/estimator",
+	for _, path := range []string{"callbacks", "data", "data/datasets", "distribute", "distribute/cluster", "distribute/coordinator", "distribute/monitor", "distribute/multiworker", "distribute/parameterserver", "distribute/partitioners", "distribute/tpu", "keras", "keras/applications", "keras/distribution", "keras/estimator", "keras/monitoring",
 		"keras/onnx", "keras/ops", "keras/plot", "keras/saving", "kernels", "kernels/ir", "layers", "layers/initializers", "layers/regularizers", "layers/constraints", "losses", "metrics",
 		"optimizers", "optimizers/schedules"} {
 		imports[path[strings.LastIndex(path, "/")+1:]] = "github.com/gokeras/gokeras/" + path

@@ -7,7 +7,7 @@
 //	<!-- snippet: in func(ctx context.Context) error; uses history -->     above a block: its statements stand in such a function; names that end unused
 //	<!-- snippet: each line; uses strategy, err -->     above a block: each of its lines is a way of its own
 //	<!-- snippet: run train(context.Background()) -->     above a block: the page's program calls this
-//	<!-- snippet: fragment REASON -->     above a block: it is not compiled, and why
+//	<!-- snippet: fragment REASON -->     above a block: it is not compiled, or its commands are not looked up, and why
 package snippets
 
 import (
@@ -38,6 +38,7 @@ type Page struct {
 var (
 	comment = regexp.MustCompile(`^\s*<!-- snippet: (.*\S) *-->\s*$`)
 	fence   = regexp.MustCompile("^\\s*```\\s*(\\S*)\\s*$")
+	other   = regexp.MustCompile("^\\s*(```|~~~)") // what readers take for a fence
 	inline  = regexp.MustCompile("`([^`]+)`")
 )
 
@@ -58,14 +59,17 @@ func Parse(name, text string) (Page, error) {
 		}
 		if m := fence.FindStringSubmatch(line); m != nil {
 			begin := i + 1
-			for i++; i < len(lines) && !fence.MatchString(lines[i]); i++ {
+			for i++; i < len(lines) && !fence.MatchString(lines[i]) && !other.MatchString(lines[i]); i++ {
 			}
-			if i == len(lines) {
+			if i == len(lines) || fence.FindStringSubmatch(lines[i]) == nil || fence.FindStringSubmatch(lines[i])[1] != "" {
 				return p, fmt.Errorf("%s:%d: the block has no end", name, begin)
 			}
 			p.Blocks = append(p.Blocks, Block{name, begin + 1, m[1], strings.Join(lines[begin:i], "\n"), how})
 			how, blank = "", false
 			continue
+		}
+		if other.MatchString(line) {
+			return p, fmt.Errorf("%s:%d: expected ``` and the language alone, received %q", name, i+1, line)
 		}
 		if how != "" && strings.TrimSpace(line) != "" {
 			return p, fmt.Errorf("%s:%d: a block of code must follow the comment %q", name, i+1, how)

@@ -20,9 +20,13 @@ const root = "../.."
 // pages reads the documentation.
 func pages(t *testing.T) (out []Page) {
 	t.Helper()
-	names, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	require.NoError(t, err)
-	for _, path := range append([]string{filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md")}, names...) {
+	var names []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		require.NoError(t, err)
+		names = append(names, found...)
+	}
+	for _, path := range names {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		name, err := filepath.Rel(root, path)
@@ -84,7 +88,9 @@ func TestBlocksOfGo(t *testing.T) {
 			switch b.Language {
 			case "go":
 				blocks++
-			case "", "sh", "text", "mermaid", "json":
+			case "json":
+				require.True(t, json.Valid([]byte(b.Text)), "%v", b)
+			case "", "sh", "text", "mermaid":
 			default:
 				t.Errorf("%v: nobody knows how to check blocks in %q", b, b.Language)
 			}
@@ -162,7 +168,7 @@ func TestCommands(t *testing.T) {
 			}
 		}
 		for _, b := range p.Inline {
-			if words := strings.Fields(b.Text); len(words) > 1 && (words[0] == "keras" || words[0] == "make") {
+			if words := strings.Fields(b.Text); len(words) > 1 && (words[0] == "keras" || words[0] == "make" || words[0] == "go") {
 				check(b, words)
 			}
 		}
@@ -191,6 +197,12 @@ func TestChecksFail(t *testing.T) {
 	require.ErrorContains(t, err, "a block of code must follow")
 	_, err = Parse("page.md", "```go\nx := 1\n")
 	require.ErrorContains(t, err, "has no end")
+	_, err = Parse("page.md", "```go\nx := 1\n\n```go\ny := 1\n```\n")
+	require.ErrorContains(t, err, "page.md:1: the block has no end")
+	for _, fence := range []string{"```go main.go", "~~~go", "```{.go}  x"} {
+		_, err = Parse("page.md", "text\n\n"+fence+"\nx := 1\n```\n")
+		require.ErrorContains(t, err, "page.md:3: expected ``` and the language alone")
+	}
 	files, err := Files(parse("<!-- snippet: fragment of a list -->\n```go\nx := 1,\n```\n"))
 	require.NoError(t, err)
 	require.Empty(t, files)
@@ -200,6 +212,11 @@ func TestChecksFail(t *testing.T) {
 	require.Contains(t, output, "NoSuchLayer")
 	_, err = Shell(Block{Page: "page.md", Line: 3, Language: "sh", Text: "keras fit x\npython x.py"})
 	require.ErrorContains(t, err, `page.md:4: "python" is no command`)
+	_, err = Shell(Block{Page: "page.md", Line: 3, Language: "sh", Text: "kubectl apply", How: "fragment"})
+	require.ErrorContains(t, err, `the comment "fragment" is not for commands`)
+	words, err := Shell(Block{Page: "page.md", Line: 3, Language: "sh", Text: "export A=\"x y\"\nB='{\"a\": 1}' ./train\nC='d e' make test # all"})
+	require.NoError(t, err)
+	require.Equal(t, [][]string{{"make", "test"}}, words)
 	c := Checker{Targets: map[string]bool{"test": true}, Exists: func(path string) bool { return path == "./keras" }, Help: func(string) (string, error) {
 		return "Commands:\n  fit   Train\n  launch   Start\n\nFlags:\n  -n, --workers int   of the job, unlike --epoch\n      --epochs int\n", nil
 	}}
