@@ -99,9 +99,10 @@ bench-ps: ## parameter servers beside TensorFlow's
 	./internal/benchps/run.sh
 
 FAULTS ?= 42
-chaos: ## train on 3 and 5 workers under random kills, freezes and restarts, started by hand and by keras launch: FAULTS of them in each of five runs
-	$(GO) test ./distribute/multiworker -run TestChaos -count=1 -v -timeout 60m -faults $(FAULTS)
-	$(GO) test ./cmd/keras -run TestLaunchChaos -count=1 -v -timeout 60m -faults $(FAULTS)
+SCHEDULE ?= 1
+chaos: ## train on 3 and 5 workers under random kills, freezes and restarts, started by hand and by keras launch: FAULTS of them in each of five runs, drawn by SCHEDULE
+	$(GO) test ./distribute/multiworker -run TestChaos -count=1 -v -timeout 60m -faults $(FAULTS) -schedule $(SCHEDULE)
+	$(GO) test ./cmd/keras -run TestLaunchChaos -count=1 -v -timeout 60m -faults $(FAULTS) -schedule $(SCHEDULE)
 
 chaos-ps: FAULTS = 300
 chaos-ps: ## train a recommender on parameter servers under FAULTS random kills and freezes of real processes, and under a quarter of that in synchronous rounds and with each variable on two servers

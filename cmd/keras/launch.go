@@ -52,7 +52,7 @@ func newLaunch() *cobra.Command {
 			"variable lies in the memory of two servers instead, of which one may fail without a pause.\n" +
 			"Ctrl-C and SIGTERM are passed on, so that the workers save what they have and end, with\n" +
 			"status 75 where the same command goes on later; a second signal is passed on too, which ends them at once, and what has not ended\n" +
-			"after --grace is killed. The status is 0, or 75 where the workers were stopped so, or 1. A worker with status 75 is not started again.",
+			"after --grace is killed; parameter servers are told when the others have ended. The status is 0, or 75 where the workers were stopped so, or 1. A worker with status 75 is not started again.",
 		Example: "  keras launch -n 3 -- ./train --epochs 5\n  keras launch -n 3 --restarts 2 --min-workers 2 -- ./train --backup backups\n" +
 			"  keras launch --ps 2 --workers 3 -- ./recommend\n  keras launch -n 8 --devices-per-worker 1 -- ./train",
 		Args: func(c *cobra.Command, args []string) error {

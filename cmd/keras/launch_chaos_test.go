@@ -19,6 +19,9 @@ import (
 // launchFaults is the number of faults of TestLaunchChaos.
 var launchFaults = flag.Int("faults", 0, "faults in TestLaunchChaos; 0: it is not run")
 
+// launchSchedule is the seed of these faults.
+var launchSchedule = flag.Uint64("schedule", 1, "seed of the faults of TestLaunchChaos")
+
 // newerBackup waits for a backup that is newer than a time, and returns when it saw it.
 func (r *faultyRun) newerBackup(path string, than time.Time, limit time.Duration) (time.Time, bool) {
 	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(2 * time.Millisecond) {
@@ -58,7 +61,7 @@ func TestLaunchChaos(t *testing.T) {
 	r := startFaulty(t, t.Context(), dir, "faulty", []string{"-n", "3", "--restarts", "10000"}, append(epochs, "--backup", path("backup")))
 	backup := path("backup/latest.weights.npz")
 	r.await(backup)
-	rng := rand.New(rand.NewPCG(1, 2))
+	rng := rand.New(rand.NewPCG(*launchSchedule, 2))
 	ended := func() bool { return len(r.result) > 0 }
 	stop := func(id int, s syscall.Signal) { _ = syscall.Kill(id, s) } // it may have ended
 	played := 0

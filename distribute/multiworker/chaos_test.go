@@ -31,6 +31,9 @@ import (
 // faults is the number of faults of each run of TestChaos.
 var faults = flag.Int("faults", 4, "faults in each run of TestChaos; 0: none")
 
+// schedule is the seed of the faults of TestChaos.
+var schedule = flag.Uint64("schedule", 1, "seed of the faults of TestChaos")
+
 // chaos is a job under faults: this test is its launcher.
 type chaos struct {
 	t    *testing.T
@@ -406,7 +409,7 @@ func TestChaos(t *testing.T) {
 			unbroken := newChaos(t, c.workers, config, 0)
 			t.Logf("first step %v after the workers were started", unbroken.await(1).Sub(began).Round(time.Millisecond))
 			want := unbroken.end()[0]
-			j := newChaos(t, c.workers, config, 1)
+			j := newChaos(t, c.workers, config, *schedule)
 			t.Cleanup(func() {
 				if t.Failed() {
 					t.Logf("the workers said:\n%s", strings.Join(j.log, "\n"))
