@@ -125,6 +125,7 @@ func TestBadData(t *testing.T) {
 		{"nil data", fitting(nil), []string{"the data are nil", "data.Arrays(x, y)"}},
 		{"nil source", fitting((*data.ArraySource)(nil)), []string{"the data are nil"}},
 		{"nil pipeline", fitting((*data.Pipeline)(nil)), []string{"the data are nil"}},
+		{"no path", func(t *testing.T) error { _, err := keras.LoadModel(""); return err }, []string{"LoadModel: the path is empty"}},
 		{"nil source in Predict", func(t *testing.T) error { return predict(classifier(t), (*data.ArraySource)(nil)) }, []string{"Predict: the data are nil"}},
 		{"nil source in TrainOnBatch", func(t *testing.T) error {
 			_, err := classifier(t).TrainOnBatch(context.Background(), nil)
@@ -135,6 +136,9 @@ func TestBadData(t *testing.T) {
 		{"no batches in Predict", func(t *testing.T) error { return predict(classifier(t), data.Range(0)) }, []string{"Predict: the data are empty"}},
 		{"single examples", fitting(data.FromTensorSlices(x, cycle(10, 3)).Map(func(_ context.Context, e data.Batch) (data.Batch, error) { return e, nil })),
 			[]string{"target 0: received a scalar", "needs Batch"}},
+		{"single examples with targets of several numbers", func(t *testing.T) error {
+			return fit(classifier(t, keras.InputShape(4)), data.FromTensorSlices(x, grid(10, 3)))
+		}, []string{"target 0 has 3 examples and input 0 has 4", "a dataset of single examples needs Batch"}},
 		{"endless data", fitting(data.FromTensorSlices(x, y).Batch(2, false).Repeat(data.Infinite)), []string{"the dataset never ends", "StepsPerEpoch"}},
 		{"endless data in Predict", func(t *testing.T) error {
 			return predict(classifier(t), data.FromTensorSlices(x, y).Batch(2, false).Repeat(data.Infinite))

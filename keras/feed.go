@@ -91,6 +91,15 @@ func (p *parts) at(i int) *tensor.Dense {
 	return p.w[i-len(p.y)]
 }
 
+// unequalRows is the error for an array of n examples beside an input of others.
+func (p *parts) unequalRows(i, n int) error {
+	hint := ""
+	if len(p.at(0).Shape()) == 1 {
+		hint = " (a dataset of single examples needs Batch)"
+	}
+	return fmt.Errorf("%s has %d examples and input 0 has %d; all arrays of a batch need the same number%s", p.label(i), n, p.rows(), hint)
+}
+
 // types returns the types that inputs and targets have in a program.
 func (p *parts) types(float ir.DType) (x, y []ir.Type, err error) {
 	all := make([]ir.Type, len(p.x)+len(p.y))
@@ -194,7 +203,7 @@ func (f *feeder) layout(p *parts, n int) (*layout, error) {
 			return nil, fmt.Errorf("%s: %w", p.label(i), err)
 		}
 		if t.Shape[0] != rows {
-			return nil, fmt.Errorf("%s has %d examples and input 0 has %d; all arrays of a batch need the same number", p.label(i), t.Shape[0], rows)
+			return nil, p.unequalRows(i, t.Shape[0])
 		}
 		size := int(a.Dtype().Size()) * t.Shape[1:].Size()
 		l.columns[i] = column{dtype: a.Dtype(), host: hostTypes[a.Dtype()], shape: t.Shape[1:], types: ir.Type{DType: t.DType, Shape: t.Shape[1:]}, row: size}

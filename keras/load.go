@@ -24,6 +24,9 @@ func LoadModel(path string, options ...LoadOption) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	if path == "" {
+		return nil, errors.New("keras: LoadModel: the path is empty; expected a file or folder that Keras saved")
+	}
 	m, err := loadModel(path, &c, rest)
 	if err != nil {
 		return nil, fmt.Errorf("keras: LoadModel: %s: %w", path, withoutPath(path, err))

@@ -96,7 +96,7 @@ func (w *serverWorker) load(fn *distribute.Function, extras []extra) (*distribut
 			return nil, fmt.Errorf("%s: %w", p.label(i), err)
 		}
 		if t.Shape[0] != p.rows() {
-			return nil, fmt.Errorf("%s has %d examples and input 0 has %d; all arrays of a batch need the same number", p.label(i), t.Shape[0], p.rows())
+			return nil, p.unequalRows(i, t.Shape[0])
 		}
 		types = append(types, t)
 	}

@@ -57,6 +57,7 @@ func useScarceMemory(t *testing.T) {
 		"ZeroPadding1D":    {fmt.Sprintf(`"ZeroPadding1D","config":{"name":"big","padding":[%d,0]}`, 75*million), "[null,1,1]", []int{1, 1}},
 		"CategoryEncoding": {fmt.Sprintf(`"CategoryEncoding","config":{"name":"big","num_tokens":%d}`, 75*million), "[null,1]", []int{1}},
 		"Embedding":        {fmt.Sprintf(`"Embedding","config":{"name":"big","input_dim":%d,"output_dim":8}`, 40*million), "[null,1]", []int{1}},
+		"Hashing":          {fmt.Sprintf(`"Hashing","config":{"name":"big","output_mode":"one_hot","num_bins":%d}`, 75*million), "[null,1]", []int{1}},
 		"Dense":            {fmt.Sprintf(`"Dense","config":{"name":"big","units":%d}`, 150*million), "[null,2]", []int{2}},
 	} {
 		m, err := keras.ModelFromJSON(fmt.Appendf(nil, `{"module":"keras","class_name":"Sequential","config":{"name":"model","layers":[

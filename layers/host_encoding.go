@@ -4,11 +4,15 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/gokeras/gokeras/internal/memory"
 	"github.com/gokeras/gokeras/kernels/ir"
 )
 
 // maxHostElements bounds the size of what a host layer makes of one batch.
 const maxHostElements = 1 << 30
+
+// noticedRows is the size in bytes from which on it is worth looking whether there is memory.
+const noticedRows = 64 << 20
 
 // encodeHost is encodeCategories on the host: numbers of the given shape as rows of the given depth. Negative numbers are left out. The rows
 // are whole numbers, too.
@@ -25,6 +29,11 @@ func encodeHost(numbers []int64, shape []int, mode string, depth int) (HostArray
 	out := encodedShape(shape, mode, depth)
 	if n := float64(product(out[:len(out)-1])) * float64(depth); n > maxHostElements { //dim:known the shapes of data
 		return HostArray{}, fmt.Errorf("OutputMode %q makes rows of %d numbers, %.3g in all for an input of shape %v; at most %d fit into one batch", mode, depth, n, shape, maxHostElements)
+	}
+	if bytes := 8 * product(out); bytes >= noticedRows { //dim:known the shapes of data
+		if err := memory.Check(fmt.Sprintf("OutputMode %q for an input of shape %v, rows of %d numbers,", mode, shape, depth), bytes); err != nil {
+			return HostArray{}, err
+		}
 	}
 	values := make([]int64, product(out)) //dim:known the shapes of data
 	if mode == OneHotMode {

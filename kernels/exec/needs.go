@@ -37,7 +37,7 @@ func (f *Function) checkMemory(c *compiled) error {
 	if total < namedFrom {
 		return nil
 	}
-	return memory.Check(fmt.Sprintf("distribute: %s: its variables and results together (the largest: %s, %.3g bytes)", f.name, largest, float64(most)), total)
+	return memory.Check(fmt.Sprintf("distribute: %s: the sum of its variables and results (the largest: %s, %.3g bytes)", f.name, largest, float64(most)), total)
 }
 
 // hostKind is the kind of the devices whose memory is the host's.
