@@ -44,7 +44,11 @@ func (l *CategoryEncoding) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
 		}
 		in = in[:1]
 	}
-	return []*ops.Tensor{encodeCategories(wholeNumbers(one(c, in)), weights, mode, l.NumTokens, c.ComputeDType())}
+	dtype := c.ComputeDType()
+	if weights == nil { // as Keras computes it, though it declares the compute type
+		dtype = l.dtypePolicy(c).Variable
+	}
+	return []*ops.Tensor{encodeCategories(wholeNumbers(one(c, in)), weights, mode, l.NumTokens, dtype)}
 }
 
 // Call applies the layer inside a trace, to numbers and, with OutputMode "count", optionally their weights.

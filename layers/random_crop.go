@@ -31,8 +31,19 @@ type RandomCrop struct {
 	BoundingBoxFormat string `keras:"bounding_box_format,omitempty"`     // of boxes that come with the images, see [LabelledImages]
 }
 
-// Forward computes the layer.
-func (l *RandomCrop) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor { return augment(c, l, in) }
+// Forward computes the layer. Outside of training it returns images in the type in which they came, as Keras does.
+func (l *RandomCrop) Forward(c *Context, in []*ops.Tensor) []*ops.Tensor {
+	if c.Training {
+		return augment(c, l, in)
+	}
+	t := labelledInputs(l, in)
+	t.castBoxes()
+	l.check(t.Images)
+	return t.tensors()
+}
+
+// keepsInputType: images are cast in training only.
+func (l *RandomCrop) keepsInputType() {}
 
 func (l *RandomCrop) check(x *ops.Tensor) {
 	imageAxes(x, l.DataFormat)

@@ -225,7 +225,7 @@ class Writer:
         of Keras's own float32 result from its float64 result."""
         wide = {c["_pair"]: c for c in self.cases if c["dtype"] == "float64"}
         for c in self.cases:
-            other = wide.get(c["_pair"]) if c["dtype"] == "float32" else None
+            other = wide.get(c["_pair"]) if c["dtype"] == "float32" or self.name == "layer_types" and c["dtype"] != "float64" else None
             for group in ("outputs", "gradients", "weights"):
                 for a in c.get(group, []):
                     if not a["dtype"].startswith(("float", "bfloat")):
