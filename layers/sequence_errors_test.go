@@ -63,6 +63,7 @@ func TestSequenceMistakes(t *testing.T) {
 		{mha(), arrays{x}, nil, "takes a query (batch, T, features) and a value"},
 		{mha(), arrays{x, x, x, x, x}, nil, "received 5 tensors"},
 		{mha(), arrays{x, deep}, nil, "takes a query (batch, T, features) and a value"},
+		{mha(), arrays{vector, vector}, nil, "takes a query (batch, T, features) and a value"},
 		{mha(), arrays{x, x, opstest.Normal(1, 2, 5, 4)}, nil, "key and value must have the same positions, received shapes [2 5 4] and [2 3 4]"},
 		{mha(), arrays{x, x, opstest.Bools([]int{2}, 1, 1)}, nil, "the attention mask has shape [2]"},
 		{mha(), arrays{x, x}, arrays{opstest.Bools([]int{2}, 1, 1)}, "the mask of the query has shape [2]; expected one of 2 axes"},

@@ -20,7 +20,7 @@ var targets = []target{
 	{[]string{"layers/dense.go", "layers/conv*.go", "layers/batch_*.go", "layers/layer_normalization.go", "layers/group_normalization.go", "layers/rnn*.go", "layers/lstm.go", "layers/gru.go",
 		"layers/*pooling.go", "layers/*attention.go", "layers/head_*.go", "layers/resize.go", "layers/dot.go", "layers/spectral_normalization.go"}, []string{"./layers", defaults}},
 	{[]string{"keras/ops/*.go"}, []string{"./keras/ops"}},
-	{[]string{"kernels/ir/float16.go", "kernels/ir/literal.go", "kernels/ir/decompose*.go", "kernels/ir/infer_*.go"}, []string{"./kernels/ir", "./kernels/reference", "./keras/ops"}},
+	{[]string{"kernels/ir/float16.go", "kernels/ir/literal.go", "kernels/ir/decompose*.go", "kernels/ir/infer_*.go"}, []string{"./kernels/ir", "./kernels/reference", "./keras/ops", "./kernels/kernelstest"}},
 	{[]string{"kernels/cpu/*.go"}, []string{"./kernels/cpu"}},
 	{[]string{"kernels/cpu/internal/*/*.go"}, []string{"./kernels/cpu/internal/...", "./kernels/cpu"}},
 	{[]string{"internal/philox/*.go"}, []string{"./internal/philox"}},
