@@ -472,7 +472,8 @@ func TestAbsurdMemory(t *testing.T) {
 
 	long := sequential(t, []keras.Option{keras.InputShape(1)}, &layers.RepeatVector{N: 1 << 28}, &layers.Dense{Units: 64, Activation: "tanh"}, &layers.Dense{Units: 64})
 	err = predict(long, data.Arrays(grid(64, 1), nil))
-	require.ErrorContains(t, err, "of this machine or process; use smaller batches or layers")
+	require.ErrorContains(t, err, `its largest value: float32[32 268435456 64] of layer "sequential/dense"`)
+	require.ErrorContains(t, err, "of this machine or process; use smaller batches, fewer examples in a call, or smaller layers")
 }
 
 // After a label out of range no weight has changed on any replica, and training goes on with good data.
