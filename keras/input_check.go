@@ -32,6 +32,8 @@ type nanCheck struct {
 	refuse bool
 	told   bool
 	output io.Writer // nil is standard output
+
+	toldCut bool // of sample weights that a metric cuts
 }
 
 func (c *fitConfig) nanCheck() nanCheck { return nanCheck{refuse: c.refuseNaN, output: c.output} }
@@ -39,6 +41,7 @@ func (c *fitConfig) nanCheck() nanCheck { return nanCheck{refuse: c.refuseNaN, o
 // look finds the first NaN of a batch and makes an error of it, or one line: where says which batch it is, and then what comes of it. It
 // reads what is about to be copied, and allocates nothing unless there is one.
 func (k *nanCheck) look(m *Model, p *parts, where func() string, then string) error {
+	k.lookAtWeights(m, p, where)
 	if k.told && !k.refuse {
 		return nil
 	}

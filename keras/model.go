@@ -49,6 +49,7 @@ type Model struct {
 
 	measured   atomic.Uint64 // counts what changes metrics: logs that were not read before are lost
 	toldNaN    bool          // by TrainOnBatch or TestOnBatch
+	toldCut    bool          // by them, of sample weights that a metric cuts
 	output     io.Writer
 	history    *History
 	fitting    *trainer        // the run under way

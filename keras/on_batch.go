@@ -174,8 +174,8 @@ func (m *Model) lookAtOne(p *parts, c *fitConfig, train bool) error {
 		then = spoilsTraining
 	}
 	check := c.nanCheck()
-	check.told = m.toldNaN
+	check.told, check.toldCut = m.toldNaN, m.toldCut
 	err := check.look(m, p, func() string { return c.what }, then)
-	m.toldNaN = check.told
+	m.toldNaN, m.toldCut = check.told, check.toldCut
 	return err
 }

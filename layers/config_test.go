@@ -76,6 +76,11 @@ func TestFeatureLayersOfKeras(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []float64{0, 1, 1}, invoke(t, l, false, a).outputs[0].F)
 	}
+	text, err := layers.FromObject(json.RawMessage(`{"class_name":"TextVectorization","config":{"output_mode":"int","ragged":true,"vocabulary":["foo","bar"]}}`))
+	require.NoError(t, err)
+	padded, err := text.(*layers.TextVectorization).Transform(layers.HostStrings([]string{"foo bar", "bar"}, 2))
+	require.NoError(t, err)
+	assert.Equal(t, []int64{2, 3, 3, 0}, padded.Ints)
 }
 
 // TestNamesInConfigs: an automatic name and a later freeze are written, and no name where the layer has none of its own yet.

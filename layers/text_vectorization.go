@@ -378,9 +378,9 @@ func (l *TextVectorization) AmendConfig(keys map[string]any) error {
 	return nil
 }
 
-// IgnoredConfig adds results of other kinds, which do not exist here.
+// IgnoredConfig adds results of other kinds, which do not exist here: sparse ones, and ragged ones, which Keras's predict pads with 0 as this layer does.
 func (l *TextVectorization) IgnoredConfig() []string {
-	return append(l.Base.IgnoredConfig(), "sparse", "ragged=null")
+	return append(l.Base.IgnoredConfig(), "sparse", "ragged")
 }
 
 func init() { Register[TextVectorization]() }

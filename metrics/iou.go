@@ -75,9 +75,6 @@ func (o *overlap) update(m Metric, yTrue, yPred, weight *ops.Tensor, c overlapOp
 		if t.Shape().Size() != p.Shape().Size() || t.Dim(0) != p.Dim(0) {
 			ops.Failf(p.Graph(), "labels have shape %v and predictions %v; they must name as many classes", yTrue.Shape(), yPred.Shape())
 		}
-		if weight != nil && weight != r.RowWeights() && weight.DType().IsFloat() && !o.dtype.IsFloat() {
-			ops.Failf(p.Graph(), "sample weights are %v, but the metric counts in %v, where they would be cut to integers; set DType \"float32\"", weight.DType(), o.dtype)
-		}
 		size := t.Shape().Size()
 		w := ops.Ones(r, o.dtype, size)
 		if weight = combineMask(weight, mask, o.dtype); weight != nil {
@@ -145,8 +142,10 @@ func (o *overlap) Direction() string { return better }
 
 // IoU is the intersection over union TP/(TP+FP+FN) of classes, averaged over TargetClassIDs; classes that occur neither in the
 // labels nor in the predictions are left out. Class numbers outside [0, NumClasses), and labels equal to IgnoreClass, do not
-// count. Name: "io_u". Behaviour of keras.metrics.IoU, but for sample weights that are floats: they need DType "float32" and are an error
-// otherwise, where Keras warns and cuts them to integers, so that an example of weight 0.5 would not count at all.
+// count. Name: "io_u". Behaviour of keras.metrics.IoU.
+//
+// It counts in int64, unless DType says otherwise, and cuts sample weights that are floats to integers, as Keras does: an example of weight 0.5 does not
+// count at all. With DType "float32" it does. Fit, Evaluate, TrainOnBatch and TestOnBatch say so once, where a weight is not whole.
 //
 // Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest along
 // Axis counts.
@@ -187,7 +186,7 @@ func (m *IoU) MetricName() string { return m.NameOr(m.Name, "io_u") }
 // Shapes: class numbers (batch, ...); with DenseYTrue or DenseYPred scores (batch, ..., classes), of which the largest along
 // Axis counts.
 //
-// Sample weights that are floats need DType "float32", see [IoU].
+// Sample weights that are not whole numbers need DType "float32", see [IoU].
 type MeanIoU struct {
 	overlap
 	NumClasses  int    `keras:"num_classes"`
@@ -219,7 +218,7 @@ func (m *MeanIoU) MetricName() string { return m.NameOr(m.Name, "mean_io_u") }
 //
 // Shapes: labels, 0 or 1, and predictions (batch, ...).
 //
-// Sample weights that are floats need DType "float32", see [IoU].
+// Sample weights that are not whole numbers need DType "float32", see [IoU].
 type BinaryIoU struct {
 	overlap
 	TargetClassIDs []int    `keras:"target_class_ids,default=[0,1]"` // nil is 0 and 1
@@ -250,7 +249,7 @@ func (m *BinaryIoU) MetricName() string { return m.NameOr(m.Name, "binary_io_u")
 // Shapes: labels and predictions (batch, ..., classes), of which the largest along Axis counts; with SparseYPred predictions
 // are class numbers (batch, ...).
 //
-// Sample weights that are floats need DType "float32", see [IoU].
+// Sample weights that are not whole numbers need DType "float32", see [IoU].
 type OneHotIoU struct {
 	overlap
 	NumClasses     int    `keras:"num_classes"`
@@ -287,7 +286,7 @@ func (m *OneHotIoU) MetricName() string { return m.NameOr(m.Name, "one_hot_io_u"
 // Shapes: labels and predictions (batch, ..., classes), of which the largest along Axis counts; with SparseYPred predictions
 // are class numbers (batch, ...).
 //
-// Sample weights that are floats need DType "float32", see [IoU].
+// Sample weights that are not whole numbers need DType "float32", see [IoU].
 type OneHotMeanIoU struct {
 	overlap
 	NumClasses  int    `keras:"num_classes"`

@@ -1,0 +1,93 @@
+package keras
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"strings"
+
+	"gorgonia.org/tensor"
+
+	"github.com/gokeras/gokeras/metrics"
+)
+
+// lookAtWeights says once a call that sample weights are cut to whole numbers by a metric that counts in integers, as Keras's do: of an example with
+// the weight 0.5 such a metric knows nothing. It allocates nothing unless there is something to say.
+func (k *nanCheck) lookAtWeights(m *Model, p *parts, where func() string) {
+	if k.toldCut || m.compiled == nil || len(p.w) == 0 && len(m.compiled.classWeight) == 0 {
+		return
+	}
+	for _, n := range m.compiled.metrics {
+		if !n.weighted || !countsWhole(n.metric) {
+			continue
+		}
+		what := m.fraction(p)
+		if what == "" {
+			return
+		}
+		k.toldCut = true
+		out := k.output
+		if out == nil {
+			out = os.Stdout
+		}
+		fmt.Fprintf(out, "%s: %s is no whole number: metric %q counts in integers, to which it cuts weights; give it DType \"float32\" for weights like that\n", where(), what, n.name)
+		return
+	}
+}
+
+// fraction describes a weight that is not whole, "" if there is none.
+func (m *Model) fraction(p *parts) string {
+	for i, w := range p.w {
+		if at := firstFraction(w); at >= 0 {
+			return fmt.Sprintf("element %d of %s of shape %v", at, m.nameOf(p, len(p.x)+len(p.y)+i), w.Shape())
+		}
+	}
+	for class, w := range m.compiled.classWeight {
+		if w != math.Trunc(w) {
+			return fmt.Sprintf("the weight %g of class %d", w, class)
+		}
+	}
+	return ""
+}
+
+// countsWhole reports whether a metric adds weights up as integers.
+func countsWhole(m metrics.Metric) bool {
+	var dtype string
+	switch m := m.(type) {
+	case *metrics.IoU:
+		dtype = m.DType
+	case *metrics.MeanIoU:
+		dtype = m.DType
+	case *metrics.BinaryIoU:
+		dtype = m.DType
+	case *metrics.OneHotIoU:
+		dtype = m.DType
+	case *metrics.OneHotMeanIoU:
+		dtype = m.DType
+	default:
+		return false
+	}
+	return dtype == "" || strings.HasPrefix(dtype, "int") || strings.HasPrefix(dtype, "uint")
+}
+
+// firstFraction returns the number of the first element that is not whole, -1 for none. NaN is told elsewhere.
+func firstFraction(a *tensor.Dense) int {
+	if a == nil {
+		return -1
+	}
+	switch values := a.Data().(type) {
+	case []float32:
+		for i, v := range values {
+			if v == v && v != float32(int64(v)) {
+				return i
+			}
+		}
+	case []float64:
+		for i, v := range values {
+			if v == v && v != float64(int64(v)) {
+				return i
+			}
+		}
+	}
+	return -1
+}
