@@ -55,7 +55,8 @@ func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (
 			case !host:
 				used[t] = true
 			case !onHost[t]:
-				return nil, fmt.Errorf("layer %q works on the host, before the model's program; its input must be an input of the model or made by another such layer", layers.Name(n.Layer))
+				return nil, fmt.Errorf("layer %q works on the host, before the model's program; its input must be an input of the model or made by another such layer, or given to its "+
+					"Transform after the model predicts it", layers.Name(n.Layer))
 			default:
 				behind[t] = true
 			}
@@ -81,13 +82,23 @@ func newHostStage(inputs, outputs []*layers.KerasTensor, nodes []*layers.Node) (
 	}
 	for _, t := range h.fed {
 		if t.IsText() {
-			return nil, fmt.Errorf("the model hands text %s on as it is, which a program cannot; put a layer such as StringLookup or TextVectorization behind it", layers.ShapeString(t.Shape()))
+			return nil, h.textRead(t, outputs)
 		}
 	}
 	if len(h.nodes) == 0 && !unread {
 		return nil, nil
 	}
 	return h, h.findRows()
+}
+
+// textRead is the error of text that the program would have to take.
+func (h *hostStage) textRead(t *layers.KerasTensor, outputs []*layers.KerasTensor) error {
+	for _, n := range h.nodes {
+		if n.Outputs[0] == t && slices.Contains(outputs, t) {
+			return fmt.Errorf("layer %q makes text of shape %s, which a model cannot return; end the model before it, and give what the model predicts to the layer's Transform", layers.Name(n.Layer), layers.ShapeString(t.Shape()))
+		}
+	}
+	return fmt.Errorf("the model hands text %s on as it is, which a program cannot; put a layer such as StringLookup or TextVectorization behind it", layers.ShapeString(t.Shape()))
 }
 
 // beforeHost finds the calls of layers of the program that must work on the host, since layers that only do stand behind them.
