@@ -41,6 +41,8 @@ var explicit = map[string]entry{
 	"layers.Layer":                  {"layers.Layer, layers.Base", "embed Base, implement Forward"},
 	"layers.serialize":              {"layers.ToObject", ""},
 	"layers.deserialize":            {"layers.FromObject", ""},
+	"layers.StringLookup":           {"layers.StringLookup", "words as the output of a model (with TensorFlow only in Keras): Transform makes them of what it predicts"},
+	"layers.TextVectorization":      {"layers.TextVectorization", "ragged rows are padded with 0, as by Keras's predict"},
 	"layers.add":                    {"layers.Add", "layers.Apply(&layers.Add{}, x, y)"},
 	"layers.average":                {"layers.Average", "layers.Apply(&layers.Average{}, x, y)"},
 	"layers.concatenate":            {"layers.Concatenate", "layers.Apply(&layers.Concatenate{}, x, y)"},
