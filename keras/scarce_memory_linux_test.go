@@ -20,7 +20,7 @@ const scarceMemory = "GOKERAS_TEST_SCARCE_MEMORY"
 // TestScarceMemory: a configuration of a few bytes that asks for more memory than the process can have is an error that names the layer, and not the end
 // of the process. It runs in a process of its own, whose address space is limited.
 func TestScarceMemory(t *testing.T) {
-	if addressSpace(t) > 1<<40 {
+	if raceDetector {
 		t.Skip("the race detector reserves addresses of its own, which a limit would take from it")
 	}
 	if os.Getenv(scarceMemory) != "" {
